@@ -1,0 +1,53 @@
+# One command a task. Each makes .venv by itself; the machine needs Python 3.11 or newer and make.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PORT ?= 8000
+# The environment is remade whenever a file that decides what is in it changes.
+PINS := requirements.txt constraints.txt pyproject.toml
+READY := $(VENV)/.ready-$(shell cat $(PINS) | cksum | cut -d' ' -f1)
+
+.PHONY: help book test test-book serve lab bench clean
+
+help:  ## show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(READY): $(PINS)
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else \
+	  f"Python 3.11 or newer is needed, this is {v[0]}.{v[1]}; say make PYTHON=python3.12")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	rm -f $(VENV)/.ready-*
+	touch $@
+
+book: $(READY)  ## build the book into _build/html; warnings are errors, every cell runs
+	$(BIN)/jupyter-book build . --all -W -n --keep-going
+	@echo "open _build/html/index.html, or: make serve"
+
+test: $(READY)  ## test the library, run the notebooks, lint both
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pytest --nbmake --nbmake-timeout=180 tests chapters --ignore=tests/test_book.py
+
+test-book: $(READY)  ## test the built book in a browser (Chromium; make book first)
+	$(BIN)/python -m pytest tests/test_book.py
+
+serve: $(READY)  ## read the book at localhost:8000 (PORT=...), building it first if need be
+	@test -f _build/html/index.html || $(MAKE) book
+	$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
+
+lab: $(READY)  ## work with the notebooks live
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt jupyterlab
+	$(BIN)/jupyter lab chapters
+
+bench: $(READY)  ## measure speed against other implementations
+	$(BIN)/python -m benchmarks
+
+clean:  ## delete the built book and every cache, keep .venv
+	rm -rf _build .pytest_cache .ruff_cache
+	find . -path ./.venv -prune -o -name __pycache__ -type d -exec rm -rf {} +

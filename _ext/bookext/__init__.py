@@ -1,0 +1,54 @@
+"""The book's Sphinx extension: mathematics drawn at build time, nothing loaded from elsewhere."""
+
+import os
+import re
+import subprocess
+
+from . import audit, diet, finish, mathematics, vendor
+
+# Objects that docstrings name and that no page of this book documents.
+FOREIGN = [("py:class", r"(np|numpy|scipy|matplotlib|numba|concurrent)\..*")]
+
+REMOTE = re.compile(
+    r"(?:https://|ssh://git@|git@)(?P<host>github\.com|gitlab\.com)[/:]"
+    r"(?P<path>[^/\s]+/[^/\s]+?)(?:\.git)?/?$"
+)
+
+
+def web_address(remote):
+    """Return the https address of a repository on a public forge, or '' for any other remote."""
+    match = REMOTE.match(remote.strip())
+    return f"https://{match['host']}/{match['path']}" if match else ""
+
+
+def origin(folder):
+    """Return what git calls origin in `folder`, or '' where there is no git or no origin."""
+    command = ["git", "-C", str(folder), "remote", "get-url", "origin"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    except FileNotFoundError:
+        return ""
+
+
+def locate_repository(app, config):
+    """Give the launch and repository buttons their address, or take the buttons away."""
+    options = config.html_theme_options
+    url = options.get("repository_url") or web_address(origin(app.confdir))
+    options["repository_url"] = url
+    if url:
+        options["use_repository_button"] = options["use_issues_button"] = True
+    else:
+        options["launch_buttons"] = {}
+
+
+def setup(app):
+    """Register the parts; kernels started by the build inherit the environment set here."""
+    os.environ["BAYESLIB_PRERENDER"] = "1"
+    app.config.nitpick_ignore_regex = FOREIGN
+    app.connect("config-inited", locate_repository)
+    mathematics.setup(app)
+    vendor.setup(app)
+    diet.setup(app)
+    finish.setup(app)
+    audit.setup(app)
+    return {"parallel_read_safe": False, "parallel_write_safe": False}

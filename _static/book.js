@@ -1,0 +1,10 @@
+// What scrolls sideways can be scrolled with the keyboard; what does not is no stop on the way.
+const offerStops = () => {
+  for (const box of document.querySelectorAll(".katex-display, .output.text_html")) {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  }
+};
+addEventListener("load", offerStops);
+addEventListener("resize", offerStops);
+document.addEventListener("toggle", offerStops, true);

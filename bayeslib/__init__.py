@@ -1,0 +1,70 @@
+"""Approximate Bayesian inference you can run.
+
+Every method takes a `Target` and returns draws, or a density, that answers expectations.
+"""
+
+import importlib
+import sys
+import types
+
+_HOME = {
+    "BayeslibError": "errors",
+    "BayeslibTypeError": "errors",
+    "BayeslibWarning": "errors",
+    "Draws": "results",
+    "EnvelopeError": "errors",
+    "Estimate": "results",
+    "Gaussian": "results",
+    "GradientError": "errors",
+    "ImproperError": "errors",
+    "RejectionError": "errors",
+    "StartError": "errors",
+    "Target": "target",
+    "TargetError": "errors",
+    "Truth": "target",
+    "ZeroWeightsError": "errors",
+    "adaptive_rejection_sample": "rejection",
+    "autocorrelation": "diagnostics",
+    "bfmi": "diagnostics",
+    "check": "study",
+    "enumerate_posterior": "challenge",
+    "ess": "diagnostics",
+    "explore": "explore",
+    "grid_posterior": "challenge",
+    "hmc": "hmc",
+    "importance_sample": "importance",
+    "inverse_cdf_sample": "monte_carlo",
+    "leapfrog": "hmc",
+    "mcse": "diagnostics",
+    "metropolis": "mcmc",
+    "monte_carlo": "monte_carlo",
+    "psis": "importance",
+    "quadrature": "challenge",
+    "rejection_sample": "rejection",
+    "rhat": "diagnostics",
+}
+
+__all__ = sorted(_HOME)
+__version__ = "0.1.0"
+
+
+class _Package(types.ModuleType):
+    """Lets ``bayeslib.hmc`` be the function, whether or not the module was imported before."""
+
+    def __getattr__(self, name):
+        if name not in _HOME:
+            raise AttributeError(f"module 'bayeslib' has no attribute {name!r}")
+        value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+        setattr(self, name, value)
+        return value
+
+    def __setattr__(self, name, value):
+        if _HOME.get(name) == name and isinstance(value, types.ModuleType):
+            value = getattr(value, name)  # the import system binds a module to its package
+        super().__setattr__(name, value)
+
+    def __dir__(self):
+        return [*__all__, "__version__"]
+
+
+sys.modules[__name__].__class__ = _Package

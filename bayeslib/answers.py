@@ -1,0 +1,54 @@
+"""Reading what a reader gives as an answer, and naming it in a message."""
+
+import numpy as np
+
+
+class UnreadableError(Exception):
+    """The answer is not of the kind that the exercise asks for; the message says why."""
+
+
+def evaluate(truth):
+    """Return a truth, computing it where it is a callable."""
+    return truth() if callable(truth) else truth
+
+
+def as_numbers(answer, shape):
+    """Return an answer as a float64 array; a `shape` of None takes any."""
+    if isinstance(answer, (bool, np.bool_)):
+        raise UnreadableError(f"{answer} is true or false; this asks for numbers.")
+    if isinstance(answer, str) or callable(answer):
+        raise UnreadableError(f"This asks for numbers, and you gave {described(answer)}.")
+    try:
+        array = np.asarray(answer)
+        if array.dtype == bool or np.iscomplexobj(array):
+            raise TypeError
+        array = np.array(array, dtype=float)
+    except (TypeError, ValueError):
+        raise UnreadableError(
+            f"This asks for real numbers, and you gave {described(answer)}."
+        ) from None
+    if shape is not None and array.shape != shape:
+        if shape == ():
+            raise UnreadableError(f"One number is asked for, and you gave shape {array.shape}.")
+        raise UnreadableError(f"The shape should be {shape}, and is {array.shape}.")
+    if not np.all(np.isfinite(array)):
+        bad = array[~np.isfinite(array)]
+        raise UnreadableError(f"The answer holds {bad[0]}; {bad.size} of {array.size} not finite.")
+    return array
+
+
+def described(answer):
+    """Name an answer in a message: short text as it is, anything else by its type."""
+    if callable(answer):
+        return f"the function {getattr(answer, '__name__', '')!r}; call it".replace("''; ", "")
+    if isinstance(answer, str | int | float):
+        return repr(answer) if len(repr(answer)) <= 60 else f"a text of {len(answer)} characters"
+    name = type(answer).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+
+
+def short(value):
+    """Write an argument or a result on one line."""
+    if isinstance(value, np.ndarray):
+        return np.array2string(value, precision=6, threshold=6, separator=", ")
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)

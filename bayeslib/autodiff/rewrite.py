@@ -1,0 +1,92 @@
+"""Copies of functions whose helpers are replaced: how plain Python helpers come to be compiled."""
+
+import types
+import uuid
+
+from numba.core.dispatcher import Dispatcher
+
+LIBRARIES = ("numba", "numpy", "scipy", "math", "builtins")
+
+
+def convert(function, wrap, replace=None, done=None):
+    """Copy a function, and every helper function that it can name, without touching the originals.
+
+    Parameters
+    ----------
+    function : function or numba dispatcher
+    wrap : callable
+        `wrap(copy, original)` makes what stands in for a function: a dispatcher, for one.
+    replace : callable, optional
+        What stands in for any other global or closed-over value.
+
+    Returns
+    -------
+    object
+        What `wrap` made of the copy of `function`.
+    """
+    done = {} if done is None else done
+    if id(function) in done:
+        return done[id(function)]
+    source = getattr(function, "py_func", function)
+    scope = dict(source.__globals__)
+    cells = tuple(copy_cell(cell) for cell in source.__closure__ or ())
+    copy = types.FunctionType(
+        source.__code__, scope, source.__name__, source.__defaults__, cells or None
+    )
+    copy.__kwdefaults__ = source.__kwdefaults__
+    copy.__qualname__ = unique(source.__qualname__)
+    copy.__module__ = source.__module__
+    # Known before its helpers are: they may call it back.
+    done[id(function)] = result = wrap(copy, function)
+
+    def stand_in(value):
+        if is_helper(value):
+            return convert(value, wrap, replace, done)
+        return value if replace is None else replace(value)
+
+    for name in names_in(source.__code__):
+        if name in scope:
+            scope[name] = stand_in(scope[name])
+    for cell in cells:
+        if not is_empty(cell):
+            cell.cell_contents = stand_in(cell.cell_contents)
+    return result
+
+
+def unique(name):
+    """A name for compiled code that no other process will give to other code.
+
+    numba numbers the functions of a process. Two targets of one name, compiled in two processes
+    and cached, may get one symbol; a third process that loads both then runs the first for either.
+    """
+    return f"{name}_{uuid.uuid4().hex}"
+
+
+def is_helper(value):
+    """Whether a value is a function of the user's, compiled or not."""
+    if isinstance(value, Dispatcher):
+        return True
+    if not isinstance(value, types.FunctionType):
+        return False
+    return (value.__module__ or "").split(".")[0] not in LIBRARIES
+
+
+def names_in(code):
+    """The global names that a code object and those nested in it may look up."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= names_in(constant)
+    return names
+
+
+def copy_cell(cell):
+    return types.CellType() if is_empty(cell) else types.CellType(cell.cell_contents)
+
+
+def is_empty(cell):
+    try:
+        cell.cell_contents
+    except ValueError:
+        return True
+    return False

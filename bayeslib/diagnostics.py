@@ -1,0 +1,234 @@
+"""How much do these draws tell: autocorrelation, effective sample size, R-hat, Monte Carlo error.
+
+Every function takes a `Draws` or an array of shape (num_chains, num_samples) or
+(num_chains, num_samples, dim), and returns a float, or one value per dimension, shape (dim,).
+The definitions are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021).
+What cannot be estimated is nan: a constant array, a nan or infinite draw, fewer than 4 draws.
+"""
+
+import numpy as np
+from scipy import fft, special
+
+from .errors import BayeslibError
+from .validate import as_count, as_floats
+
+
+def ess(draws, *, kind="bulk"):
+    """Effective sample size: how many independent draws would be worth as much.
+
+    Parameters
+    ----------
+    draws : Draws or array, shape (num_chains, num_samples[, dim])
+    kind : {"bulk", "tail", "mean"}
+        "bulk": for the centre of the distribution, on rank-normalised split chains;
+        "tail": the smaller of those for the 5 % and the 95 % quantile;
+        "mean": for the mean itself, on split chains, without rank normalisation.
+
+    Returns
+    -------
+    float or numpy.ndarray, shape (dim,)
+        nan where it cannot be estimated. May exceed the number of draws for
+        chains whose draws are negatively correlated.
+
+    References
+    ----------
+    Geyer (1992) for the truncation; Vehtari et al. (2021) for ranks and tails.
+    """
+    kinds = {"bulk": _ess_bulk, "tail": _ess_tail, "mean": _ess_mean}
+    if kind not in kinds:
+        raise BayeslibError(f"kind must be one of {sorted(kinds)}, got {kind!r}")
+    return _per_dimension(draws, kinds[kind])
+
+
+def rhat(draws):
+    """Rank-normalised split R-hat, the larger of the plain and the folded one.
+
+    Parameters
+    ----------
+    draws : Draws or array, shape (num_chains, num_samples[, dim])
+
+    Returns
+    -------
+    float or numpy.ndarray, shape (dim,)
+        1 when the chains agree; above 1.01 they do not yet. nan for one chain:
+        agreement needs at least two.
+
+    References
+    ----------
+    Vehtari et al. (2021).
+    """
+    return _per_dimension(draws, _rhat_rank)
+
+
+def mcse(draws):
+    """Monte Carlo standard error of the mean: sd / sqrt(ess of the mean).
+
+    Parameters
+    ----------
+    draws : Draws or array, shape (num_chains, num_samples[, dim])
+
+    Returns
+    -------
+    float or numpy.ndarray, shape (dim,)
+        In the units of the draws.
+    """
+    return _per_dimension(draws, lambda x: np.std(x, ddof=1) / np.sqrt(_ess_mean(x)))
+
+
+def autocorrelation(draws, *, max_lag=None):
+    """Autocorrelation at lags 0 … max_lag, averaged over chains.
+
+    Parameters
+    ----------
+    draws : Draws or array, shape (num_chains, num_samples[, dim])
+    max_lag : int, optional
+        At most num_samples - 1, which is the default.
+
+    Returns
+    -------
+    numpy.ndarray, shape (max_lag + 1,) or (max_lag + 1, dim)
+    """
+    values = _values(draws)
+    max_lag = as_count(
+        values.shape[1] - 1 if max_lag is None else max_lag,
+        "max_lag",
+        minimum=0,
+        maximum=values.shape[1] - 1,
+    )
+
+    def correlation(x):
+        covariance = _autocovariance(x)[:, : max_lag + 1].mean(axis=0)
+        return covariance / covariance[0] if covariance[0] > 0.0 else covariance * np.nan
+
+    return _per_dimension(draws, correlation)
+
+
+def bfmi(energy):
+    """Bayesian fraction of missing information of Hamiltonian chains (E-BFMI).
+
+    Parameters
+    ----------
+    energy : Draws or array, shape (num_chains, num_samples)
+        The Hamiltonian after each transition; of a `Draws`, its stats["energy"].
+
+    Returns
+    -------
+    numpy.ndarray, shape (num_chains,)
+        Below 0.3 the momentum refreshments explore the energy too slowly.
+
+    References
+    ----------
+    Betancourt (2016), "Diagnosing suboptimal cotangent disintegrations in HMC".
+    """
+    if hasattr(energy, "stats"):
+        if "energy" not in energy.stats:
+            raise BayeslibError(f"{energy.method} draws have no energy; bfmi needs hmc or nuts")
+        energy = energy.stats["energy"]
+    energy = np.atleast_2d(as_floats(energy, "energy"))
+    return np.square(np.diff(energy, axis=1)).mean(axis=1) / energy.var(axis=1, ddof=1)
+
+
+def _values(draws):
+    values = as_floats(getattr(draws, "values", draws), "draws")
+    if values.ndim not in (2, 3):
+        raise BayeslibError(
+            "draws must have shape (num_chains, num_samples) or (num_chains, num_samples, dim), "
+            f"got {values.shape}; one chain of draws x is x[None]"
+        )
+    return values
+
+
+def _per_dimension(draws, statistic):
+    values = _values(draws)
+    if values.ndim == 2:
+        return statistic(values) if values.size else np.nan
+    return np.stack([statistic(values[:, :, i]) for i in range(values.shape[2])], axis=-1)
+
+
+def _unusable(x):
+    return x.shape[1] < 4 or not np.isfinite(x).all() or np.ptp(x) < np.finfo(float).resolution
+
+
+def _split(x):
+    half = x.shape[1] // 2
+    return np.concatenate([x[:, :half], x[:, -half:]])
+
+
+def _rank_normalise(x):
+    from scipy.stats import rankdata  # scipy.stats takes half a second to import
+
+    ranks = rankdata(x, method="average").reshape(x.shape)
+    return special.ndtri((ranks - 0.375) / (x.size + 0.25))
+
+
+def _autocovariance(x):
+    n = x.shape[1]
+    size = fft.next_fast_len(2 * n)
+    spectrum = fft.rfft(x - x.mean(axis=1, keepdims=True), n=size, axis=1)
+    return fft.irfft(np.abs(spectrum) ** 2, n=size, axis=1)[:, :n] / n
+
+
+def _ess_bulk(x):
+    return np.nan if _unusable(x) else _ess(_rank_normalise(_split(x)))
+
+
+def _ess_mean(x):
+    return np.nan if _unusable(x) else _ess(_split(x))
+
+
+def _ess_tail(x):
+    if _unusable(x):
+        return np.nan
+    tails = [x <= q for q in np.quantile(x, [0.05, 0.95])]
+    return min(_ess(_split(tail.astype(float))) for tail in tails)
+
+
+def _ess(x):
+    """Geyer's initial monotone sequence on chains x, (num_chains, num_samples)."""
+    chains, n = x.shape
+    if np.ptp(x) < np.finfo(float).resolution:
+        return np.nan
+    covariance = _autocovariance(x).mean(axis=0)
+    within = covariance[0] * n / (n - 1.0)
+    total = covariance[0]
+    if chains > 1:
+        total += x.mean(axis=1).var(ddof=1)
+    rho = 1.0 - (within - covariance) / total
+    tau = max(_integrated_time(rho), 1.0 / np.log10(x.size))
+    return x.size / tau
+
+
+def _integrated_time(rho):
+    """1 + 2 Σ rho, cut where the sum of a pair of neighbouring lags turns negative."""
+    n = rho.size
+    kept = np.zeros(n)
+    kept[0], kept[1] = even, odd = 1.0, rho[1]
+    t = 1
+    while t < n - 3 and even + odd > 0.0:
+        even, odd = rho[t + 1], rho[t + 2]
+        if even + odd >= 0.0:
+            kept[t + 1], kept[t + 2] = even, odd
+        t += 2
+    last = t - 2
+    if even > 0.0:
+        kept[last + 1] = even
+    for t in range(1, last - 1, 2):
+        # pair sums of a reversible chain decrease: what rises is noise
+        if kept[t + 1] + kept[t + 2] > kept[t - 1] + kept[t]:
+            kept[t + 1] = kept[t + 2] = 0.5 * (kept[t - 1] + kept[t])
+    return -1.0 + 2.0 * kept[: last + 1].sum() + kept[last + 1 : last + 2].sum()
+
+
+def _rhat_rank(x):
+    if _unusable(x) or x.shape[0] < 2:
+        return np.nan
+    halves = _split(x)
+    folded = np.abs(halves - np.median(halves))
+    return max(_rhat(_rank_normalise(halves)), _rhat(_rank_normalise(folded)))
+
+
+def _rhat(x):
+    n = x.shape[1]
+    within = x.var(axis=1, ddof=1).mean()
+    between = n * x.mean(axis=1).var(ddof=1)
+    return np.sqrt((between / within + n - 1.0) / n) if within > 0.0 else np.inf

@@ -1,0 +1,44 @@
+"""What may be passed to a Target: functions of the right arguments, and numbers."""
+
+import inspect
+
+import numpy as np
+
+from ..errors import BayeslibTypeError
+from .callback import aligned
+
+
+def as_function(function, argument, leading, data):
+    """Return the plain function behind `function`, which must take (*leading, *data)."""
+    plain = getattr(function, "py_func", function)
+    if not inspect.isfunction(plain):
+        raise BayeslibTypeError(f"{argument} must be a function, got {function!r}")
+    parameters = inspect.signature(plain)
+    wanted = (*leading, *(f"data[{i}]" for i in range(len(data))))
+    try:
+        parameters.bind(*wanted)
+    except TypeError:
+        raise BayeslibTypeError(
+            f"{argument} must take ({', '.join(wanted)}), but {plain.__name__!r} takes {parameters}"
+        ) from None
+    return plain
+
+
+def as_data(data):
+    """Return arrays and numbers as aligned read-only arrays; a number becomes a 0-d one."""
+    if not isinstance(data, (tuple, list)):
+        raise BayeslibTypeError(
+            f"data must be a tuple of arrays and numbers, got {type(data).__name__}; "
+            "for a single array write data=(array,)"
+        )
+    packed = []
+    for i, item in enumerate(data):
+        try:
+            array = np.asarray(item)
+        except ValueError as error:
+            raise BayeslibTypeError(f"data[{i}] is not an array of numbers: {error}") from None
+        if array.dtype.kind not in "biufc" or array.dtype.itemsize > 16:
+            raise BayeslibTypeError(f"data[{i}] must hold numbers, got dtype {array.dtype}")
+        dtype = np.dtype(np.float32) if array.dtype == np.float16 else array.dtype
+        packed.append(aligned(array.astype(dtype.newbyteorder("="))))
+    return tuple(packed)

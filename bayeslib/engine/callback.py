@@ -1,0 +1,203 @@
+"""Densities as C callbacks, and the kernels that call them.
+
+A density compiles alone, to ``double callback(double *theta, double *grad, int64 dim, int64
+*handle)``. A kernel receives its address and a handle that leads to the data, so that neither a
+new density nor new data ever compile a kernel again.
+"""
+
+import ctypes
+import itertools
+import threading
+import weakref
+
+import numpy as np
+from llvmlite import ir
+from numba import config, njit, typeof, types
+from numba.extending import intrinsic
+
+FLOAT, INT = types.float64, types.int64
+VECTOR, MATRIX, INTS, FLAGS = FLOAT[::1], FLOAT[:, ::1], INT[::1], types.boolean[::1]
+ADDRESS, HANDLE = INT, INT[::1]
+GENERATOR = typeof(np.random.default_rng(0))
+
+# Everything of fastmath but nnan and ninf: a nan must still reject, an infinity still compare.
+FAST = {"reassoc", "contract", "arcp", "nsz"}
+JIT = {"nogil": True, "error_model": "numpy", "fastmath": FAST}
+
+# Added to the last word of a handle to stop the kernel that holds it; below it, errors are counted.
+STOP = 1 << 40
+
+_PLAIN = weakref.WeakValueDictionary()
+_NUMBERS = itertools.count(1)
+
+
+@intrinsic
+def _density_compiled(typingctx, address, theta, grad, handle):
+    def codegen(context, builder, signature, args):
+        double, word = ir.DoubleType(), ir.IntType(64)
+        pointers = [double.as_pointer(), double.as_pointer(), word, word.as_pointer()]
+        callback = builder.inttoptr(args[0], ir.FunctionType(double, pointers).as_pointer())
+        x, g, h = (
+            context.make_array(kind)(context, builder, value)
+            for kind, value in zip(signature.args[1:], args[1:], strict=True)
+        )
+        size = builder.extract_value(x.shape, 0)
+        return builder.call(callback, [x.data, g.data, size, h.data])
+
+    return FLOAT(INT, theta, grad, handle), codegen
+
+
+def _density_plain(address, theta, grad, handle):
+    return _PLAIN[address](theta, grad, handle)
+
+
+# density(address, theta, grad, handle) -> float, for use in kernels. The kernels' disk cache does
+# not see an edit of this file: delete bayeslib/__pycache__ after one.
+density = _density_plain if config.DISABLE_JIT else _density_compiled
+
+
+class Kernel:
+    """A function compiled for one signature, at its first call, and cached on disk.
+
+    Parameters
+    ----------
+    function : callable
+        A function in numba's subset; it may call `density` and jitted helpers of its own file.
+    signature : numba signature
+        Of arrays, numbers and the Generator only, so that it compiles once for all targets.
+    """
+
+    def __init__(self, function, signature):
+        self.py_func = function
+        self.signature = signature
+        self._compiled = None
+        self._lock = threading.Lock()
+
+    def __call__(self, *args):
+        return (self._compiled or self.compile())(*args)
+
+    def compile(self):
+        """Compile, or load from the disk cache, and return the compiled function."""
+        with self._lock:
+            if self._compiled is None:
+                self._compiled = njit(self.signature, cache=True, **JIT)(self.py_func)
+        return self._compiled
+
+
+def kernel(returns, *arguments):
+    """Decorate a kernel: ``@kernel(INT, ADDRESS, HANDLE, GENERATOR, ...)``, see `Kernel`."""
+    return lambda function: Kernel(function, returns(*arguments))
+
+
+def helper(function):
+    """Decorate a function that kernels of the same file call; it compiles into them."""
+    return njit(**JIT)(function)
+
+
+@kernel(types.void, ADDRESS, HANDLE, MATRIX, VECTOR)
+def evaluate_many(address, handle, thetas, values):
+    """Fill `values` with the log density at each row of `thetas`."""
+    theta = np.empty(thetas.shape[1])
+    unused = np.empty(thetas.shape[1])
+    for i in range(thetas.shape[0]):
+        theta[:] = thetas[i]
+        values[i] = density(address, theta, unused, handle)
+
+
+class Bound:
+    """A compiled density together with its data, ready for a kernel. One for each chain.
+
+    Attributes
+    ----------
+    address : int
+        Of the C callback.
+    handle : numpy.ndarray of int64
+        Where the data are. The last word counts the exceptions raised, for which the callback
+        returns -inf, plus `STOP` when the chain is asked to end.
+    failed_at : numpy.ndarray, shape (dim,)
+        The first point at which the density raised.
+    """
+
+    def __init__(self, callback, arrays, dim):
+        self._callback, self._arrays = callback, arrays
+        self.address = callback.address
+        self.failed_at = np.full(dim, np.nan)
+        words = []
+        for array in arrays:
+            words += [array.ctypes.data, *array.shape]
+        self.handle = np.array([*words, self.failed_at.ctypes.data, 0], dtype=np.int64)
+
+    def __call__(self, theta, grad):
+        """Return the log density at `theta`, a (dim,) float64 array; a fused one fills `grad`."""
+        if config.DISABLE_JIT:
+            return self._callback(theta, grad, self.handle)
+        return self._callback.function(
+            theta.ctypes.data, grad.ctypes.data, theta.size, self.handle.ctypes.data
+        )
+
+    @property
+    def num_errors(self):
+        """How often the density raised."""
+        return int(self.handle[-1]) % STOP
+
+    def stop(self):
+        """Ask the kernel that runs on this handle to return; it does after one evaluation."""
+        self.handle[-1] += STOP
+
+
+class CompiledCallback:
+    """The machine code of a density; keeps it alive and callable from Python."""
+
+    _PROTOTYPE = ctypes.CFUNCTYPE(
+        ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p
+    )
+
+    def __init__(self, cfunc):
+        self._cfunc = cfunc
+        self.address = cfunc.address
+        self.function = self._PROTOTYPE(cfunc.address)
+
+
+class PlainCallback:
+    """The same in Python, for ``NUMBA_DISABLE_JIT=1``.
+
+    Where numba returns -inf or nan and plain Python raises (``math.log(0)``, ``1 / 0``), it
+    returns -inf: either way the point is rejected.
+    """
+
+    def __init__(self, function, data, dim):
+        self._function, self._data, self._dim = function, data, dim
+        self.address = next(_NUMBERS)
+        _PLAIN[self.address] = self
+
+    def __call__(self, theta, grad, handle):
+        theta = theta.view()
+        theta.flags.writeable = False
+        try:
+            with np.errstate(all="ignore"):
+                return float(self._function(theta, grad, *self._data))
+        except (ZeroDivisionError, OverflowError):
+            return -np.inf
+        except Exception as error:
+            if isinstance(error, ValueError) and "math domain error" in str(error):
+                return -np.inf
+            if handle[-1] % STOP == 0:
+                _failed_at(handle, self._dim)[:] = theta
+            handle[-1] += 1
+            return -np.inf
+
+
+def _failed_at(handle, dim):
+    """Return the buffer that a handle names for the point of failure, as an array."""
+    pointer = ctypes.cast(int(handle[-2]), ctypes.POINTER(ctypes.c_double))
+    return np.ctypeslib.as_array(pointer, (dim,))
+
+
+def aligned(array):
+    """Return a C-contiguous read-only copy that starts at a multiple of 64 bytes."""
+    buffer = np.empty(array.nbytes + 64, dtype=np.uint8)
+    start = -buffer.ctypes.data % 64
+    copy = buffer[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    copy.flags.writeable = False
+    return copy

@@ -1,0 +1,276 @@
+"""Running chains: in threads or any executor, in blocks, with progress and a way out."""
+
+import concurrent.futures as futures
+import contextlib
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import BayeslibError, BayeslibTypeError
+
+BLOCK_SECONDS = 0.1
+_FIRST_BLOCK = 50
+_POLL_SECONDS = 0.05
+_LONG_RUN_SECONDS = 2.0
+_MOST_THREADS = 32
+
+# What a kernel leaves in Record.counts: why it ended early, proposals that were nan, evaluations.
+STATUS, NUM_NAN, NUM_EVALS = range(3)
+FINE, INFINITE, IMPROPER = range(3)
+
+
+class Record:
+    """What a kernel notes while it runs, for one chain.
+
+    Attributes
+    ----------
+    counts : numpy.ndarray of int64, shape (3,)
+        Why it ended early (`FINE`, `INFINITE`, `IMPROPER`), how often the log density was nan,
+        how often it was evaluated.
+    points : numpy.ndarray, shape (2, dim)
+        The first position that gave nan, and the one at which the run ended.
+    """
+
+    def __init__(self, dim):
+        self.counts = np.zeros(3, dtype=np.int64)
+        self.points = np.full((2, dim), np.nan)
+
+
+@dataclass
+class Outcome:
+    """One chain's part of a run, as a worker returns it.
+
+    `done` counts completed iterations, warm-up included; `values`, `logdensity` and `stats` hold
+    the draws asked for, of which the first ``done - num_warmup`` were made.
+    """
+
+    done: int
+    values: np.ndarray
+    logdensity: np.ndarray
+    stats: dict
+    settings: dict
+    counts: np.ndarray
+    points: np.ndarray
+    failed_at: np.ndarray | None
+    rng_state: dict = field(repr=False)
+
+
+class Control:
+    """What the caller and the workers of its process share: progress, and the wish to stop."""
+
+    def __init__(self, num_chains=0):
+        self.done = [0] * num_chains
+        self.stopped = False
+        self._handles = []
+
+    def __reduce__(self):
+        return Control, ()  # another process can neither report nor be stopped
+
+    def watch(self, bound):
+        """Let `stop` reach the kernel that runs on this density."""
+        self._handles.append(bound)
+        if self.stopped:
+            bound.stop()
+
+    def report(self, chain, done):
+        """Note how many iterations a chain has completed."""
+        if self.done:
+            self.done[chain] = done
+
+    def stop(self):
+        """Ask every chain to end after the evaluation it is in."""
+        self.stopped = True
+        for bound in self._handles:
+            bound.stop()
+
+
+def advance(step, *, bound, control, chain, num_iterations):
+    """Call a kernel over all iterations, in blocks that take about a tenth of a second.
+
+    Parameters
+    ----------
+    step : callable
+        step(first, last) -> reached: does the iterations first, …, last - 1 and returns where it
+        stopped, which is before `last` only for a reason noted in its record or handle. All it
+        needs to go on is in its own arrays, so that the blocks' sizes leave no trace in the draws.
+    bound : Bound
+    control : Control
+    chain : int
+    num_iterations : int
+
+    Returns
+    -------
+    int
+        Iterations completed.
+    """
+    control.watch(bound)
+    first, size = 0, _FIRST_BLOCK
+    while first < num_iterations:
+        last = min(first + size, num_iterations)
+        began = time.perf_counter()
+        first = step(first, last)
+        control.report(chain, first)
+        if first < last:
+            break
+        growth = BLOCK_SECONDS / max(time.perf_counter() - began, 1e-9)
+        size = max(1, int(size * min(growth, 20.0)))
+    return first
+
+
+def warmup_windows(num_warmup):
+    """Return where the windows of an adaptive warm-up end, the last at `num_warmup`.
+
+    As in Stan: a first window for finding the typical set, windows that double from 25 to learn
+    scales from, and a last one to settle the step. Short warm-ups share out 15, 75 and 10 %;
+    below 20 there is only one window, in which no scales are learned.
+
+    Returns
+    -------
+    numpy.ndarray of int64
+    """
+    if num_warmup < 20:
+        return np.array([num_warmup])
+    first, size, last = 75, 25, 50
+    if first + size + last > num_warmup:
+        first, last = int(0.15 * num_warmup), int(0.1 * num_warmup)
+        size = num_warmup - first - last
+    ends, end = [first], first
+    while end < num_warmup - last:
+        end += size
+        size *= 2
+        if end + size > num_warmup - last:
+            end = num_warmup - last
+        ends.append(end)
+    return np.array([*ends, num_warmup])
+
+
+def spawn(rng, num_chains):
+    """Return one generator a chain: `rng` itself for one chain, else its spawned children."""
+    if num_chains == 1:
+        return [rng]
+    try:
+        return rng.spawn(num_chains)
+    except TypeError:
+        raise BayeslibError(
+            "this Generator has no seed sequence to spawn chains from; "
+            "pass np.random.default_rng(seed), or run one chain"
+        ) from None
+
+
+def run_chains(chain, jobs, *, num_iterations, executor=None, progress=None, title=""):
+    """Run ``chain(control, index, *job)`` for every job, at once.
+
+    Parameters
+    ----------
+    chain : callable
+        A function of an importable module that returns an `Outcome`.
+    jobs : list of tuple
+        Picklable arguments, one tuple a chain.
+    num_iterations : int
+        Of each chain, for the progress bar.
+    executor : concurrent.futures.Executor, optional
+        Threads of this process when None. It must not be a pool of one process that waits for us.
+    progress : bool or None
+        None shows a bar on runs that seem to take more than two seconds.
+    title : str
+        Beside the bar.
+
+    Returns
+    -------
+    outcomes : list of Outcome
+        In the order of the jobs. After an interrupt, of the chains that had begun.
+    interrupted : bool
+        Whether Ctrl-C (or a kernel's stop button) ended the run.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If interrupted before any chain could hand back its draws.
+    """
+    if executor is not None and not hasattr(executor, "submit"):
+        raise BayeslibTypeError(
+            f"executor must be a concurrent.futures.Executor or None, got {executor!r}"
+        )
+    if progress not in (None, True, False):
+        raise BayeslibTypeError(f"progress must be None, True or False, got {progress!r}")
+    control = Control(len(jobs))
+    own = executor is None
+    pool = futures.ThreadPoolExecutor(min(len(jobs), _MOST_THREADS)) if own else executor
+    pending = [pool.submit(chain, control, i, *job) for i, job in enumerate(jobs)]
+    interrupted = False
+    try:
+        _wait(pending, control, num_iterations, progress, title)
+    except KeyboardInterrupt:
+        interrupted = True
+        control.stop()
+        # Workers of this process end within one evaluation; of others we keep who has finished.
+        for job in pending:
+            job.cancel()
+        futures.wait(pending, timeout=None if own else 2.0)
+    except BaseException:
+        control.stop()
+        raise
+    finally:
+        if own:
+            pool.shutdown(wait=True)
+    outcomes = [job.result() for job in pending if job.done() and not job.cancelled()]
+    if not outcomes:
+        raise KeyboardInterrupt
+    return outcomes, interrupted
+
+
+def _wait(pending, control, num_iterations, progress, title):
+    began = time.perf_counter()
+    total = len(pending) * num_iterations
+    with contextlib.ExitStack() as stack:
+        bar = None
+        while True:
+            finished, waiting = futures.wait(
+                pending, timeout=_POLL_SECONDS, return_when=futures.FIRST_EXCEPTION
+            )
+            ended_early = any(_ended_early(job) for job in finished)
+            done = sum(
+                num_iterations if job.done() else count
+                for job, count in zip(pending, control.done, strict=True)
+            )
+            elapsed = time.perf_counter() - began
+            wanted = _seems_long(elapsed, done, total) if progress is None else progress
+            if bar is None and wanted:
+                bar = stack.enter_context(_bar(total, title))
+            if bar is not None:
+                bar.update(done - bar.n)
+            if ended_early:
+                control.stop()
+            if not waiting:
+                return
+
+
+def _ended_early(job):
+    if job.exception() is not None:
+        return True
+    outcome = job.result()
+    return outcome.failed_at is not None or outcome.counts[STATUS] != FINE
+
+
+def _seems_long(elapsed, done, total):
+    return elapsed > 0.5 and done > 0 and elapsed * total > _LONG_RUN_SECONDS * done
+
+
+def _bar(total, title):
+    import warnings
+
+    with warnings.catch_warnings():  # tqdm warns in a notebook without ipywidgets, and works
+        warnings.simplefilter("ignore")
+        from tqdm.auto import tqdm
+
+        return tqdm(total=total, desc=title, unit="it", leave=False)
+
+
+def outcome(done, *, bound, record, rng, values, logdensity, stats, settings):
+    """Collect what a chain made, for its `Outcome`."""
+    failed_at = bound.failed_at.copy() if bound.num_errors else None
+    return Outcome(
+        done, values, logdensity, stats, settings, record.counts, record.points, failed_at,
+        rng.bit_generator.state,
+    )  # fmt: skip

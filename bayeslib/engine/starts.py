@@ -1,0 +1,111 @@
+"""Where chains begin, and whether they can."""
+
+import warnings
+
+import numpy as np
+
+from ..errors import BayeslibWarning, GradientError, StartError
+from ..validate import as_positions
+
+_TRIES = 100
+
+
+def initial_positions(target, initial_position, generators, *, gradient):
+    """Return one start a chain at which the density is finite, checked.
+
+    Parameters
+    ----------
+    target : Target
+    initial_position : array_like or None
+        (dim,) for all chains, or (num_chains, dim). None draws them, from each chain's own
+        generator: for every attempt one uniform a dimension, on the support where it is bounded
+        on both sides, else on (-2, 2), as the logarithm of the distance to a single bound where
+        there is one (Stan's rule).
+    generators : list of numpy.random.Generator
+    gradient : bool
+        Whether the chains will need gradients; they are then checked by finite differences.
+
+    Returns
+    -------
+    starts : numpy.ndarray, shape (num_chains, dim)
+    num_evals : int
+        Evaluations spent.
+
+    Raises
+    ------
+    StartError
+        If the log density is nan or infinite at a start.
+    GradientError
+        If the gradient there is not finite, or is not the derivative.
+    """
+    num_chains = len(generators)
+    if initial_position is None:
+        drawn = [_draw_start(target, rng) for rng in generators]
+        starts = np.stack([start for start, _ in drawn])
+        num_evals = sum(tries for _, tries in drawn)
+    else:
+        starts = as_positions(initial_position, "initial_position", target.dim, num_chains)
+        num_evals = num_chains
+        if num_chains > 1 and np.all(starts == starts[0]):
+            warnings.warn(
+                f"all {num_chains} chains start at the same point, so R-hat cannot show a chain "
+                f"that is stuck; pass {num_chains} starts, shape ({num_chains}, {target.dim}), "
+                "or initial_position=None",
+                BayeslibWarning,
+                stacklevel=4,
+            )
+    for start in np.unique(starts, axis=0):
+        _check_value(target, start)
+    target.verify(starts[0], gradient=gradient)
+    if gradient:
+        for start in np.unique(starts, axis=0):
+            _check_gradient_finite(target, start)
+        num_evals += target.check_gradient(starts[0], thorough=False)
+    return starts, num_evals
+
+
+def _draw_start(target, rng):
+    for tries in range(1, _TRIES + 1):
+        start = scatter(rng.random(target.dim), target.support)
+        if np.isfinite(target(start)):
+            return start, tries
+    raise StartError(
+        f"no start with a finite log density in {_TRIES} attempts; pass initial_position, or "
+        "support= to the Target"
+    )
+
+
+def scatter(uniforms, support):
+    """Map uniforms on (0, 1), shape (dim,), to a start inside the support."""
+    start = 4.0 * uniforms - 2.0
+    for i, (low, high) in enumerate(support or ()):
+        if np.isfinite(low) and np.isfinite(high):
+            start[i] = low + (high - low) * uniforms[i]
+        elif np.isfinite(low):
+            start[i] = low + np.exp(start[i])
+        elif np.isfinite(high):
+            start[i] = high - np.exp(start[i])
+    return start
+
+
+def _check_value(target, start):
+    value = target(start)
+    if np.isfinite(value):
+        return
+    if np.isnan(value):
+        reason = "is nan; look for 0/0, inf - inf or the logarithm of a negative number"
+    elif value < 0:
+        reason = "is -inf: this is outside the support; start where the density is positive"
+    else:
+        reason = "is +inf: it overflows there, or the density is not integrable"
+    raise StartError(f"the log density at initial_position={start.tolist()} {reason}")
+
+
+def _check_gradient_finite(target, start):
+    gradient = target.gradient(start)
+    bad = np.flatnonzero(~np.isfinite(gradient))
+    if bad.size:
+        raise GradientError(
+            f"the gradient at initial_position={start.tolist()} is {gradient[bad[0]]} in "
+            f"component {bad[0]} ({target.names[bad[0]]})"
+        )

@@ -1,0 +1,27 @@
+"""The answers to the book's exercises: one module a chapter, each a tuple called EXERCISES.
+
+To add an exercise, append to the chapter's tuple (`chapters/rejection.ipynb` reads
+``bayeslib/exercises/rejection.py``)::
+
+    from ..grading import Value
+    from ..study import Exercise
+
+    EXERCISES = (
+        Exercise(
+            "rejection-1",
+            expects=Value(lambda: 2**-1.5 * np.exp(gamma_student().truth.log_evidence)),
+            mistakes=(
+                (2**1.5, "That is c itself. The acceptance rate is an area divided by c."),
+                (lambda a: a > 1, "A probability cannot exceed one."),
+            ),
+            hint="Compare the area under the target with the area under the envelope.",
+            praise="The acceptance rate knows the evidence.",
+        ),
+    )
+
+`expects` is one of five kinds, each documented in `bayeslib.grading`: `Value` (exact number or
+array), `Statistical` (an Estimate), `Sample` (draws), `Routine` (a function), `Choice` (a word).
+Give truths as functions, so that they are computed when an answer is checked, not typed and not at
+import. `tests/test_study.py` checks every exercise here: its right answer passes, each mistake that
+is a value gets its own message, and a blank is kindly met.
+"""

@@ -1,0 +1,152 @@
+"""The exercises of the page on rejection sampling."""
+
+import numpy as np
+
+from ..grading import Sample, Value
+from ..study import Exercise
+
+_C = 1.0 / np.sqrt(8.0)  # the largest likelihood of the running example
+
+
+def _evidence():
+    from ..posteriors import gamma_student
+
+    return np.exp(gamma_student().truth.log_evidence)
+
+
+def _leaking_mean():
+    """Mean of min(target, prior / 5), whose kinks lie where the likelihood is 1/5."""
+    from scipy import integrate, stats
+
+    from ..posteriors import gamma_student
+
+    target, prior = gamma_student(), stats.gamma(3)
+
+    def moment(power):
+        def integrand(x):
+            return x**power * min(np.exp(target([x])), prior.pdf(x) / 5.0)
+
+        half_width = np.sqrt(2.0 * ((5.0 * _C) ** (2.0 / 3.0) - 1.0))
+        edges = [1e-12, 5.0 - half_width, 5.0 + half_width, 20.0, 80.0]
+        pieces = zip(edges, edges[1:], strict=False)
+        return sum(integrate.quad(integrand, a, b, epsabs=1e-12)[0] for a, b in pieces)
+
+    return moment(1) / moment(0)
+
+
+def _half_normal_cdf(x):
+    from scipy import special
+
+    return special.erf(np.asarray(x) / np.sqrt(2.0))
+
+
+EXERCISES = (
+    Exercise(
+        "rejection-price",
+        expects=Value(lambda: 1000.0 * _C / _evidence()),
+        mistakes=(
+            (lambda a: np.isclose(a, _C / _evidence(), rtol=1e-2), "That is the price of one."),
+            (
+                lambda a: np.isclose(a, 1000.0 * _evidence() / _C, rtol=1e-2),
+                "That is how many of 1,000 proposals are kept; the question is the other way round.",
+            ),
+            (
+                lambda a: np.isclose(a, 1000.0 / (_C * _evidence()), rtol=1e-2),
+                "You multiplied by 1/c, which is C of the lecture. Acceptance is Z / c.",
+            ),
+            (lambda a: a < 1000.0, "Fewer proposals than draws? Each draw needs at least one."),
+        ),
+        hint="The number of proposals per kept draw is geometric with success probability Z / c.",
+        praise="Nearly four darts for each that stays.",
+    ),
+    Exercise(
+        "rejection-envelope",
+        expects=Value(lambda: 2.0 * np.log(2.0) - 2.0 - np.log(2.0), rtol=2e-3),
+        mistakes=(
+            (lambda a: np.isclose(a, 2.0 * np.exp(-2.0), rtol=1e-2), "That is c; take its log."),
+            (
+                -1.5 * np.log(2.0),
+                "That is the largest likelihood. The likelihood is the proposal here; it cancels.",
+            ),
+            (
+                lambda a: np.isclose(a, np.log(2.0) - 3.0 + 2.0 * np.log(1.5), rtol=1e-2),
+                "The prior at its mean; it is largest at its mode.",
+            ),
+        ),
+        hint="What is left of the ratio is the Gamma(3, 1) prior: where is it largest?",
+        praise="The prior became the likelihood of the proposal, and the other way round.",
+    ),
+    Exercise(
+        "rejection-evidence",
+        expects=Value(
+            lambda: _C * 499.0 / 1903.0 * np.array([1.0, np.sqrt((1.0 - 499.0 / 1903.0) / 500.0)]),
+            rtol=2e-3,
+        ),
+        mistakes=(
+            (
+                lambda a: np.isclose(a[0], 499.0 / 1903.0, rtol=5e-3),
+                "That is the acceptance probability; the evidence is c times it, and so its error.",
+            ),
+            (
+                lambda a: np.isclose(a[0], _C * 500.0 / 1904.0, rtol=1e-4),
+                "N/T is biased upwards, because the run stopped on a success.",
+            ),
+            (
+                lambda a: np.isclose(a[1], (a[0] * np.sqrt((1.0 - 499.0 / 1903.0) / 500.0)) ** 2),
+                "The second number is the variance; the standard error is its square root.",
+            ),
+        ),
+        hint="Estimate the acceptance by (N-1)/(T-1) and multiply value and error by c.",
+        praise="Within its error of the exact evidence, from nothing but two counts.",
+    ),
+    Exercise(
+        "rejection-leak",
+        expects=Value(_leaking_mean, rtol=2e-4),
+        mistakes=(
+            (
+                lambda a: np.isclose(a, 4.16697426804, rtol=1e-5),
+                "That is the exact posterior mean: what an honest envelope would give.",
+            ),
+            (lambda a: np.isclose(a, 3.0, rtol=1e-4), "That is the mean of the prior."),
+        ),
+        hint="Draws follow min(target, c q): integrate theta times it, and divide by its integral.",
+        praise="You know the wrong answer exactly: the leak is a theorem, not an accident.",
+    ),
+    Exercise(
+        "rejection-half-normal",
+        expects=Sample(
+            {
+                "mean": (lambda x: x[:, 0], np.sqrt(2.0 / np.pi)),
+                "mean square": (lambda x: x[:, 0] ** 2, 1.0),
+            },
+            num_samples=1000,
+            cdf=_half_normal_cdf,
+        ),
+        mistakes=(
+            (
+                lambda draws: np.any(draws.flat < 0.0),
+                "Some draws are negative; the absolute value of a normal is not.",
+            ),
+            (
+                lambda draws: abs(float(draws.expect(lambda x: x[:, 0]).z(1.0))) < 5.0,
+                "These look like the exponential proposals themselves: is anything rejected?",
+            ),
+        ),
+        hint="Accept x with probability exp(-(x - 1)^2 / 2).",
+        praise="Half a normal; a random sign makes it whole.",
+    ),
+    Exercise(
+        "rejection-dimension",
+        expects=Value(lambda: np.floor(np.log(1e6) / np.log(1.1)), rtol=0.0),
+        mistakes=(
+            (
+                lambda a: np.isclose(a, np.log(1e6) / np.log(1.1), atol=0.9) and a != int(a),
+                "Nearly: dimensions are whole, and one more would cost over a million.",
+            ),
+            (145.0, "One too many: 1.1 to the power 145 is over a million."),
+            (lambda a: np.isclose(a, 1e6 / 1.1, rtol=1e-2), "The factors multiply, not add."),
+        ),
+        hint="Solve 1.1^d = 10^6 and round down.",
+        praise="And that is for the kindest mismatch there is.",
+    ),
+)

@@ -1,0 +1,198 @@
+"""The public sampler: Hamiltonian Monte Carlo with a fixed number of leapfrog steps."""
+
+import warnings
+
+import numpy as np
+
+from ..engine import (
+    Record,
+    advance,
+    collect,
+    initial_positions,
+    outcome,
+    run_chains,
+    spawn,
+    warmup_windows,
+)
+from ..errors import BayeslibError, BayeslibWarning
+from ..validate import as_count, as_positive, as_real, as_rng, check_memory
+from .kernels import ACCEPT, LEARN, STEP, hmc_kernel
+from .trajectory import as_metric
+
+_NUMBERS = ("acceptance_rate", "energy", "energy_error", "step_size")
+
+
+def _hmc_chain(
+    control, chain, target, rng, start, step_size, num_steps, metric, factor, target_accept, learn,
+    num_warmup, num_samples,
+):  # fmt: skip
+    dim = target.dim
+    bound, record = target.bind(gradient=True), Record(dim)
+    position, gradient = start.copy(), np.empty(dim)
+    current = np.array([bound(position, gradient)])
+    metric, factor, moments = metric.copy(), factor.copy(), np.zeros((2, dim))
+    state, constants, ends = np.zeros(7), np.zeros(2), np.array([num_warmup])
+    state[STEP] = 1.0 if step_size is None else step_size
+    if step_size is None:
+        constants[ACCEPT], constants[LEARN] = target_accept, learn
+        ends = warmup_windows(num_warmup)
+    values, numbers = np.empty((num_samples, dim)), np.empty((num_samples, 5))
+    taken = np.empty(num_samples, dtype=np.int64)
+    accepted, diverging = np.empty((2, num_samples), dtype=bool)
+
+    def step(first, last):
+        return hmc_kernel(
+            bound.address, bound.handle, rng, first, last, num_steps, ends, position, gradient,
+            current, metric, factor, moments, state, constants, record.counts, record.points,
+            values, numbers, taken, accepted, diverging,
+        )  # fmt: skip
+
+    num_iterations = num_warmup + num_samples
+    done = advance(step, bound=bound, control=control, chain=chain, num_iterations=num_iterations)
+    stats = {name: numbers[:, i + 1] for i, name in enumerate(_NUMBERS)}
+    stats |= {"n_steps": taken, "accepted": accepted, "diverging": diverging}
+    used = metric[0] if len(metric) == 1 else metric
+    return outcome(
+        done, bound=bound, record=record, rng=rng, values=values, logdensity=numbers[:, 0],
+        stats=stats, settings={"step_size": state[STEP], "inverse_mass_matrix": used},
+    )  # fmt: skip
+
+
+def hmc(
+    target,
+    initial_position=None,
+    *,
+    step_size=None,
+    num_steps,
+    num_samples=1000,
+    num_warmup=1000,
+    num_chains=4,
+    rng,
+    inverse_mass_matrix=None,
+    target_accept=0.8,
+    executor=None,
+    progress=None,
+):
+    """Sample by Hamiltonian Monte Carlo with a fixed number of leapfrog steps.
+
+    Parameters
+    ----------
+    target : Target
+        With a gradient; it is compared with finite differences at the first chain's start.
+    initial_position : array_like, shape (dim,) or (num_chains, dim), optional
+        None draws a start for each chain, see Notes.
+    step_size : float, optional
+        Given, nothing is adapted and the warm-up is only a run-in. None adapts it in the warm-up
+        to `target_accept`, and freezes it before the first draw that is kept.
+    num_steps : int
+        Leapfrog steps an iteration.
+    num_samples : int
+        Draws kept in each chain.
+    num_warmup : int
+        Iterations before them, in each chain; not kept, but counted in `num_evals`.
+    num_chains : int
+    rng : int, Generator, SeedSequence or None
+        One chain draws from it; several draw from ``rng.spawn(num_chains)``. None takes fresh
+        entropy and records it in ``settings["seed"]``.
+    inverse_mass_matrix : array_like, shape (dim,) or (dim, dim), optional
+        M^-1, in units of variance: the closer to the posterior covariance, the better. Given, it
+        is kept. None adapts its diagonal in the warm-up when `step_size` is None too, and is the
+        identity otherwise.
+    target_accept : float
+        Mean acceptance rate the adapted step aims at, between 0 and 1.
+    executor : concurrent.futures.Executor, optional
+        Where the chains run; threads by default. The draws do not depend on it.
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
+
+    Returns
+    -------
+    Draws
+        stats: ``acceptance_rate`` min(1, exp(-energy_error)), ``accepted``, ``energy`` of the
+        state kept, ``energy_error`` at the trajectory's end, ``step_size``, ``n_steps`` (fewer
+        where a trajectory left the support), ``diverging``: the energy error passed 1000; the
+        draw beside it is where the trajectory began. Settings: ``step_size`` (num_chains,) and
+        ``inverse_mass_matrix`` (num_chains, dim[, dim]). Interrupted, it returns what was drawn,
+        ``settings["interrupted"]`` set.
+
+    Raises
+    ------
+    BayeslibError
+        For arguments out of range, each named; StartError when the density at a start is nan,
+        infinite or zero; GradientError for a missing or wrong gradient; ImproperError when the
+        step size grows without bound.
+    MemoryError
+        Before the run, when the draws would not fit.
+
+    Notes
+    -----
+    Momenta are N(0, M), the energy is H = -log p(theta) + p' M^-1 p / 2. Draw order, for each
+    iteration: `dim` standard normals z in order, then, after the trajectory, one uniform, also
+    when it cannot matter; accepted when it is below min(1, exp(-energy error)). The momentum is
+    z / sqrt(diag M^-1), or L'^-1 z with the lower Cholesky factor L of a dense M^-1. Before the
+    first iteration of a warm-up that adapts, and after each change of the metric, the search for a
+    first step draws `dim` normals for each step size that it tries. When `initial_position` is
+    None, `dim` uniforms for each attempted start come first.
+
+    A nearly Gaussian posterior is periodic under the dynamics: a trajectory of about one period
+    (2 pi standard deviations) comes back to its start. Then change `num_steps`.
+
+    References
+    ----------
+    Duane, Kennedy, Pendleton and Roweth (1987), Hybrid Monte Carlo. Neal (2011), MCMC using
+    Hamiltonian dynamics. Hoffman and Gelman (2014), The No-U-Turn Sampler, for the adaptation.
+    """
+    dim = target.dim
+    num_steps = as_count(num_steps, "num_steps", maximum=100_000)
+    num_samples = as_count(num_samples, "num_samples")
+    num_warmup = as_count(num_warmup, "num_warmup", minimum=0)
+    num_chains = as_count(num_chains, "num_chains")
+    target_accept = as_real(target_accept, "target_accept", minimum=0.0, maximum=1.0)
+    if target_accept in (0.0, 1.0):
+        raise BayeslibError(f"target_accept must lie between 0 and 1, got {target_accept}")
+    if step_size is not None:
+        step_size = as_positive(step_size, "step_size")
+    elif num_warmup == 0:
+        raise BayeslibError("num_warmup=0 leaves no time to find a step size; pass step_size")
+    metric, factor = as_metric(inverse_mass_matrix, dim)
+    learn = inverse_mass_matrix is None and step_size is None
+    check_memory((2, num_chains, num_samples, dim + 7), "draws")
+    rng, seed = as_rng(rng)
+    generators = spawn(rng, num_chains)
+    starts, num_evals = initial_positions(target, initial_position, generators, gradient=True)
+    jobs = [
+        (
+            target, generator, start, step_size, num_steps, metric, factor, target_accept, learn,
+            num_warmup, num_samples,
+        )
+        for generator, start in zip(generators, starts, strict=True)
+    ]  # fmt: skip
+    hmc_kernel.compile()
+    outcomes, interrupted = run_chains(
+        _hmc_chain, jobs, num_iterations=num_warmup + num_samples, executor=executor,
+        progress=progress, title="hmc",
+    )  # fmt: skip
+    if num_chains == 1:
+        rng.bit_generator.state = outcomes[0].rng_state  # it may have advanced in another process
+    settings = {"num_steps": num_steps, "num_warmup": num_warmup, "seed": seed}
+    settings |= {"adapted": step_size is None, "target_accept": target_accept}
+    draws = collect(
+        outcomes, target=target, interrupted=interrupted, num_warmup=num_warmup, method="hmc",
+        settings=settings, extra_evals=num_evals,
+    )  # fmt: skip
+    _warn_of_divergences(draws)
+    return draws
+
+
+def _warn_of_divergences(draws):
+    by_chain = draws.stats["diverging"].sum(axis=1)
+    if by_chain.any():
+        share = 100.0 * by_chain.sum() / draws.stats["diverging"].size
+        warnings.warn(
+            f"{by_chain.sum()} of {draws.stats['diverging'].size} transitions diverged "
+            f"({share:.1f} %; by chain: {', '.join(map(str, by_chain))}): take smaller steps, "
+            "raise target_accept, or reparameterise; they began at "
+            'values[stats["diverging"]]',
+            BayeslibWarning,
+            stacklevel=3,
+        )

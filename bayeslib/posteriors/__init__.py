@@ -1,0 +1,24 @@
+"""The book's posteriors, each a `Target` with its exact truth.
+
+Every density has two forms: the plain one, as it stands in the book, and a fused one that returns
+the same number and fills in the gradient in the same pass. A log density contains all its
+constants unless its docstring says otherwise, so that ``target.truth.log_evidence`` is the
+logarithm of its integral. Quantiles are known at the probabilities 0.025, 0.05, 0.25, 0.5, 0.75,
+0.95 and 0.975, and are computed when first looked at.
+"""
+
+from .gaussians import gaussian, mixture
+from .line import coin, gamma_student
+from .schools import eight_schools
+from .shapes import banana, donut, funnel
+
+__all__ = [
+    "banana",
+    "coin",
+    "donut",
+    "eight_schools",
+    "funnel",
+    "gamma_student",
+    "gaussian",
+    "mixture",
+]

@@ -1,0 +1,162 @@
+"""Gaussians and their mixtures."""
+
+import numpy as np
+
+from ..errors import BayeslibError
+from ..target import Target
+from ..validate import as_covariance, as_floats, check_finite
+from .truths import gaussian_mixture_truth
+
+
+def gaussian(mean, cov):
+    """A Gaussian.
+
+    Parameters
+    ----------
+    mean : float or array, shape (dim,)
+    cov : array, shape (dim, dim), or (dim,) for independent coordinates, or a variance
+        Symmetric positive definite.
+
+    Returns
+    -------
+    Target
+        log_evidence is 0.
+    """
+    mean = np.atleast_1d(as_floats(mean, "mean"))
+    if mean.ndim != 1 or mean.size == 0:
+        raise BayeslibError(f"mean must have shape (dim,), got {mean.shape}")
+    check_finite(mean, "mean")
+    cov = as_covariance(cov, "cov", mean.size)
+    precision, log_constant = _precision(cov)
+    return Target(
+        _gaussian,
+        dim=mean.size,
+        data=(mean, precision, log_constant),
+        fused=_gaussian_fused,
+        truth=gaussian_mixture_truth(np.ones(1), mean[None], cov[None]),
+    )
+
+
+def _precision(cov):
+    precision = np.linalg.inv(cov)
+    log_constant = -0.5 * (np.linalg.slogdet(cov)[1] + len(cov) * np.log(2.0 * np.pi))
+    return 0.5 * (precision + precision.T), float(log_constant)
+
+
+def _gaussian(theta, mean, precision, log_constant):
+    total = 0.0
+    for i in range(mean.size):
+        for j in range(mean.size):
+            total += (theta[i] - mean[i]) * precision[i, j] * (theta[j] - mean[j])
+    return log_constant - 0.5 * total
+
+
+def _gaussian_fused(theta, grad, mean, precision, log_constant):
+    total = 0.0
+    for i in range(mean.size):
+        row = 0.0
+        for j in range(mean.size):
+            row += precision[i, j] * (theta[j] - mean[j])
+        grad[i] = -row
+        total += row * (theta[i] - mean[i])
+    return log_constant - 0.5 * total
+
+
+def mixture(weights, means, covs):
+    """A mixture of Gaussians.
+
+    Parameters
+    ----------
+    weights : array, shape (k,)
+        Not negative, summing to 1.
+    means : array, shape (k, dim), or (k,) on the line
+    covs : array, shape (k, dim, dim), or (k, dim) for independent coordinates, or (k,) variances
+        on the line
+
+    Returns
+    -------
+    Target
+        log_evidence is 0.
+    """
+    weights = as_floats(weights, "weights")
+    means = as_floats(means, "means")
+    if weights.ndim != 1 or weights.size == 0 or means.shape[:1] != weights.shape:
+        raise BayeslibError(
+            f"weights (k,) and means (k, dim) must agree, got {weights.shape} and {means.shape}"
+        )
+    check_finite(weights, "weights")
+    check_finite(means, "means")
+    if np.any(weights < 0.0):
+        raise BayeslibError(f"weights must not be negative, got {weights.min()}")
+    if abs(weights.sum() - 1.0) > 1e-8:
+        raise BayeslibError(f"weights must sum to 1, they sum to {weights.sum()!r}")
+    means = means.reshape(weights.size, -1)
+    if len(covs) != weights.size:
+        raise BayeslibError(f"covs must hold {weights.size} covariances, got {len(covs)}")
+    dim = means.shape[1]
+    covs = np.stack([as_covariance(c, f"covs[{k}]", dim) for k, c in enumerate(covs)])
+    weights = weights / weights.sum()
+    pairs = [_precision(c) for c in covs]
+    with np.errstate(divide="ignore"):
+        log_constants = np.array([p[1] for p in pairs]) + np.log(weights)
+    return Target(
+        _mixture,
+        dim=dim,
+        data=(means, np.stack([p[0] for p in pairs]), log_constants),
+        fused=_mixture_fused,
+        truth=gaussian_mixture_truth(weights, means, covs),
+    )
+
+
+def _mixture(theta, means, precisions, log_constants):
+    dim = theta.size
+    largest, total = -np.inf, 0.0
+    for k in range(log_constants.size):
+        value = log_constants[k]
+        for i in range(dim):
+            for j in range(dim):
+                value -= (
+                    0.5 * (theta[i] - means[k, i]) * precisions[k, i, j] * (theta[j] - means[k, j])
+                )
+        if value > largest:
+            total = total * np.exp(largest - value) + 1.0
+            largest = value
+        elif value > -np.inf:
+            total += np.exp(value - largest)
+    return largest + np.log(total) if total > 0.0 else -np.inf
+
+
+def _mixture_fused(theta, grad, means, precisions, log_constants):
+    dim = theta.size
+    largest, total = -np.inf, 0.0
+    for i in range(dim):
+        grad[i] = 0.0
+    for k in range(log_constants.size):
+        value = log_constants[k]
+        for i in range(dim):
+            for j in range(dim):
+                value -= (
+                    0.5 * (theta[i] - means[k, i]) * precisions[k, i, j] * (theta[j] - means[k, j])
+                )
+        weight = 1.0
+        if value > largest:
+            shrink = np.exp(largest - value)
+            total = total * shrink + 1.0
+            for i in range(dim):
+                grad[i] *= shrink
+            largest = value
+        elif value > -np.inf:
+            weight = np.exp(value - largest)
+            total += weight
+        else:
+            continue
+        for i in range(dim):
+            row = 0.0
+            for j in range(dim):
+                row += precisions[k, i, j] * (theta[j] - means[k, j])
+            grad[i] -= weight * row
+    if total == 0.0:
+        return -np.inf
+    for i in range(dim):
+        grad[i] /= total
+    return largest + np.log(total)

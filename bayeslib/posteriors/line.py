@@ -1,0 +1,139 @@
+"""Posteriors on the line: the book's main target and the coin."""
+
+from functools import lru_cache, partial
+
+import numpy as np
+from scipy import special
+
+from ..errors import BayeslibError
+from ..target import Target, Truth
+from ..validate import as_count, as_positive, as_real
+from .truths import PROBABILITIES, Line, line_truth
+
+
+def gamma_student(y=5.0):
+    """The book's main target: a Gamma prior and one observation with Student-t noise.
+
+    ``theta ~ Gamma(3, rate 1)`` and ``y - theta ~ Student-t`` with 2 degrees of freedom. The
+    log density is log prior + log likelihood, so that its evidence is p(y).
+
+    Parameters
+    ----------
+    y : float
+        The observation, in the units of theta.
+
+    Returns
+    -------
+    Target
+        dim 1, support (0, inf). The truth is by quadrature, to 12 digits.
+    """
+    y = as_real(y, "y")
+    return Target(
+        _gamma_student,
+        dim=1,
+        data=(y,),
+        fused=_gamma_student_fused,
+        support=(0.0, np.inf),
+        truth=_gamma_student_truth(y),
+    )
+
+
+def _gamma_student(theta, y):
+    x = theta[0]
+    if x <= 0.0:
+        return -np.inf
+    log_prior = 2.0 * np.log(x) - x - np.log(2.0)
+    log_likelihood = -1.5 * np.log1p(0.5 * (y - x) ** 2) - 1.5 * np.log(2.0)
+    return log_prior + log_likelihood
+
+
+def _gamma_student_fused(theta, grad, y):
+    x = theta[0]
+    if x <= 0.0:
+        grad[0] = 0.0
+        return -np.inf
+    r = y - x
+    t = 1.0 + 0.5 * r * r
+    grad[0] = 2.0 / x - 1.0 + 1.5 * r / t
+    return 2.0 * np.log(x) - x - 1.5 * np.log(t) - 2.5 * np.log(2.0)
+
+
+@lru_cache(maxsize=256)
+def _gamma_student_truth(y):
+    # beyond 120 the prior is below 1e-45 of its peak; the likelihood's poles lie sqrt(2) off the
+    # axis, so panels of this width resolve it to rounding wherever y is
+    line = Line(partial(_gamma_student_line, y=y), np.arange(0.0, 120.5, 0.5))
+    return line_truth(line)
+
+
+def _gamma_student_line(x, y):
+    positive = np.maximum(x, 1e-300)
+    log_prior = 2.0 * np.log(positive) - x - np.log(2.0)
+    return log_prior - 1.5 * np.log1p(0.5 * (y - x) ** 2) - 1.5 * np.log(2.0)
+
+
+def coin(heads, tails, *, prior=(1.0, 1.0)):
+    """The probability of heads, after a sequence of tosses, under a Beta prior.
+
+    The evidence is the probability of the tosses in the order in which they fell: no binomial
+    coefficient. (The book's coin with three hypotheses goes through `enumerate_posterior`.)
+
+    Parameters
+    ----------
+    heads, tails : int
+        How often each came up.
+    prior : (float, float)
+        The two parameters of the Beta prior; (1, 1) is uniform.
+
+    Returns
+    -------
+    Target
+        dim 1, support (0, 1). The truth is Beta(prior[0] + heads, prior[1] + tails).
+    """
+    heads = as_count(heads, "heads", minimum=0)
+    tails = as_count(tails, "tails", minimum=0)
+    if len(prior) != 2:
+        raise BayeslibError(f"prior must be the two parameters of a Beta, got {prior!r}")
+    prior = as_positive(prior[0], "prior[0]"), as_positive(prior[1], "prior[1]")
+    a, b = prior[0] + heads, prior[1] + tails
+    mean = a / (a + b)
+    truth = Truth(
+        mean=np.array([mean]),
+        cov=np.array([[mean * (1.0 - mean) / (a + b + 1.0)]]),
+        quantiles={p: np.array([special.betaincinv(a, b, p)]) for p in PROBABILITIES},
+        log_evidence=float(special.betaln(a, b) - special.betaln(*prior)),
+        sample=partial(_beta_sample, a, b),
+        cdf=partial(_beta_cdf, a, b),
+    )
+    return Target(
+        _coin,
+        dim=1,
+        data=(a, b, float(special.betaln(*prior))),
+        fused=_coin_fused,
+        support=(0.0, 1.0),
+        truth=truth,
+    )
+
+
+def _coin(theta, a, b, log_constant):
+    x = theta[0]
+    if x <= 0.0 or x >= 1.0:
+        return -np.inf
+    return (a - 1.0) * np.log(x) + (b - 1.0) * np.log1p(-x) - log_constant
+
+
+def _coin_fused(theta, grad, a, b, log_constant):
+    x = theta[0]
+    if x <= 0.0 or x >= 1.0:
+        grad[0] = 0.0
+        return -np.inf
+    grad[0] = (a - 1.0) / x - (b - 1.0) / (1.0 - x)
+    return (a - 1.0) * np.log(x) + (b - 1.0) * np.log1p(-x) - log_constant
+
+
+def _beta_sample(a, b, num_samples, rng):
+    return np.random.default_rng(rng).beta(a, b, size=(num_samples, 1))
+
+
+def _beta_cdf(a, b, x):
+    return special.betainc(a, b, np.clip(x, 0.0, 1.0))

@@ -1,0 +1,215 @@
+"""Eight schools: a hierarchical model small enough to be known exactly."""
+
+from functools import cache
+
+import numpy as np
+
+from ..errors import BayeslibTypeError
+from ..target import Target, Truth
+from .truths import PROBABILITIES, Line, Quantiles, mixture_moments, mixture_quantiles
+
+#: Estimated effects of coaching on the verbal SAT in eight schools, in points, and their standard
+#: errors (Rubin 1981, "Estimation in parallel randomized experiments", table 1).
+EFFECTS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
+STANDARD_ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
+
+_MU_SCALE, _TAU_SCALE = 5.0, 5.0
+
+
+def eight_schools(centered=False):
+    """Eight schools (Rubin 1981): eight effects, their mean and their spread.
+
+    ``mu ~ N(0, 5)``, ``tau ~ half-Cauchy(5)``, ``theta_j ~ N(mu, tau)``, ``y_j ~ N(theta_j,
+    sigma_j)``; second arguments are standard deviations. Sampled in log tau, Jacobian included.
+
+    Parameters
+    ----------
+    centered : bool
+        True: the coordinates are (mu, log_tau, theta[0], …, theta[7]), a funnel. False:
+        (mu, log_tau, eta[0], …, eta[7]) with ``theta_j = mu + tau eta_j`` and ``eta_j ~ N(0, 1)``.
+
+    Returns
+    -------
+    Target
+        dim 10. The truth is of the sampled coordinates, exact up to a quadrature over log tau;
+        log_evidence is log p(y) and is the same for both.
+
+    Notes
+    -----
+    The effects follow from the coordinates of the non-centred form by
+    ``draws.expect(lambda x: x[:, :1] + np.exp(x[:, 1:2]) * x[:, 2:])``; their truth is that of the
+    last eight coordinates of the centred form.
+    """
+    if not isinstance(centered, (bool, np.bool_)):
+        raise BayeslibTypeError(f"centered must be True or False, got {centered!r}")
+    letter = "theta" if centered else "eta"
+    return Target(
+        _centered if centered else _noncentered,
+        dim=2 + EFFECTS.size,
+        data=(EFFECTS, STANDARD_ERRORS**-2, _log_constant()),
+        fused=_centered_fused if centered else _noncentered_fused,
+        names=("mu", "log_tau", *(f"{letter}[{j}]" for j in range(EFFECTS.size))),
+        truth=_truth(bool(centered)),
+    )
+
+
+def _log_constant():
+    normals = np.concatenate([STANDARD_ERRORS, np.ones(EFFECTS.size), [_MU_SCALE]])
+    gaussian = -0.5 * normals.size * np.log(2.0 * np.pi) - np.log(normals).sum()
+    return float(gaussian + np.log(2.0 / (np.pi * _TAU_SCALE)))
+
+
+def _noncentered(theta, y, precision, log_constant):
+    mu, log_tau, eta = theta[0], theta[1], theta[2:]
+    tau = np.exp(log_tau)
+    log_prior = -0.5 * (mu / 5.0) ** 2 - np.log1p((tau / 5.0) ** 2) + log_tau
+    log_density = log_constant + log_prior
+    for j in range(y.size):
+        log_density -= 0.5 * eta[j] ** 2
+        log_density -= 0.5 * precision[j] * (y[j] - mu - tau * eta[j]) ** 2
+    return log_density
+
+
+def _noncentered_fused(theta, grad, y, precision, log_constant):
+    mu, log_tau = theta[0], theta[1]
+    tau = np.exp(log_tau)
+    spread = 1.0 + tau * tau / 25.0
+    total, slope_mu, slope_tau = 0.0, 0.0, 0.0
+    for j in range(y.size):
+        eta = theta[2 + j]
+        residual = y[j] - mu - tau * eta
+        pull = precision[j] * residual
+        total += eta * eta + pull * residual
+        grad[2 + j] = tau * pull - eta
+        slope_mu += pull
+        slope_tau += pull * eta
+    grad[0] = slope_mu - mu / 25.0
+    # the derivative of log_tau - log(spread), written so that it survives an infinite tau
+    grad[1] = slope_tau * tau + 2.0 / spread - 1.0
+    return log_constant - 0.5 * (total + mu * mu / 25.0) - np.log(spread) + log_tau
+
+
+def _centered(theta, y, precision, log_constant):
+    mu, log_tau, effects = theta[0], theta[1], theta[2:]
+    tau = np.exp(log_tau)
+    log_prior = -0.5 * (mu / 5.0) ** 2 - np.log1p((tau / 5.0) ** 2) + log_tau
+    log_density = log_constant + log_prior
+    for j in range(y.size):
+        log_density += -0.5 * ((effects[j] - mu) / tau) ** 2 - log_tau
+        log_density -= 0.5 * precision[j] * (y[j] - effects[j]) ** 2
+    return log_density
+
+
+def _centered_fused(theta, grad, y, precision, log_constant):
+    mu, log_tau = theta[0], theta[1]
+    tau = np.exp(log_tau)
+    spread = 1.0 + tau * tau / 25.0
+    shrink = 1.0 / (tau * tau)
+    total, slope_mu, between = 0.0, 0.0, 0.0
+    for j in range(y.size):
+        residual = y[j] - theta[2 + j]
+        pull = precision[j] * residual
+        deviation = theta[2 + j] - mu
+        back = shrink * deviation
+        total += pull * residual
+        between += back * deviation
+        slope_mu += back
+        grad[2 + j] = pull - back
+    grad[0] = slope_mu - mu / 25.0
+    grad[1] = between - y.size + 2.0 / spread - 1.0
+    quadratic = total + between + mu * mu / 25.0
+    return log_constant - 0.5 * quadratic - np.log(spread) + (1.0 - y.size) * log_tau
+
+
+@cache
+def _truth(centered):
+    posterior = _HierarchicalNormal(EFFECTS, STANDARD_ERRORS, _MU_SCALE, _TAU_SCALE, centered)
+    mean, cov = mixture_moments(*posterior.components())
+    return Truth(
+        mean=mean,
+        cov=cov,
+        quantiles=Quantiles(posterior.quantiles),
+        log_evidence=posterior.log_evidence,
+        sample=posterior.sample,
+    )
+
+
+class _HierarchicalNormal:
+    """The posterior of ``y_j ~ N(theta_j, sigma_j), theta_j ~ N(mu, tau)``, exactly.
+
+    With ``mu ~ N(0, mu_scale)`` and ``tau`` half-Cauchy of scale `tau_scale`. Given tau everything
+    is Gaussian, so one quadrature, over log tau, gives the whole posterior as a mixture.
+
+    Parameters
+    ----------
+    y, sigma : array, shape (k,)
+        Observations and their known standard errors.
+    mu_scale, tau_scale : float
+    centered : bool
+        Whether the k last coordinates are theta_j or eta_j = (theta_j - mu) / tau; the first two
+        are mu and log tau.
+    """
+
+    def __init__(self, y, sigma, mu_scale, tau_scale, centered):
+        self._y, self._sigma, self._centered = y, sigma, centered
+        self._scales = mu_scale, tau_scale
+        spread = np.log(max(np.ptp(y), sigma.max()))
+        self._log_tau = Line(self._log_marginal, np.arange(spread - 44.0, spread + 10.0, 0.25))
+        self.log_evidence = self._log_tau.log_evidence
+
+    def _mu_given_tau(self, log_tau):
+        total = self._sigma**2 + np.exp(2.0 * log_tau)[..., None]
+        precision = 1.0 / self._scales[0] ** 2 + np.sum(1.0 / total, axis=-1)
+        return total, precision, np.sum(self._y / total, axis=-1) / precision
+
+    def _log_marginal(self, log_tau):
+        total, precision, mean = self._mu_given_tau(log_tau)
+        mu_scale, tau_scale = self._scales
+        log_likelihood = -0.5 * (
+            np.sum(np.log(2.0 * np.pi * total) + self._y**2 / total, axis=-1)
+            + np.log(precision * mu_scale**2)
+            - mean**2 * precision
+        )
+        log_prior = -np.log1p(np.exp(2.0 * log_tau) / tau_scale**2) + log_tau
+        return log_likelihood + log_prior + np.log(2.0 / (np.pi * tau_scale))
+
+    def _last_given_tau(self, log_tau):
+        """The last coordinates are a + b mu + N(0, s^2): a, b, s, each of shape (…, k)."""
+        tau = np.exp(log_tau)[..., None]
+        total = self._sigma**2 + tau**2
+        if self._centered:
+            s = self._sigma * tau / np.sqrt(total)
+            return tau**2 * self._y / total, self._sigma**2 / total, s
+        return tau * self._y / total, -tau / total, self._sigma / np.sqrt(total)
+
+    def components(self):
+        """The mixture over log tau: weights (n,), means (n, 2 + k) and covs (n, 2 + k, 2 + k)."""
+        log_tau, weights = self._log_tau.nodes, self._log_tau.weights
+        _, precision, mean = self._mu_given_tau(log_tau)
+        a, b, s = self._last_given_tau(log_tau)
+        variance = 1.0 / precision
+        means = np.column_stack([mean, log_tau, a + b * mean[:, None]])
+        slopes = np.column_stack([np.ones_like(mean), np.zeros_like(mean), b])
+        covs = variance[:, None, None] * slopes[:, :, None] * slopes[:, None, :]
+        last = np.arange(2, slopes.shape[1])
+        covs[:, last, last] += s**2
+        return weights, means, covs
+
+    def quantiles(self):
+        """{probability: array (2 + k,)}."""
+        weights, means, covs = self.components()
+        sds = np.sqrt(np.diagonal(covs, axis1=1, axis2=2))
+        gaussian = [0, *range(2, means.shape[1])]
+        found = mixture_quantiles(weights, means[:, gaussian], sds[:, gaussian])
+        log_tau = self._log_tau.ppf(np.array(PROBABILITIES))
+        return {p: np.insert(q, 1, t) for (p, q), t in zip(found.items(), log_tau, strict=True)}
+
+    def sample(self, num_samples, rng):
+        """Draw exactly: log tau by its quantile function, then mu given tau, then the rest."""
+        rng = np.random.default_rng(rng)
+        log_tau = self._log_tau.sample(num_samples, rng)[:, 0]
+        _, precision, mean = self._mu_given_tau(log_tau)
+        mu = mean + rng.standard_normal(num_samples) / np.sqrt(precision)
+        a, b, s = self._last_given_tau(log_tau)
+        last = a + b * mu[:, None] + s * rng.standard_normal(s.shape)
+        return np.column_stack([mu, log_tau, last])

@@ -1,0 +1,227 @@
+"""Shapes that are hard to move in: banana, donut and funnel."""
+
+from functools import partial
+
+import numpy as np
+from scipy import special
+
+from ..target import Target, Truth
+from ..validate import as_count, as_positive, as_real
+from .truths import PROBABILITIES, Line, Quantiles, mixture_quantiles, panels
+
+
+def banana(curvature=1.0, *, width=0.5):
+    """A Gaussian bent along a parabola.
+
+    ``theta[0] ~ N(0, 1)`` and ``theta[1] | theta[0] ~ N(curvature (theta[0]^2 - 1), width)``.
+
+    Parameters
+    ----------
+    curvature : float
+        0 is a Gaussian; the sign says which way it opens.
+    width : float
+        Standard deviation across the banana.
+
+    Returns
+    -------
+    Target
+        dim 2; mean 0, log_evidence 0, drawn exactly by its definition.
+    """
+    curvature = as_real(curvature, "curvature")
+    width = as_positive(width, "width")
+    truth = Truth(
+        mean=np.zeros(2),
+        cov=np.diag([1.0, 2.0 * curvature**2 + width**2]),
+        quantiles=Quantiles(_banana_quantiles, curvature, width),
+        log_evidence=0.0,
+        sample=partial(_banana_sample, curvature, width),
+    )
+    return Target(
+        _banana,
+        dim=2,
+        data=(curvature, width),
+        fused=_banana_fused,
+        truth=truth,
+    )
+
+
+def _banana(theta, curvature, width):
+    x, y = theta[0], theta[1]
+    z = (y - curvature * (x**2 - 1.0)) / width
+    return -0.5 * (x**2 + z**2) - np.log(2.0 * np.pi * width)
+
+
+def _banana_fused(theta, grad, curvature, width):
+    x, y = theta[0], theta[1]
+    z = (y - curvature * (x * x - 1.0)) / width
+    slope = z / width
+    grad[0] = -x + 2.0 * curvature * x * slope
+    grad[1] = -slope
+    return -0.5 * (x * x + z * z) - np.log(2.0 * np.pi * width)
+
+
+def _banana_sample(curvature, width, num_samples, rng):
+    z = np.random.default_rng(rng).standard_normal((num_samples, 2))
+    z[:, 1] = curvature * (z[:, 0] ** 2 - 1.0) + width * z[:, 1]
+    return z
+
+
+def _banana_quantiles(curvature, width):
+    # theta[1] mixes Gaussians over theta[0]; panels no wider than the banana is, far out
+    count = int(np.clip(40.0 * abs(curvature) / width, 40, 2000))
+    x, weights = (a.ravel() for a in panels(np.linspace(-9.0, 9.0, count + 1)))
+    weights = weights * np.exp(-0.5 * x**2) / np.sqrt(2.0 * np.pi)
+    means = curvature * (x[:, None] ** 2 - 1.0)
+    second = mixture_quantiles(weights, means, np.full_like(means, width))
+    return {p: np.array([special.ndtri(p), second[p][0]]) for p in PROBABILITIES}
+
+
+def donut(radius=3.0, width=0.5):
+    """A ring in the plane: the distance from the origin is close to `radius`.
+
+    The log density is ``-(|theta| - radius)^2 / (2 width^2)``, without a constant: the evidence is
+    the volume under the ring.
+
+    Parameters
+    ----------
+    radius : float
+        Where the density is highest.
+    width : float
+        Standard deviation across the ring, before the circumference weighs in.
+
+    Returns
+    -------
+    Target
+        dim 2; mean 0; drawn exactly as a radius and an angle.
+    """
+    radius = as_positive(radius, "radius")
+    width = as_positive(width, "width")
+    low = max(0.0, radius - 14.0 * width)
+    line = Line(
+        partial(_donut_radial, radius=radius, width=width),
+        np.linspace(low, radius + 14.0 * width, 57),
+    )
+    variance = 0.5 * line.expect(np.square)
+    truth = Truth(
+        mean=np.zeros(2),
+        cov=variance * np.eye(2),
+        quantiles=Quantiles(_donut_quantiles, line),
+        log_evidence=float(line.log_evidence + np.log(2.0 * np.pi)),
+        sample=partial(_donut_sample, line),
+    )
+    return Target(_donut, dim=2, data=(radius, width), fused=_donut_fused, truth=truth)
+
+
+def _donut(theta, radius, width):
+    distance = np.sqrt(theta[0] ** 2 + theta[1] ** 2)
+    return -0.5 * ((distance - radius) / width) ** 2
+
+
+def _donut_fused(theta, grad, radius, width):
+    distance = np.sqrt(theta[0] * theta[0] + theta[1] * theta[1])
+    z = (distance - radius) / width
+    # the tip at the origin has no gradient: any finite one leaves a chain valid
+    pull = -z / (width * distance) if distance > 0.0 else 0.0
+    grad[0] = pull * theta[0]
+    grad[1] = pull * theta[1]
+    return -0.5 * z * z
+
+
+def _donut_radial(r, radius, width):
+    return np.log(np.maximum(r, 1e-300)) - 0.5 * ((r - radius) / width) ** 2
+
+
+def _donut_sample(line, num_samples, rng):
+    rng = np.random.default_rng(rng)
+    r = line.sample(num_samples, rng)[:, 0]
+    angle = 2.0 * np.pi * rng.random(num_samples)
+    return r[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def _donut_quantiles(line):
+    from scipy import optimize
+
+    end = line.edges[-1]
+
+    def above(x):
+        """P(theta[0] > x) for x >= 0; r = x + s^2 removes the square root at r = x."""
+        start = max(x, line.edges[0])
+        s, weights = panels(np.linspace(np.sqrt(start - x), np.sqrt(end - x), 81))
+        r = x + s * s
+        return np.sum(weights * 2.0 * s * line.pdf(r) * np.arccos(np.minimum(x / r, 1.0))) / np.pi
+
+    table = {}
+    for p in PROBABILITIES:
+        excess = partial(_excess, above, min(p, 1.0 - p))
+        x = 0.0 if p == 0.5 else optimize.brentq(excess, 0.0, end, xtol=1e-13)
+        table[p] = np.full(2, np.copysign(x, p - 0.5))
+    return table
+
+
+def _excess(above, tail, x):
+    return above(x) - tail
+
+
+def funnel(dim):
+    """Neal's funnel: a log variance and what it scales.
+
+    ``v = theta[0] ~ N(0, 3)`` and ``theta[i] | v ~ N(0, exp(v / 2))`` for the others, where the
+    second argument is a standard deviation (Neal 2003, "Slice sampling").
+
+    Parameters
+    ----------
+    dim : int
+        At least 2.
+
+    Returns
+    -------
+    Target
+        names v, x[0], x[1], …; mean 0, log_evidence 0, drawn exactly by its definition.
+    """
+    dim = as_count(dim, "dim", minimum=2)
+    truth = Truth(
+        mean=np.zeros(dim),
+        cov=np.diag([9.0] + [np.exp(4.5)] * (dim - 1)),
+        quantiles=Quantiles(_funnel_quantiles, dim),
+        log_evidence=0.0,
+        sample=partial(_funnel_sample, dim),
+    )
+    names = ("v", *(f"x[{i}]" for i in range(dim - 1)))
+    return Target(_funnel, dim=dim, fused=_funnel_fused, names=names, truth=truth)
+
+
+def _funnel(theta):
+    v = theta[0]
+    log_density = -0.5 * (v / 3.0) ** 2 - np.log(3.0) - 0.5 * np.log(2.0 * np.pi)
+    for i in range(1, theta.size):
+        log_density += -0.5 * (theta[i] ** 2 * np.exp(-v) + v + np.log(2.0 * np.pi))
+    return log_density
+
+
+def _funnel_fused(theta, grad):
+    v = theta[0]
+    count = theta.size - 1.0
+    shrink = np.exp(-v)
+    total = 0.0
+    for i in range(1, theta.size):
+        total += theta[i] * theta[i]
+        grad[i] = -theta[i] * shrink
+    total *= shrink
+    grad[0] = -v / 9.0 + 0.5 * (total - count)
+    log_2pi = np.log(2.0 * np.pi)
+    return -v * v / 18.0 - np.log(3.0) - 0.5 * (total + count * v + (count + 1.0) * log_2pi)
+
+
+def _funnel_sample(dim, num_samples, rng):
+    z = np.random.default_rng(rng).standard_normal((num_samples, dim))
+    z[:, 0] *= 3.0
+    z[:, 1:] *= np.exp(0.5 * z[:, :1])
+    return z
+
+
+def _funnel_quantiles(dim):
+    v, weights = (a.ravel() for a in panels(np.linspace(-27.0, 27.0, 109)))
+    weights = weights * np.exp(-0.5 * (v / 3.0) ** 2) / (3.0 * np.sqrt(2.0 * np.pi))
+    sds = np.exp(0.5 * v)[:, None]
+    x = mixture_quantiles(weights, np.zeros_like(sds), sds)
+    return {p: np.append(3.0 * special.ndtri(p), np.full(dim - 1, x[p][0])) for p in x}

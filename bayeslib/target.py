@@ -1,0 +1,340 @@
+"""A target: an unnormalised log density, its gradient, and what is exactly known about it."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import engine
+from .errors import BayeslibError, BayeslibTypeError, GradientError, TargetError
+from .results import default_names
+from .validate import as_count, as_floats, as_position, check_memory
+
+_COMPARED_WORDS = 200_000  # above it, the plain function would take seconds to compare with
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truth:
+    """What is exactly known about a target; None where it is not.
+
+    Attributes
+    ----------
+    mean : numpy.ndarray, shape (dim,)
+    cov : numpy.ndarray, shape (dim, dim)
+    quantiles : dict
+        Probability: marginal quantiles, shape (dim,).
+    log_evidence : float
+        Logarithm of the integral of exp(log density).
+    sample : callable
+        sample(num_samples, rng) -> (num_samples, dim), exact and independent.
+    cdf : callable
+        cdf(x (n,)) -> (n,), for targets of one dimension.
+    """
+
+    mean: np.ndarray | None = None
+    cov: np.ndarray | None = None
+    quantiles: dict | None = None
+    log_evidence: float | None = None
+    sample: Callable | None = None
+    cdf: Callable | None = None
+
+
+class Target:
+    """An unnormalised log density to be approximated.
+
+    Parameters
+    ----------
+    logdensity : callable
+        logdensity(theta, *data) -> float, in numba's subset of Python, jitted or not. theta is
+        (dim,) float64, not to be written to; -inf means outside the support.
+    dim : int
+        The number of parameters.
+    data : tuple of arrays and numbers, optional
+        Passed on to every function, never compiled in. Copied; read-only to the functions.
+    gradient : "auto", callable or None
+        gradient(theta, *data) -> (dim,). "auto" differentiates `logdensity` exactly.
+    fused : callable, optional
+        fused(theta, grad, *data) -> float writes the gradient into `grad` and returns the log
+        density, in one pass: the fastest form. It goes before `gradient`.
+    names : sequence of str, optional
+        One a dimension; "theta", or "theta[0]" and so on.
+    support : sequence of (low, high), optional
+        One pair a dimension, or one pair for dim 1: where grids, quadrature and starts look. The
+        log density must itself return -inf outside.
+    truth : Truth, optional
+
+    Raises
+    ------
+    BayeslibTypeError
+        For a function with other arguments than (theta, *data), or data that are not numbers. At
+        first use: for a function that does not compile or returns no float.
+    BayeslibError
+        For names, support or dim that do not fit.
+
+    Notes
+    -----
+    Compiled at first use, kept on disk under ``NUMBA_CACHE_DIR`` or the user's cache folder, so
+    that the next process finds it in milliseconds. Arithmetic follows NumPy, not Python:
+    log(0) is -inf and 1/0 is inf. An index out of bounds is not noticed by compiled code (set
+    ``NUMBA_BOUNDSCHECK=1``); each run's start is compared with the plain function.
+    """
+
+    def __init__(
+        self,
+        logdensity,
+        *,
+        dim,
+        data=(),
+        gradient="auto",
+        fused=None,
+        names=None,
+        support=None,
+        truth=None,
+    ):
+        self.dim = as_count(dim, "dim")
+        self.data = engine.as_data(data)
+        self._arguments = engine.as_arguments(self.data)
+        self.logdensity = engine.as_function(logdensity, "logdensity", ("theta",), self.data)
+        self._gradient = gradient
+        if callable(gradient):
+            self._gradient = engine.as_function(gradient, "gradient", ("theta",), self.data)
+        elif gradient not in ("auto", None):
+            raise BayeslibTypeError(
+                f'gradient must be "auto", None or a function, got {gradient!r}'
+            )
+        self._fused = None
+        if fused is not None:
+            self._fused = engine.as_function(fused, "fused", ("theta", "grad"), self.data)
+        self.names = _as_names(names, self.dim)
+        self.support = _as_support(support, self.dim)
+        if not (truth is None or isinstance(truth, Truth)):
+            raise BayeslibTypeError(f"truth must be a Truth or None, got {truth!r}")
+        self.truth = truth
+        self._bound = {}
+        self._verified = set()
+
+    def __repr__(self):
+        return f"Target({self.logdensity.__name__}, dim={self.dim})"
+
+    def __reduce__(self):
+        import cloudpickle
+
+        parts = (self.logdensity, self._gradient, self._fused, self.truth)
+        return _rebuild, (
+            cloudpickle.dumps(parts), self.dim, self._arguments, self.names, self.support,
+        )  # fmt: skip
+
+    @property
+    def has_gradient(self):
+        """Whether gradients were given or are to be derived."""
+        return self._fused is not None or self._gradient is not None
+
+    def __call__(self, theta):
+        """Return the log density at theta, shape (dim,), or a number when dim is 1."""
+        theta = as_position(theta, "theta", self.dim)
+        return self._evaluate(theta, np.empty(self.dim), gradient=False)
+
+    def gradient(self, theta):
+        """Return the gradient of the log density at theta, shape (dim,)."""
+        theta = as_position(theta, "theta", self.dim)
+        grad = np.full(self.dim, np.nan)
+        self._evaluate(theta, grad, gradient=True)
+        return grad
+
+    def many(self, thetas):
+        """Return the log density at each row.
+
+        Parameters
+        ----------
+        thetas : array_like, shape (n, dim)
+            (n,) too when dim is 1.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n,)
+        """
+        thetas = as_floats(thetas, "thetas")
+        if thetas.ndim == 1 and self.dim == 1:
+            thetas = thetas[:, None]
+        if thetas.ndim != 2 or thetas.shape[1] != self.dim:
+            raise BayeslibError(f"thetas must have shape (n, {self.dim}), got {thetas.shape}")
+        check_memory(thetas.shape[:1], "the log densities")
+        values = np.empty(len(thetas))
+        bound = self.bind(gradient=False)
+        engine.evaluate_many(bound.address, bound.handle, thetas, values)
+        if bound.num_errors:
+            raise self.explain(bound.failed_at)
+        return values
+
+    def bind(self, gradient):
+        """Return a new `engine.Bound`: what kernels need to evaluate this density.
+
+        Parameters
+        ----------
+        gradient : bool
+            Whether the callback shall also fill the gradient.
+
+        Raises
+        ------
+        GradientError
+            When a gradient is wanted and there is none.
+        """
+        return engine.bind(*self._recipe(gradient), self.data, self.dim)
+
+    def verify(self, theta, *, gradient=False):
+        """Compare the compiled functions with plain Python at theta, once a compilation.
+
+        Parameters
+        ----------
+        theta : numpy.ndarray, shape (dim,)
+        gradient : bool
+            Also whether the gradient's own log density agrees.
+
+        Raises
+        ------
+        TargetError
+            If they differ: an index out of bounds, or a function that is not a function of its
+            arguments.
+        """
+        bound = self._bind_again(gradient=False)
+        value = self._evaluate(theta, np.empty(self.dim), gradient=False)
+        if gradient:
+            self._bind_again(gradient=True)
+            fused = self._evaluate(theta, np.empty(self.dim), gradient=True)
+            if not _close(value, fused):
+                raise GradientError(
+                    f"the log density is {value!r} at theta={theta.tolist()}, but with its "
+                    f"gradient {fused!r}: the two functions differ"
+                )
+        if bound.address in self._verified or sum(a.size for a in self.data) > _COMPARED_WORDS:
+            return
+        try:
+            plain = self._plain(theta)
+        except ArithmeticError:
+            return  # 1/0 and exp(1000) raise in Python only
+        if not _close(value, plain):
+            raise TargetError(
+                f"{self.logdensity.__name__!r} is {plain!r} in plain Python at "
+                f"theta={theta.tolist()}, but {value!r} compiled: look for an index out of bounds "
+                "(NUMBA_BOUNDSCHECK=1 finds it), a global that changed, or random numbers"
+            )
+        self._verified.add(bound.address)
+
+    def check_gradient(self, theta, *, thorough=True):
+        """Compare the gradient at theta with Richardson-extrapolated finite differences.
+
+        Parameters
+        ----------
+        theta : array_like, shape (dim,)
+        thorough : bool
+            Every component. Otherwise two oblique directions, and the components only if one of
+            them disagrees.
+
+        Returns
+        -------
+        int
+            Evaluations spent.
+
+        Raises
+        ------
+        GradientError
+            Naming the component, its value and the finite difference.
+        """
+        theta = as_position(theta, "theta", self.dim)
+        return engine.check_gradient(self, theta, thorough=thorough)
+
+    def explain(self, theta):
+        """Return the exception that the plain functions raise at theta."""
+        try:
+            self._plain(theta)
+            if self.has_gradient:
+                kind, functions = self._recipe(True)
+                if kind != "auto":
+                    plain = engine.plain_function(kind, functions, self.dim)
+                    plain(theta, np.empty(self.dim), *self._arguments)
+        except Exception as error:
+            return error
+        return TargetError(
+            f"{self.logdensity.__name__!r} raised when compiled at theta={theta.tolist()}, "
+            "but does not in plain Python"
+        )
+
+    def _plain(self, theta):
+        theta = theta.copy()
+        theta.flags.writeable = False
+        with np.errstate(all="ignore"):
+            return self.logdensity(theta, *self._arguments)
+
+    def _recipe(self, gradient):
+        if not gradient:
+            return "value", (self.logdensity,)
+        if self._fused is not None:
+            return "fused", (self._fused,)
+        if self._gradient is None:
+            raise GradientError(
+                f"{self!r} has no gradient: give the Target gradient= or fused=, "
+                'or let gradient="auto" derive it'
+            )
+        if self._gradient == "auto":
+            return "auto", (self.logdensity,)
+        return "pair", (self.logdensity, self._gradient)
+
+    def _bind_again(self, gradient):
+        self._bound[gradient] = self.bind(gradient)
+        return self._bound[gradient]
+
+    def _evaluate(self, theta, grad, *, gradient):
+        bound = self._bound.get(gradient) or self._bind_again(gradient)
+        value = bound(theta, grad)
+        if bound.num_errors:
+            bound.handle[-1] = 0
+            error = self.explain(theta)
+            error.add_note(f"bayeslib: raised at theta={theta.tolist()}")
+            raise error
+        return value
+
+
+def _rebuild(pickled, dim, data, names, support):
+    import cloudpickle
+
+    logdensity, gradient, fused, truth = cloudpickle.loads(pickled)
+    return Target(
+        logdensity, dim=dim, data=data, gradient=gradient, fused=fused, names=names,
+        support=support, truth=truth,
+    )  # fmt: skip
+
+
+def _close(a, b):
+    if not (np.isfinite(a) and np.isfinite(b)):
+        return a == b or (math.isnan(a) and math.isnan(b))
+    return abs(a - b) <= 1e-6 * (1.0 + max(abs(a), abs(b)))
+
+
+def _as_names(names, dim):
+    if names is None:
+        return default_names(dim)
+    if isinstance(names, str):
+        names = (names,)
+    names = tuple(names)
+    if len(names) != dim or len(set(names)) != dim:
+        raise BayeslibError(f"names must be {dim} different strings, got {names!r}")
+    if not all(isinstance(name, str) for name in names):
+        raise BayeslibTypeError(f"names must be strings, got {names!r}")
+    return names
+
+
+def _as_support(support, dim):
+    if support is None:
+        return None
+    pairs = as_floats(support, "support")
+    if dim == 1 and pairs.shape == (2,):
+        pairs = pairs[None, :]
+    if pairs.shape != (dim, 2):
+        raise BayeslibError(f"support must be {dim} pairs (low, high), got shape {pairs.shape}")
+    if not np.all(pairs[:, 0] < pairs[:, 1]):
+        raise BayeslibError(f"support needs low < high in every dimension, got {support!r}")
+    return tuple((float(low), float(high)) for low, high in pairs)
+
+
+__all__ = ["Target", "Truth"]

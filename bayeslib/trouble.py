@@ -1,0 +1,89 @@
+"""What speaks against a set of draws, in words that say what to do."""
+
+import numpy as np
+
+from . import diagnostics
+
+ESS_PER_CHAIN = 100
+RHAT_LIMIT = 1.01
+BFMI_LIMIT = 0.3
+
+
+def khat_limit(num_samples):
+    """The largest k-hat at which an average of `num_samples` weighted draws is reliable."""
+    return min(1.0 - 1.0 / np.log10(max(num_samples, 11)), 0.7)
+
+
+def find_problems(draws):
+    """List why `draws` are not to be trusted as they stand.
+
+    Parameters
+    ----------
+    draws : Draws
+
+    Returns
+    -------
+    tuple of str
+        Empty when nothing was found, which is no proof that nothing is wrong.
+    """
+    found = []
+    if draws.settings.get("interrupted"):
+        found.append("the run was interrupted; these are the draws made until then")
+    if not np.isfinite(draws.values).all():
+        found.append("some draws are nan or infinite")
+    if draws.log_weights is not None:
+        found += _weight_problems(draws)
+    elif not draws.independent:
+        found += _chain_problems(draws)
+    return tuple(found)
+
+
+def _weight_problems(draws):
+    size = draws.num_chains * draws.num_samples
+    ess = 1.0 / np.square(draws.weights).sum()
+    if "khat" in draws.settings and draws.settings["khat"] > khat_limit(size):
+        yield (
+            f"k-hat is {draws.settings['khat']:.2f}, above {khat_limit(size):.2f}: a few weights "
+            "dominate and the standard error cannot be believed; use a proposal with heavier tails"
+        )
+    if ess < min(10.0, size):
+        yield f"{size} weighted draws are worth {ess:.1f}: find a better proposal"
+
+
+def _chain_problems(draws):
+    diverging = draws.stats.get("diverging")
+    if diverging is not None and np.any(diverging):
+        share = 100.0 * np.mean(diverging)
+        yield (
+            f"{int(np.sum(diverging))} of {diverging.size} transitions diverged ({share:.1f} %): "
+            "reparameterise, or take smaller steps"
+        )
+    if "energy" in draws.stats and draws.num_samples > 3:
+        worst = float(np.min(diagnostics.bfmi(draws)))
+        if worst < BFMI_LIMIT:
+            yield f"E-BFMI is {worst:.2f}, below {BFMI_LIMIT}: the energy is explored too slowly"
+    constant = [n for n in draws.names if np.any(np.ptp(draws[n], axis=1) == 0.0)]
+    if constant:
+        yield f"a chain never moved in {_listed(constant)}: its proposals were all rejected"
+    rhat = np.atleast_1d(diagnostics.rhat(draws))
+    if draws.num_chains == 1:
+        yield "one chain cannot show that it disagrees with others: run at least 4"
+    elif np.any(rhat > RHAT_LIMIT):
+        worst = int(np.nanargmax(rhat))
+        yield (
+            f"R-hat is {rhat[worst]:.3f} for {draws.names[worst]}, above {RHAT_LIMIT}: the chains "
+            "disagree; run longer, or find what separates them"
+        )
+    wanted = ESS_PER_CHAIN * draws.num_chains
+    for kind in ("bulk", "tail"):
+        ess = np.atleast_1d(diagnostics.ess(draws, kind=kind))
+        if np.any(ess < wanted) and not constant:
+            worst = int(np.nanargmin(ess))
+            yield (
+                f"{kind} ESS is {ess[worst]:.0f} for {draws.names[worst]}, below {wanted} "
+                f"({ESS_PER_CHAIN} a chain): run longer"
+            )
+
+
+def _listed(names):
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

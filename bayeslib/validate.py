@@ -1,0 +1,177 @@
+"""Checks at the door: each names the argument, its value and the rule."""
+
+import numbers
+
+import numpy as np
+
+from .errors import BayeslibError, BayeslibTypeError
+
+
+def as_rng(rng):
+    """Normalise a seed to a generator (SPEC 7) and say how to repeat the run.
+
+    Parameters
+    ----------
+    rng : int, numpy.random.Generator, numpy.random.SeedSequence or None
+        None draws fresh entropy.
+
+    Returns
+    -------
+    generator : numpy.random.Generator
+        The generator itself when one was passed: it is advanced by its use.
+    seed : int, sequence of int or None
+        What reproduces the generator: the entropy of its seed, or None for a
+        generator that carries no seed sequence.
+
+    Raises
+    ------
+    BayeslibTypeError
+        For a bool, a legacy RandomState, a float or a string.
+    BayeslibError
+        For a negative integer.
+    """
+    if isinstance(rng, (bool, np.bool_)):
+        raise BayeslibTypeError(f"rng must be an int, a Generator or a SeedSequence, got {rng!r}")
+    if isinstance(rng, np.random.RandomState):
+        raise BayeslibTypeError(
+            "rng is a legacy RandomState, whose stream bayeslib cannot use; "
+            "pass np.random.default_rng(seed)"
+        )
+    try:
+        generator = np.random.default_rng(rng)
+    except TypeError as error:
+        raise BayeslibTypeError(f"rng={rng!r} cannot seed a generator: {error}") from None
+    except ValueError as error:
+        raise BayeslibError(f"rng={rng!r} cannot seed a generator: {error}") from None
+    sequence = getattr(generator.bit_generator, "seed_seq", None)
+    return generator, getattr(sequence, "entropy", None)
+
+
+def as_count(value, name, *, minimum=1, maximum=None):
+    """Return `value` as an int of at least `minimum`; 1e4 counts as an integer, True does not."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise BayeslibTypeError(f"{name} must be an integer, got {value!r}")
+    if not float(value).is_integer():
+        raise BayeslibError(f"{name} must be a whole number, got {value!r}")
+    if value < minimum:
+        raise BayeslibError(f"{name} must be at least {minimum}, got {value!r}")
+    if maximum is not None and value > maximum:
+        raise BayeslibError(f"{name} must be at most {maximum}, got {value!r}")
+    return int(value)
+
+
+def as_real(value, name, *, minimum=None, maximum=None, finite=True):
+    """Return `value` as a float; with bounds (inclusive), and finite unless said otherwise."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise BayeslibTypeError(f"{name} must be a number, got {value!r}")
+    value = float(value)
+    if np.isnan(value) or (finite and np.isinf(value)):
+        raise BayeslibError(f"{name} must be finite, got {value!r}")
+    if minimum is not None and value < minimum:
+        raise BayeslibError(f"{name} must be at least {minimum}, got {value!r}")
+    if maximum is not None and value > maximum:
+        raise BayeslibError(f"{name} must be at most {maximum}, got {value!r}")
+    return value
+
+
+def as_positive(value, name):
+    """Return `value` as a finite float above zero."""
+    value = as_real(value, name)
+    if value <= 0.0:
+        raise BayeslibError(f"{name} must be positive, got {value!r}")
+    return value
+
+
+def as_floats(value, name):
+    """Return `value` as a new C-contiguous float64 array; object, text and complex are refused."""
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise BayeslibTypeError(f"{name} is not an array of numbers: {error}") from None
+    if array.dtype == bool or not (
+        np.issubdtype(array.dtype, np.integer) or np.issubdtype(array.dtype, np.floating)
+    ):
+        raise BayeslibTypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
+    return np.array(array, dtype=np.float64, order="C")
+
+
+def check_finite(array, name):
+    """Raise for the first nan or infinity of `array`, naming its index."""
+    bad = np.argwhere(~np.isfinite(array))
+    if bad.size:
+        index = ", ".join(str(i) for i in bad[0])
+        value = array[tuple(bad[0])]
+        raise BayeslibError(f"{name}[{index}] is {value}; every entry must be finite")
+
+
+def as_position(value, name, dim):
+    """Return one point of the target's space as a new (dim,) float64 array."""
+    array = as_floats(value, name)
+    if array.ndim == 0 and dim == 1:
+        array = array.reshape(1)
+    if array.shape != (dim,):
+        raise BayeslibError(f"{name} must have shape ({dim},), got {array.shape}")
+    check_finite(array, name)
+    return array
+
+
+def as_positions(value, name, dim, num_chains):
+    """Return one start a chain, (num_chains, dim): a single point is given to every chain."""
+    array = as_floats(value, name)
+    if array.ndim < 2:
+        return np.tile(as_position(value, name, dim), (num_chains, 1))
+    if array.shape != (num_chains, dim):
+        raise BayeslibError(
+            f"{name} must have shape ({dim},), or ({num_chains}, {dim}) for one start a chain, "
+            f"got {array.shape}"
+        )
+    check_finite(array, name)
+    return array
+
+
+def as_scale(value, name, dim):
+    """Return a positive scale (a standard deviation) for each dimension, (dim,)."""
+    array = as_floats(value, name)
+    if array.ndim == 0:
+        array = np.full(dim, float(array))
+    if array.shape != (dim,):
+        raise BayeslibError(f"{name} must be a number or have shape ({dim},), got {array.shape}")
+    if not np.all((array > 0.0) & np.isfinite(array)):
+        raise BayeslibError(f"{name} must be positive and finite, got {value!r}")
+    return array
+
+
+def as_covariance(value, name, dim):
+    """Return a symmetric positive definite (dim, dim) matrix; a (dim,) array is its diagonal."""
+    array = as_floats(value, name)
+    if array.ndim == 1 and array.shape == (dim,):
+        array = np.diag(array)
+    if array.ndim == 0 and dim == 1:
+        array = array.reshape(1, 1)
+    if array.shape != (dim, dim):
+        raise BayeslibError(f"{name} must have shape ({dim}, {dim}), got {array.shape}")
+    check_finite(array, name)
+    if not np.allclose(array, array.T, rtol=1e-10, atol=1e-12 * np.abs(array).max()):
+        raise BayeslibError(f"{name} must be symmetric; it differs from its transpose")
+    smallest = np.linalg.eigvalsh(array)[0]
+    if smallest <= 0.0:
+        raise BayeslibError(
+            f"{name} must be positive definite; its smallest eigenvalue is {smallest:.3g}"
+        )
+    return array
+
+
+def check_memory(shape, name):
+    """Raise before allocating more than the machine has free; `shape` is of float64 numbers."""
+    import os
+
+    needed = 8.0 * float(np.prod([float(n) for n in shape]))
+    try:
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return
+    if needed > free:
+        raise MemoryError(
+            f"{name} of shape {tuple(shape)} needs {needed / 2**30:,.1f} GiB, "
+            f"{free / 2**30:,.1f} GiB are free; ask for fewer draws or thin by running in pieces"
+        )

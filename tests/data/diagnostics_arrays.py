@@ -1,0 +1,51 @@
+"""The arrays on which diagnostics are compared with ArviZ.
+
+`python diagnostics_arrays.py`, in an environment with arviz 0.23.4 and numpy < 2.4,
+prints the reference values stored in diagnostics.json beside this file.
+"""
+
+import numpy as np
+
+
+def arrays():
+    rng = np.random.default_rng(1)
+
+    def ar(rho, chains, n):
+        noise = rng.standard_normal((chains, n))
+        x = np.zeros((chains, n))
+        for t in range(1, n):
+            x[:, t] = rho * x[:, t - 1] + noise[:, t]
+        return x
+
+    stuck = rng.standard_normal((4, 300))
+    stuck[0] = 0.3
+    out = {
+        "independent": rng.standard_normal((4, 500)),
+        "sticky": ar(0.9, 4, 1000),
+        "very sticky": ar(0.99, 4, 300),
+        "antithetic": ar(-0.7, 4, 1000),
+        "odd length": ar(0.5, 3, 501),
+        "one chain": ar(0.5, 1, 400),
+        "binary": (ar(0.5, 4, 400) > 0).astype(float),
+        "cauchy": rng.standard_cauchy((4, 500)),
+        "shifted": rng.standard_normal((4, 200)) + np.arange(4)[:, None],
+        "one stuck": stuck,
+        "alternating": np.tile([1.0, -1.0], (4, 100)) + 0.01 * rng.standard_normal((4, 200)),
+        "trend": np.linspace(0, 1, 400) + 0.1 * rng.standard_normal((4, 400)),
+    }
+    out |= {f"length {n}": ar(0.3, 3, n) for n in (4, 6, 7, 8, 9, 10, 11, 13, 20)}
+    for i in range(20):
+        out[f"random {i}"] = ar(rng.uniform(-0.95, 0.99), rng.integers(2, 5), rng.integers(8, 200))
+    return out
+
+
+if __name__ == "__main__":
+    import json
+
+    import arviz
+
+    def reference(x):
+        ess = [float(arviz.ess(x, method=m)) for m in ("bulk", "tail", "mean")]
+        return [*ess, float(arviz.rhat(x)), float(arviz.mcse(x))]
+
+    print(json.dumps({name: reference(x) for name, x in arrays().items()}, indent=1))

@@ -1,0 +1,106 @@
+"""Small densities with exact samplers, for the tests of the samplers."""
+
+import math
+
+import numpy as np
+
+from bayeslib import Target
+
+
+def correlated(theta, precision):
+    total = 0.0
+    for i in range(theta.size):
+        for j in range(theta.size):
+            total += precision[i, j] * theta[i] * theta[j]
+    return -0.5 * total
+
+
+def correlated_fused(theta, grad, precision):
+    total = 0.0
+    for i in range(theta.size):
+        row = 0.0
+        for j in range(theta.size):
+            row += precision[i, j] * theta[j]
+        grad[i] = -row
+        total += row * theta[i]
+    return -0.5 * total
+
+
+COV = np.array([[1.0, 0.8], [0.8, 2.0]])
+
+
+def gaussian2():
+    data = (np.linalg.inv(COV),)
+    return Target(correlated, dim=2, data=data, fused=correlated_fused)
+
+
+def sample_gaussian2(num_samples, rng):
+    return rng.standard_normal((num_samples, 2)) @ np.linalg.cholesky(COV).T
+
+
+def log_gamma_normal(theta):
+    return 3.0 * theta[0] - math.exp(theta[0]) - 0.5 * ((theta[1] - 0.5 * theta[0]) / 0.7) ** 2
+
+
+def log_gamma_normal_fused(theta, grad):
+    miss = (theta[1] - 0.5 * theta[0]) / 0.7**2
+    grad[0] = 3.0 - math.exp(theta[0]) + 0.5 * miss
+    grad[1] = -miss
+    return log_gamma_normal(theta)
+
+
+def sample_log_gamma_normal(num_samples, rng):
+    first = np.log(rng.gamma(3.0, size=num_samples))
+    return np.column_stack([first, 0.5 * first + 0.7 * rng.standard_normal(num_samples)])
+
+
+def mixture(theta):
+    near = -0.5 * (theta[0] + 1.0) ** 2
+    far = -0.5 * ((theta[0] - 1.5) / 0.5) ** 2 - math.log(0.5)
+    return math.log(0.4 * math.exp(near) + 0.6 * math.exp(far))
+
+
+def mixture_gradient(theta):
+    x = theta[0]
+    near = 0.4 * math.exp(-0.5 * (x + 1.0) ** 2)
+    far = 0.6 / 0.5 * math.exp(-0.5 * ((x - 1.5) / 0.5) ** 2)
+    return np.array([-(near * (x + 1.0) + far * (x - 1.5) / 0.25) / (near + far)])
+
+
+def sample_mixture(num_samples, rng):
+    near = rng.random(num_samples) < 0.4
+    z = rng.standard_normal(num_samples)
+    return np.where(near, z - 1.0, 0.5 * z + 1.5)[:, None]
+
+
+def funnel(theta):
+    return -0.5 * (theta[0] / 1.5) ** 2 - 0.5 * theta[1] ** 2 * math.exp(-theta[0]) - 0.5 * theta[0]
+
+
+def sample_funnel(num_samples, rng):
+    first = 1.5 * rng.standard_normal(num_samples)
+    return np.column_stack([first, np.exp(0.5 * first) * rng.standard_normal(num_samples)])
+
+
+def truncated(theta):
+    return -0.5 * theta[0] ** 2 if theta[0] > -0.5 else -math.inf
+
+
+def truncated_gradient(theta):
+    return -theta
+
+
+def sample_truncated(num_samples, rng):
+    draws = rng.standard_normal(4 * num_samples)
+    return draws[draws > -0.5][:num_samples, None]
+
+
+EXACT = {
+    "log_gamma_normal": (
+        Target(log_gamma_normal, dim=2, fused=log_gamma_normal_fused),
+        sample_log_gamma_normal,
+    ),
+    "mixture": (Target(mixture, dim=1, gradient=mixture_gradient), sample_mixture),
+    "funnel": (Target(funnel, dim=2), sample_funnel),
+    "truncated": (Target(truncated, dim=1, gradient=truncated_gradient), sample_truncated),
+}

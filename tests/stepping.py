@@ -1,0 +1,121 @@
+"""Tests of one transition: many short chains from exact draws, and planted bugs."""
+
+import hashlib
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from bayeslib import engine, hmc, mcmc  # noqa: F401  (loads the modules named below)
+from bayeslib.engine import Record
+from bayeslib.hmc.trajectory import as_metric
+
+# 8 moments, two sides, alpha = 1e-6: norm.isf(1e-6 / 16) is 5.3.
+Z_LIMIT = 5.6
+
+
+def metropolis_steps(target, starts, *, scale, num_steps, rng, module=None):
+    """Do `num_steps` Metropolis steps from each start; return the last states, acceptance (n,)."""
+    kernel = (module or sys.modules["bayeslib.mcmc"]).metropolis_kernel
+    dim = target.dim
+    bound, record, ends = target.bind(gradient=False), Record(dim), np.array([0])
+    shape, moments, state = np.full(dim, scale), np.zeros((2, dim)), np.zeros(4)
+    draws, logdensity = np.empty((num_steps, dim)), np.empty(num_steps)
+    acceptance, accepted = np.empty(num_steps), np.empty(num_steps, dtype=bool)
+    results, rates = np.empty_like(starts), np.empty(len(starts))
+    values, current = target.many(starts), np.empty(1)
+    for i, start in enumerate(starts):
+        current[0] = values[i]
+        kernel(
+            bound.address, bound.handle, rng, 0, num_steps, ends, start.copy(), current, shape,
+            moments, state, np.zeros(2), record.counts, record.points, draws, logdensity,
+            acceptance, accepted,
+        )  # fmt: skip
+        results[i], rates[i] = draws[-1], acceptance.mean()
+    return results, rates
+
+
+def hmc_steps(
+    target, starts, *, step_size, num_leapfrogs, num_steps, rng, metric=None, module=None
+):
+    """Do `num_steps` HMC transitions from each start; return the last states, acceptance (n,)."""
+    kernel = (module or sys.modules["bayeslib.hmc.kernels"]).hmc_kernel
+    dim = target.dim
+    bound, record, ends = target.bind(gradient=True), Record(dim), np.array([0])
+    metric, factor = as_metric(metric, dim)
+    moments, state = np.zeros((2, dim)), np.zeros(7)
+    state[0] = step_size
+    draws, numbers = np.empty((num_steps, dim)), np.empty((num_steps, 5))
+    taken, flags = np.empty(num_steps, dtype=np.int64), np.empty((2, num_steps), dtype=bool)
+    results, rates = np.empty_like(starts), np.empty(len(starts))
+    current, gradient = np.empty(1), np.empty(dim)
+    for i, start in enumerate(starts):
+        position = start.copy()
+        current[0] = bound(position, gradient)
+        kernel(
+            bound.address, bound.handle, rng, 0, num_steps, num_leapfrogs, ends, position,
+            gradient, current, metric, factor, moments, state, np.zeros(2), record.counts,
+            record.points, draws, numbers, taken, flags[0], flags[1],
+        )  # fmt: skip
+        results[i], rates[i] = draws[-1], numbers[:, 1].mean()
+    return results, rates
+
+
+def moments(x):
+    """Eight functions of a state, (n, dim) -> (n, 8); bounded where tails may be heavy."""
+    a, b = x[:, 0], x[:, -1]
+    if x.shape[1] == 1:
+        columns = [a, a**2, np.tanh(2 * a), abs(a), a > 1, a < 0, np.cos(2 * a), np.sin(2 * a)]
+    else:
+        t = np.tanh(b)
+        columns = [a, a**2, t, t**2, a * t, a > 1, np.cos(b), a < -1]
+    return np.column_stack(columns).astype(float)
+
+
+def paired_z(before, after):
+    """z of each moment's mean change, and the smallest bias seen with probability 0.999, in sd."""
+    change = moments(after) - moments(before)
+    error = change.std(axis=0, ddof=1) / np.sqrt(len(change))
+    return change.mean(axis=0) / error, (Z_LIMIT + 3.1) * error / moments(before).std(axis=0)
+
+
+def swap_z(x, y):
+    """z of four antisymmetric functions of (x, y): zero on average if the kernel is reversible."""
+    a, b = x[:, 0], y[:, 0]
+    pairs = [
+        np.tanh(a) * np.cos(b) - np.tanh(b) * np.cos(a),
+        a * (b > 0.5) - b * (a > 0.5),
+        np.sin(2 * (b - a)),
+        (b > a + 0.3) * 1.0 - (a > b + 0.3),
+    ]
+    pairs = np.column_stack(pairs)
+    return pairs.mean(axis=0) / (pairs.std(axis=0, ddof=1) / np.sqrt(len(pairs)))
+
+
+def mutant(folder, module_name, *replacements):
+    """Import a copy of a module with a bug planted: each (old, new) must occur exactly once."""
+    original = sys.modules[module_name]
+    source = Path(original.__file__).read_text(encoding="utf-8")
+    for old, new in replacements:
+        assert source.count(old) == 1, f"{old!r} occurs {source.count(old)} times"
+        source = source.replace(old, new)
+    digest = hashlib.sha256(source.encode()).hexdigest()[:16]
+    path = Path(folder) / f"mutant_{digest}.py"
+    if not path.exists():
+        path.write_text(source, encoding="utf-8")
+    name = f"{original.__package__}.mutant_{digest}"
+    specification = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[name] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+def batch_z(values, truth):
+    """z of the mean of chains (num_chains, n) by 50 batch means a chain: no ESS of our own."""
+    num_chains, n = values.shape
+    batches = values[:, : n - n % 50].reshape(num_chains * 50, -1).mean(axis=1)
+    return (batches.mean() - truth) / (batches.std(ddof=1) / np.sqrt(batches.size))
+
+

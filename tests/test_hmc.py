@@ -1,0 +1,264 @@
+"""The integrator's invariants, then the sampler: invariance, recovery, planted bugs."""
+
+import warnings
+
+import numpy as np
+import pytest
+from densities import COV, EXACT, gaussian2, sample_gaussian2
+from stepping import Z_LIMIT, batch_z, hmc_steps, mutant, paired_z, swap_z
+
+from bayeslib import Target, hmc, leapfrog
+from bayeslib.errors import BayeslibWarning
+
+STARTS = 50_000
+METRICS = {
+    "identity": None,
+    "diagonal": [0.5, 2.0],
+    "dense": [[1.0, 0.5], [0.5, 0.8]],
+}
+STEPS = {"log_gamma_normal": 0.5, "mixture": 0.6, "funnel": 0.4, "truncated": 0.4}
+LAST_KICK = (
+    "        momentum[i] += 0.5 * step_size * gradient[i]\n    return lp, num_steps",
+    "        momentum[i] += 0.0\n    return lp, num_steps",
+)
+MUTANTS = {
+    "no accept step": ("accept = uniform < probability", "accept = True"),
+    "last half kick missing": LAST_KICK,
+    "momentum from N(0, M^-1)": (
+        "momentum[i] *= factor[0, i]",
+        "momentum[i] /= factor[0, i]",
+    ),
+    "accepts too often": (
+        "probability = np.exp(min(-error, 0.0))",
+        "probability = np.exp(min(-error + 0.1, 0.0))",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def mutants(request):
+    return request.config.cache.mkdir("mutants")
+
+
+def standard(theta):
+    return -0.5 * theta[0] ** 2
+
+
+def standard_gradient(theta):
+    return -theta
+
+
+def quartic(theta):
+    return -0.25 * theta[0] ** 4 - 0.5 * (theta[1] - theta[0]) ** 2 - 0.1 * theta[0]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("num_steps", [1, 7, 40])
+def test_leapfrog_is_reversible(metric, num_steps):
+    target, metric = Target(quartic, dim=2), METRICS[metric]
+    options = {"step_size": 0.1, "num_steps": num_steps, "inverse_mass_matrix": metric}
+    there = leapfrog(target, [0.7, -0.4], [0.3, 1.1], **options)
+    back = leapfrog(target, there.positions[-1], -there.momenta[-1], **options)
+    np.testing.assert_allclose(back.positions[::-1], there.positions, atol=1e-10)
+    np.testing.assert_allclose(-back.momenta[::-1], there.momenta, atol=1e-10)
+    assert np.abs(there.positions[-1] - there.positions[0]).max() > 1e-2
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_leapfrog_preserves_volume(metric):
+    target, metric, h = Target(quartic, dim=2), METRICS[metric], 1e-5
+
+    def flow(state):
+        path = leapfrog(
+            target, state[:2], state[2:], step_size=0.2, num_steps=10, inverse_mass_matrix=metric
+        )
+        return np.concatenate([path.positions[-1], path.momenta[-1]])
+
+    state = np.array([0.7, -0.4, 0.3, 1.1])
+    columns = [(flow(state + h * e) - flow(state - h * e)) / (2 * h) for e in np.eye(4)]
+    assert abs(np.linalg.det(np.column_stack(columns)) - 1.0) < 1e-6
+    assert np.abs(np.column_stack(columns) - np.eye(4)).max() > 0.1
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_leapfrog_energy_error_is_of_second_order(metric):
+    target, rng = Target(quartic, dim=2), np.random.default_rng(201)
+    squares = np.zeros(2)
+    for _ in range(50):
+        position, momentum = rng.standard_normal((2, 2))
+        for i, (step_size, num_steps) in enumerate([(0.05, 20), (0.025, 40)]):
+            path = leapfrog(
+                target, position, momentum, step_size=step_size, num_steps=num_steps,
+                inverse_mass_matrix=METRICS[metric],
+            )  # fmt: skip
+            squares[i] += (path.energy[-1] - path.energy[0]) ** 2
+    assert 3.7 < np.sqrt(squares[0] / squares[1]) < 4.3
+
+
+def test_leapfrog_conserves_the_shadow_energy():
+    """For N(0, 1), p^2 + (1 - step^2 / 4) q^2 is exactly conserved, and the map is linear."""
+    target, step = Target(standard, dim=1, gradient=standard_gradient), 1.9
+    path = leapfrog(target, 0.6, 1.2, step_size=step, num_steps=10_000)
+    q, p = path.positions[:, 0], path.momenta[:, 0]
+    shadow = p**2 + (1 - step**2 / 4) * q**2
+    assert np.ptp(shadow) < 1e-10
+    matrix = np.array([[1 - step**2 / 2, step], [-step * (1 - step**2 / 4), 1 - step**2 / 2]])
+    expected = np.linalg.matrix_power(matrix, 25) @ [0.6, 1.2]
+    np.testing.assert_allclose([q[25], p[25]], expected, atol=1e-12)
+    assert np.ptp(path.energy) > 1.0
+
+
+def test_leapfrog_drifts_by_the_inverse_mass():
+    """With kinetic energy p' M^-1 p / 2 a free particle moves by step * M^-1 p."""
+    free = Target(lambda theta: 0.0 * theta[0], dim=2)
+    momentum = np.array([1.0, -2.0])
+    for metric in ([0.5, 2.0], [[1.0, 0.5], [0.5, 0.8]]):
+        dense = np.diag(metric) if np.ndim(metric) == 1 else np.array(metric)
+        path = leapfrog(
+            free, [0.0, 0.0], momentum, step_size=0.3, num_steps=2, inverse_mass_matrix=metric
+        )
+        np.testing.assert_allclose(path.positions[-1], 0.6 * dense @ momentum, rtol=1e-12)
+        np.testing.assert_allclose(path.energy, 0.5 * momentum @ dense @ momentum, rtol=1e-12)
+
+
+def test_leapfrog_records_its_trajectory_and_its_end_at_the_border():
+    target = EXACT["truncated"][0]
+    path = leapfrog(target, 0.1, -1.0, step_size=0.25, num_steps=10)
+    assert path.positions.shape == (11, 1) and path.energy.shape == (11,)
+    inside = path.positions[:, 0] > -0.5
+    assert np.isneginf(path.logdensity[inside.sum()])
+    assert np.isnan(path.positions[inside.sum() + 1 :]).all()
+    assert path.num_evals == inside.sum() + 1
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_conserves_the_target(name):
+    target, sample = EXACT[name]
+    rng = np.random.default_rng(202)
+    starts = sample(STARTS, rng)
+    ends, rates = hmc_steps(
+        target, starts, step_size=STEPS[name], num_leapfrogs=4, num_steps=10, rng=rng
+    )
+    z, power = paired_z(starts, ends)
+    assert np.abs(z).max() < Z_LIMIT, z
+    assert power.max() < 0.06  # a bias of 6 % of a standard deviation would have been seen
+    assert np.abs(ends - starts)[:, 0].mean() > 0.3 * starts[:, 0].std()
+    assert 0.4 < rates.mean() < 0.999
+
+
+@pytest.mark.parametrize("metric", ["diagonal", "dense"])
+def test_conserves_the_target_under_any_mass_matrix(metric):
+    target, sample = EXACT["log_gamma_normal"]
+    rng = np.random.default_rng(203)
+    starts = sample(STARTS, rng)
+    ends, rates = hmc_steps(
+        target, starts, step_size=0.5, num_leapfrogs=3, num_steps=10, rng=rng,
+        metric=METRICS[metric],
+    )  # fmt: skip
+    assert np.abs(paired_z(starts, ends)[0]).max() < Z_LIMIT
+    assert np.abs(ends - starts)[:, 0].mean() > 0.3 * starts[:, 0].std()
+    assert rates.mean() < 0.999
+
+
+@pytest.mark.parametrize("bug", MUTANTS)
+def test_conservation_fails_for_a_planted_bug(bug, mutants):
+    target, sample = EXACT["log_gamma_normal"]
+    module = mutant(mutants, "bayeslib.hmc.kernels", MUTANTS[bug])
+    rng = np.random.default_rng(204)
+    starts = sample(STARTS, rng)
+    ends, _ = hmc_steps(
+        target, starts, step_size=0.7, num_leapfrogs=3, num_steps=10, rng=rng,
+        metric=METRICS["diagonal"], module=module,
+    )  # fmt: skip
+    assert np.abs(paired_z(starts, ends)[0]).max() > Z_LIMIT
+
+
+def test_is_reversible():
+    target, sample = EXACT["mixture"]
+    rng = np.random.default_rng(205)
+    starts = sample(STARTS, rng)
+    ends, _ = hmc_steps(target, starts, step_size=0.8, num_leapfrogs=3, num_steps=1, rng=rng)
+    assert np.abs(swap_z(starts, ends)).max() < Z_LIMIT
+
+
+@pytest.mark.parametrize("metric", [None, [0.5, 2.0], [[1.0, 0.5], [0.5, 0.8]]])
+def test_matches_the_plain_algorithm_draw_by_draw(metric):
+    target, start = gaussian2(), np.array([0.5, -1.0])
+    draws = hmc(
+        target, start, step_size=0.4, num_steps=5, num_samples=300, num_warmup=20, num_chains=1,
+        rng=8, inverse_mass_matrix=metric,
+    )  # fmt: skip
+    dense = np.eye(2) if metric is None else np.array(metric)
+    dense = np.diag(metric) if dense.ndim == 1 else dense
+    root = np.linalg.cholesky(dense)
+    rng, theta, expected = np.random.default_rng(8), start.copy(), []
+    for _ in range(320):
+        momentum = np.linalg.solve(root.T, rng.standard_normal(2))
+        q, p = theta.copy(), momentum.copy()
+        for _ in range(5):
+            p = p + 0.2 * target.gradient(q)
+            q = q + 0.4 * dense @ p
+            p = p + 0.2 * target.gradient(q)
+        before = 0.5 * momentum @ dense @ momentum - target(theta)
+        after = 0.5 * p @ dense @ p - target(q)
+        accepted = np.log(rng.random()) < before - after
+        theta = q if accepted else theta
+        expected.append((*theta, after - before, after if accepted else before))
+    expected = np.array(expected)[20:]
+    np.testing.assert_allclose(draws.values[0], expected[:, :2], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(draws.stats["energy_error"][0], expected[:, 2], atol=1e-9)
+    np.testing.assert_allclose(draws.stats["energy"][0], expected[:, 3], rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-2, 1.0, 1e2])
+def test_adapts_and_recovers_the_truth(size):
+    target = gaussian2()
+    target = Target(
+        target.logdensity, dim=2, data=(np.linalg.inv(COV * size**2),), gradient="auto"
+    )
+    starts = size * sample_gaussian2(4, np.random.default_rng(206))
+    draws = hmc(target, starts, num_steps=4, num_samples=10_000, rng=207)
+    ratio = draws.settings["inverse_mass_matrix"] / (size**2 * np.diag(COV))
+    assert np.all((0.3 < ratio) & (ratio < 3.0))
+    assert 0.7 < draws.stats["acceptance_rate"].mean() < 0.99
+    x, y = draws.values[:, :, 0] / size, draws.values[:, :, 1] / size
+    for values, truth in [(x, 0), (y, 0), (x * x, 1.0), (y * y, 2.0), (x * y, 0.8)]:
+        assert abs(batch_z(values, truth)) < Z_LIMIT
+    assert abs(batch_z(x * x, 1.2)) > Z_LIMIT
+
+
+def test_a_given_mass_matrix_is_kept_and_a_given_step_size_adapts_nothing():
+    options = {"num_steps": 3, "num_samples": 20, "num_warmup": 300, "rng": 1}
+    kept = hmc(gaussian2(), inverse_mass_matrix=[2.0, 3.0], **options)
+    np.testing.assert_array_equal(kept.settings["inverse_mass_matrix"], [[2.0, 3.0]] * 4)
+    assert len(set(kept.settings["step_size"])) == 4
+    fixed = hmc(gaussian2(), step_size=0.3, **options)
+    np.testing.assert_array_equal(fixed.settings["inverse_mass_matrix"], np.ones((4, 2)))
+    np.testing.assert_array_equal(fixed.stats["step_size"], np.full((4, 20), 0.3))
+    np.testing.assert_array_equal(fixed.stats["n_steps"], np.full((4, 20), 3))
+    assert fixed.num_evals > 4 * 320 * 3
+
+
+def test_divergences_are_flagged_where_they_began():
+    with pytest.warns(BayeslibWarning, match="transitions diverged"):
+        draws = hmc(
+            EXACT["funnel"][0], step_size=2.0, num_steps=10, num_samples=500, num_warmup=0, rng=3
+        )
+    diverging = draws.stats["diverging"]
+    assert diverging.any() and not draws.stats["accepted"][diverging].any()
+    np.testing.assert_array_equal(
+        draws.values[:, 1:][diverging[:, 1:]], draws.values[:, :-1][diverging[:, 1:]]
+    )
+    assert any("diverged" in problem for problem in draws.problems)
+
+
+def test_a_gentle_run_neither_diverges_nor_warns():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        draws = hmc(gaussian2(), num_steps=5, rng=4)
+    assert not draws.stats["diverging"].any()
+    expected = {
+        "acceptance_rate", "accepted", "diverging", "energy", "energy_error", "n_steps",
+        "step_size",
+    }  # fmt: skip
+    assert set(draws.stats) == expected

@@ -1,0 +1,147 @@
+"""Results: shapes, expectations with the right error, tables, and what they complain about."""
+
+import numpy as np
+import pytest
+
+from bayeslib import BayeslibError, Draws, Estimate, Gaussian
+
+
+def normal_draws(chains=4, n=1000, dim=2, **more):
+    return Draws(np.random.default_rng(1).standard_normal((chains, n, dim)), **more)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (4.166974, 0.0123, "4.167 ± 0.012"),
+        (0.0934831740, 1.04e-5, "0.093483 ± 0.000010"),
+        (123456.0, 234.0, "123460 ± 230"),
+        (-2.0, 0.0, "-2 ± 0"),
+        (1.0, np.nan, "1 ± nan"),
+        (5.0, 0.96, "5.00 ± 0.96"),
+    ],
+)
+def test_estimates_print_no_more_than_they_know(value, error, text):
+    assert str(Estimate(value, error)) == text
+
+
+def test_estimate_z_and_float():
+    estimate = Estimate(np.array([1.5]), np.array([0.25]), 10)
+    assert estimate.z(1.0) == pytest.approx(2.0)
+    assert float(estimate) == 1.5
+    assert f"{estimate:.2f}" == "1.50"
+
+
+def test_error_of_independent_weighted_and_chained_draws():
+    rng = np.random.default_rng(2)
+    x = rng.standard_normal((1, 4000, 1))
+    independent = Draws(x, independent=True).expect(lambda t: t[:, 0])
+    assert independent.mcse == pytest.approx(1 / np.sqrt(4000), rel=0.1)
+    sticky = np.repeat(x[:, :1000], 4, axis=1)
+    assert Draws(sticky).expect().mcse[0] == pytest.approx(1 / np.sqrt(1000), rel=0.15)
+    log_weights = rng.standard_normal((1, 4000))
+    weighted = Draws(x, log_weights=log_weights)
+    weights = weighted.weights
+    expected = np.sqrt(np.sum(weights**2 * (x[0, :, 0] - weights @ x[0, :, 0]) ** 2))
+    assert weighted.expect().mcse[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_weighted_error_is_honest_over_replications():
+    """z of 400 weighted estimates has variance one; chi-square bounds at 1e-6."""
+    from scipy import stats
+
+    rng = np.random.default_rng(3)
+    z = []
+    for _ in range(400):
+        x = 1.5 * rng.standard_normal((1, 1000, 1))
+        log_weights = stats.norm.logpdf(x[..., 0]) - stats.norm.logpdf(x[..., 0], scale=1.5)
+        z.append(Draws(x, log_weights=log_weights).expect(lambda t: t[:, 0] ** 2).z(1.0))
+    low, high = stats.chi2(400).ppf([5e-7, 1 - 5e-7])
+    assert low < np.sum(np.square(z)) < high
+    assert not low < np.sum(np.square(2 * np.array(z))) < high
+
+
+def test_weights_are_shift_invariant():
+    log_weights = np.random.default_rng(4).standard_normal((1, 50))
+    x = np.zeros((1, 50, 1))
+    np.testing.assert_allclose(
+        Draws(x, log_weights=log_weights).weights, Draws(x, log_weights=log_weights + 1e4).weights
+    )
+
+
+def test_names_and_shapes():
+    draws = normal_draws(names=("mu", "tau"))
+    assert draws["tau"].shape == (4, 1000)
+    assert draws.flat.shape == (4000, 2)
+    assert draws.expect().value.shape == (2,)
+    assert isinstance(draws.expect(lambda t: t[:, 0]).value, float)
+    with pytest.raises(BayeslibError, match="no dimension is named 'sigma'"):
+        draws["sigma"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Draws(np.zeros((3, 2))),
+        lambda: Draws(np.zeros((1, 3, 2)), log_weights=np.zeros(3)),
+        lambda: Draws(np.zeros((1, 3, 2)), names=("a",)),
+        lambda: Gaussian([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]]),
+        lambda: Gaussian([0.0], np.eye(2)),
+        lambda: normal_draws().expect(lambda t: t[0]),
+    ],
+)
+def test_shapes_that_disagree_are_refused(make):
+    with pytest.raises(BayeslibError):
+        make()
+
+
+def test_resampling_follows_the_weights():
+    values = np.arange(3.0).reshape(1, 3, 1)
+    log_weights = np.log([[0.5, 0.5, 1e-300]])
+    drawn = Draws(values, log_weights=log_weights).sample(1000, 5)
+    assert drawn.shape == (1000, 1)
+    assert set(np.unique(drawn)) == {0.0, 1.0}
+    assert set(np.unique(Draws(values).sample(1000, 5))) == {0.0, 1.0, 2.0}
+
+
+def test_summary_is_a_table_with_its_problems():
+    good = normal_draws(names=("mu", "tau"), method="test").summary()
+    assert good.problems == ()
+    assert good["mu", "rhat"] < 1.01
+    assert "ess_bulk" in str(good) and "<th scope=" in good._repr_html_()
+    shifted = Draws(np.random.default_rng(6).standard_normal((4, 500, 1)) + np.arange(4).reshape(-1, 1, 1))
+    assert any("R-hat" in p for p in shifted.problems)
+    assert any("R-hat" in line for line in str(shifted.summary()).splitlines())
+
+
+@pytest.mark.parametrize(
+    ("draws", "words"),
+    [
+        (Draws(np.zeros((4, 100, 1))), "never moved"),
+        (normal_draws(n=50), "bulk ESS"),
+        (normal_draws(chains=1), "one chain"),
+        (normal_draws(stats={"diverging": np.eye(4, 1000, dtype=bool)}), "diverged"),
+        (normal_draws(settings={"interrupted": True}), "interrupted"),
+        (Draws(np.full((4, 100, 1), np.inf)), "nan or infinite"),
+        (Draws(np.zeros((1, 100, 1)), log_weights=-np.arange(100.0)[None]), "worth"),
+        (Draws(np.zeros((1, 100, 1)), log_weights=np.zeros((1, 100)), settings={"khat": 0.9}), "k-hat"),
+    ],
+)
+def test_problems_are_named(draws, words):
+    assert any(words in problem for problem in draws.problems)
+
+
+def test_gaussian_density_samples_and_expectations():
+    from scipy import stats
+
+    cov = np.array([[2.0, 0.6], [0.6, 1.0]])
+    gaussian = Gaussian([1.0, -1.0], cov)
+    x = np.random.default_rng(7).standard_normal((5, 2))
+    exact = stats.multivariate_normal([1.0, -1.0], cov)
+    np.testing.assert_allclose(gaussian.logdensity(x), exact.logpdf(x), rtol=1e-12)
+    assert gaussian.logdensity(x[0]) == pytest.approx(exact.logpdf(x[0]))
+    np.testing.assert_array_equal(gaussian.expect().value, [1.0, -1.0])
+    second = gaussian.expect(lambda t: t[:, 0] * t[:, 1], num_samples=20_000, rng=1)
+    assert abs(second.z(0.6 - 1.0)) < 5.0
+    np.testing.assert_array_equal(gaussian.sample(3, 1), gaussian.sample(3, 1))
+    assert gaussian.summary()["theta[0]", "sd"] == pytest.approx(np.sqrt(2.0))
