@@ -152,7 +152,7 @@ def latex_front_end(self, node):
 
 
 def setup(app):
-    """Register the directive, and its style for HTML."""
+    """Register the directive; Jupyter Book links its style, _static/cards.css, by itself."""
     app.add_directive("cards", Cards)
     for node, html in (
         (deck_node, (visit_deck, depart_deck)),
@@ -163,5 +163,4 @@ def setup(app):
         is_front = node is front_node
         latex = (latex_front, latex_front_end) if is_front else (plain, plain)
         app.add_node(node, html=html, latex=latex, text=(plain, plain))
-    app.add_css_file("cards.css")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

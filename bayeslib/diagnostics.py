@@ -72,7 +72,12 @@ def mcse(draws):
     float or numpy.ndarray, shape (dim,)
         In the units of the draws.
     """
-    return _per_dimension(draws, lambda x: np.std(x, ddof=1) / np.sqrt(_ess_mean(x)))
+
+    def error(x):
+        size = _ess_mean(x)
+        return np.nan if np.isnan(size) else np.std(x, ddof=1) / np.sqrt(size)
+
+    return _per_dimension(draws, error)
 
 
 def autocorrelation(draws, *, max_lag=None):

@@ -30,6 +30,7 @@ from .engine import (
     warmup_windows,
 )
 from .errors import BayeslibWarning
+from .target import as_target
 from .validate import as_count, as_rng, as_scale, check_memory
 
 # Acceptance rates at which the random walk mixes fastest, for 1, 2, … dimensions
@@ -242,19 +243,20 @@ def metropolis(
     by fast computing machines. Gelman, Roberts and Gilks (1996), Efficient Metropolis jumping
     rules.
     """
+    dim = as_target(target).dim
     num_samples = as_count(num_samples, "num_samples")
     num_warmup = as_count(num_warmup, "num_warmup", minimum=0)
     num_chains = as_count(num_chains, "num_chains")
     if scale is not None:
-        scale = as_scale(scale, "scale", target.dim)
+        scale = as_scale(scale, "scale", dim)
     elif num_warmup == 0:
         warnings.warn(
             "num_warmup=0 leaves no time to adapt the scale, which stays at "
-            f"{_JUMP / np.sqrt(target.dim):.3g}; pass scale, or num_warmup=1000",
+            f"{_JUMP / np.sqrt(dim):.3g}; pass scale, or num_warmup=1000",
             BayeslibWarning,
             stacklevel=2,
         )
-    check_memory((2, num_chains, num_samples, target.dim + 3), "draws")
+    check_memory((2, num_chains, num_samples, dim + 3), "draws")
     rng, seed = as_rng(rng)
     generators = spawn(rng, num_chains)
     starts, num_evals = initial_positions(target, initial_position, generators, gradient=False)

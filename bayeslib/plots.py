@@ -22,11 +22,11 @@ from .errors import BayeslibError, BayeslibTypeError
 from .svg import HALO, check_alt, check_figure, to_png, to_svg
 
 INK = "#000000"  # drawn in the page's own text colour
-PRIOR = "#949497"
-PROPOSAL = "#d48039"
-DRAWS = "#3794e1"
-REJECTED = "#da1238"
-TRUTH = "#167c6d"
+PRIOR = "#909093"
+PROPOSAL = "#d2751d"
+DRAWS = "#1389dd"
+REJECTED = "#d21138"
+TRUTH = "#1a766a"
 
 STYLE = {
     "figure.figsize": (5.4, 3.2),

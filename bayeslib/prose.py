@@ -28,19 +28,19 @@ def record(**values):
     from IPython.display import display
 
     for name, value in values.items():
-        data = {_PREFIX + "text/plain": repr(_plain(name, value))}
+        data = {_PREFIX + "text/plain": _plain(name, value)}
         display(data, raw=True, metadata={"scrapbook": {"name": name, "mime_prefix": _PREFIX}})
 
 
 def _plain(name, value):
     if isinstance(value, Estimate):
-        return str(value).strip("[]")
+        value = str(value).strip("[]").replace(" ± ", "\u00a0±\u00a0")
     if isinstance(value, str):
-        return value
+        return f"'{value}'"
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-        return int(value)
+        return repr(int(value))
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        return float(value)
+        return repr(float(value))
     raise BayeslibTypeError(f"{name} must be a number, a text or an Estimate, got {value!r}")

@@ -126,7 +126,7 @@ class Summary:
         problems = f'<ul class="problems">{problems}</ul>' if problems else ""
         return (
             f'<table class="summary"><caption>{escape(self.title)}</caption><thead><tr>'
-            f'<td></td>{header}</tr></thead><tbody>{rows}</tbody></table>{problems}'
+            f"<td></td>{header}</tr></thead><tbody>{rows}</tbody></table>{problems}"
         )
 
 
@@ -320,8 +320,7 @@ class Draws:
             table += [diagnostics.ess(self), diagnostics.ess(self, kind="tail")]
             table.append(diagnostics.rhat(self))
         rows = {
-            name: tuple(float(column[i]) for column in table)
-            for i, name in enumerate(self.names)
+            name: tuple(float(column[i]) for column in table) for i, name in enumerate(self.names)
         }
         title = f"{self.method or 'draws'}: {self.num_chains} × {self.num_samples} draws"
         title += f", {self.num_evals:,} evaluations"
@@ -384,7 +383,9 @@ class Gaussian:
         """Normalised log density at x, shape (dim,) -> float or (n, dim) -> (n,)."""
         x = np.asarray(x, dtype=float)
         if x.shape[-1:] != (self.dim,) or x.ndim > 2:
-            raise BayeslibError(f"x must have shape ({self.dim},) or (n, {self.dim}), got {x.shape}")
+            raise BayeslibError(
+                f"x must have shape ({self.dim},) or (n, {self.dim}), got {x.shape}"
+            )
         z = linalg.solve_triangular(self._cholesky, np.atleast_2d(x - self.mean).T, lower=True)
         log_scale = np.log(np.diag(self._cholesky)).sum() + 0.5 * self.dim * np.log(2.0 * np.pi)
         result = -0.5 * np.square(z).sum(axis=0) - log_scale
@@ -438,7 +439,9 @@ class Gaussian:
             name: (m, s, *norm.ppf(_SUMMARY_PROBABILITIES, m, s))
             for name, m, s in zip(self.names, self.mean, sd, strict=True)
         }
-        return Summary(f"{self.method or 'Gaussian'}, {self.num_evals:,} evaluations", columns, rows)
+        return Summary(
+            f"{self.method or 'Gaussian'}, {self.num_evals:,} evaluations", columns, rows
+        )
 
     def __repr__(self):
         return f"Gaussian({self.method}, dim={self.dim}, num_evals={self.num_evals})"

@@ -6,9 +6,8 @@ import importlib
 import pkgutil
 from dataclasses import dataclass
 
-from .answers import UnreadableError
 from .errors import BayeslibError, BayeslibTypeError
-from .grading import Routine
+from .grading import Routine, UnreadableError
 
 
 @dataclass(frozen=True)

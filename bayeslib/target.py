@@ -295,6 +295,15 @@ class Target:
         return value
 
 
+def as_target(target):
+    """Return `target`, or raise BayeslibTypeError when it is not a Target."""
+    if not isinstance(target, Target):
+        raise BayeslibTypeError(
+            f"target must be a Target, got {target!r}; write Target(logdensity, dim=...)"
+        )
+    return target
+
+
 def _rebuild(pickled, dim, data, names, support):
     import cloudpickle
 

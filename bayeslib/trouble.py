@@ -31,6 +31,7 @@ def find_problems(draws):
         found.append("the run was interrupted; these are the draws made until then")
     if not np.isfinite(draws.values).all():
         found.append("some draws are nan or infinite")
+        return tuple(found)
     if draws.log_weights is not None:
         found += _weight_problems(draws)
     elif not draws.independent:

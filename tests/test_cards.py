@@ -115,7 +115,6 @@ def test_cards_are_folded_and_their_mathematics_is_set(build):
     body = re.search(r'<ul class="cards">.*?</details></li>\s*</ul>', page, re.S)[0]
     assert "$" not in body
     assert body.count("card-corrected") == sum("corrected" in card for card in DECK)
-    assert "cards.css" in page
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")

@@ -30,7 +30,7 @@ MUTANTS = {
     ),
     "accepts too often": (
         "probability = np.exp(min(-error, 0.0))",
-        "probability = np.exp(min(-error + 0.1, 0.0))",
+        "probability = np.exp(min(-error + 0.3, 0.0))",
     ),
 }
 

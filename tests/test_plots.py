@@ -4,6 +4,7 @@ import itertools
 import re
 import subprocess
 import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
@@ -18,13 +19,22 @@ from bayeslib.svg import TEXT_SHARE, to_svg
 COLORS = {
     name: getattr(plots, name) for name in ("PRIOR", "PROPOSAL", "DRAWS", "REJECTED", "TRUTH")
 }
-# The theme's page and text colours, light and dark (pydata-sphinx-theme; the second dark page is
-# sphinx-book-theme's).
-PAGES = {
-    "light": ("#ffffff", "#222832"),
-    "dark": ("#14181e", "#ced6dd"),
-    "darker": ("#121212", "#ced6dd"),
-}
+
+
+def pages():
+    """The book's own (paper, ink) in light and dark, and the theme's without the book's style."""
+    css = (Path(__file__).parents[1] / "_static" / "book.css").read_text(encoding="utf-8")
+    pattern = r"--pst-color-{}: light-dark\((#\w{{6}}), (#\w{{6}})\)"
+    papers, inks = (re.search(pattern.format(n), css).groups() for n in ("background", "text-base"))
+    return {
+        "light": (papers[0], inks[0]),
+        "dark": (papers[1], inks[1]),
+        "plain light": ("#ffffff", "#222832"),
+        "plain dark": ("#121212", "#ced6dd"),
+    }
+
+
+PAGES = pages()
 
 # How the three kinds of dichromats see linear RGB (Machado, Oliveira & Fernandes 2009).
 VISION = {

@@ -109,7 +109,9 @@ def test_summary_is_a_table_with_its_problems():
     assert good.problems == ()
     assert good["mu", "rhat"] < 1.01
     assert "ess_bulk" in str(good) and "<th scope=" in good._repr_html_()
-    shifted = Draws(np.random.default_rng(6).standard_normal((4, 500, 1)) + np.arange(4).reshape(-1, 1, 1))
+    shifted = Draws(
+        np.random.default_rng(6).standard_normal((4, 500, 1)) + np.arange(4).reshape(-1, 1, 1)
+    )
     assert any("R-hat" in p for p in shifted.problems)
     assert any("R-hat" in line for line in str(shifted.summary()).splitlines())
 
@@ -124,7 +126,10 @@ def test_summary_is_a_table_with_its_problems():
         (normal_draws(settings={"interrupted": True}), "interrupted"),
         (Draws(np.full((4, 100, 1), np.inf)), "nan or infinite"),
         (Draws(np.zeros((1, 100, 1)), log_weights=-np.arange(100.0)[None]), "worth"),
-        (Draws(np.zeros((1, 100, 1)), log_weights=np.zeros((1, 100)), settings={"khat": 0.9}), "k-hat"),
+        (
+            Draws(np.zeros((1, 100, 1)), log_weights=np.zeros((1, 100)), settings={"khat": 0.9}),
+            "k-hat",
+        ),
     ],
 )
 def test_problems_are_named(draws, words):

@@ -159,7 +159,7 @@ def test_unreadable_answers_say_what_is_wanted(exercise, answer, message):
         (ESTIMATE, Estimate(1.2, 0.01), "Close, but 20 of its own.*claims too much"),
         (ESTIMATE, Estimate(5.0, 0.01), "400 of its own standard errors"),
         (NORMAL, normal(scale=1.3), "The variance of your draws is .* above the target's"),
-        (NORMAL, np.ones(500), "All your draws give the same mean: 1"),
+        (NORMAL, np.full(500, 0.25), "All your draws give the same mean: 0.25"),
         (NORMAL, np.sqrt(3) * (2 * stats.norm.cdf(normal()) - 1), "do not follow the target"),
         (SQUARE, lambda x: np.abs(x) * 3, r"For \(\[ ?1"),
     ],

@@ -13,6 +13,8 @@ MENDS = [
         re.compile(r'<div class="sidebar-primary-item">\s*(?=<a class="navbar-brand)'),
         '<div class="sidebar-primary-item" role="region" aria-label="Book">',
     ),
+    # the empty corner of a table heads nothing
+    (re.compile(r'<th class="head([^"]*)">(?:<p></p>)?</th>'), r'<td class="head\1"></td>'),
     # every theorem, exercise and solution carries the same id
     (
         re.compile(

@@ -1,6 +1,7 @@
 """What the theme would load and the book does not need."""
 
 import re
+from html import unescape
 
 from fontTools import subset
 
@@ -49,11 +50,16 @@ def icon_codes(css):
     return {int(code, 16) for code in ICON_CODE.findall(css)}
 
 
-def subset_icons(folder, codes):
-    """Cut the icon fonts in `folder` down to `codes`; drop the format that only old browsers read."""
+def text_codes(pages):
+    """Return the code points of everything that the built pages say."""
+    return {ord(character) for page in pages for character in set(unescape(page))}
+
+
+def subset_fonts(folder, codes):
+    """Cut the fonts in `folder` down to `codes`; drop the formats for old browsers."""
     for font in folder.glob("*.ttf"):
         font.unlink()
-    options = subset.Options(flavor="woff2", layout_features=[], hinting=False)
+    options = subset.Options(flavor="woff2", hinting=False)
     for font in folder.glob("*.woff2"):
         loaded = subset.load_font(str(font), options)
         cutter = subset.Subsetter(options)

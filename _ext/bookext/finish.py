@@ -1,11 +1,18 @@
 """The last pass over the built pages and their assets."""
 
+import re
+import string
 from pathlib import Path
 
 from . import accessibility, diet, folds, purge
 
-# style sheets worth purging, from the folder of static files
-PURGED = ("styles/*.css", "basic.css")
+# style sheets to purge, in the folder of static files, and the rules that go in any case: boxes
+# have the book's own look, which then need not outdo the theme's
+PURGED = {
+    "styles/*.css": re.compile(r"admonition(?!-font)"),
+    "basic.css": None,
+    "mystnb*.css": None,
+}
 
 
 def finish_page(path):
@@ -17,14 +24,18 @@ def finish_page(path):
 
 
 def finish_styles(static, pages):
-    """Purge the theme's style sheets and cut the icon fonts to what is used."""
+    """Purge the theme's style sheets and cut all fonts to what is used."""
     scripts = [path.read_text("utf-8", errors="ignore") for path in static.rglob("*.js")]
     words = purge.words([*pages, *scripts])
-    for pattern in PURGED:
+    for pattern, unwanted in PURGED.items():
         for path in static.glob(pattern):
-            path.write_text(purge.purge(path.read_text("utf-8"), words), "utf-8")
+            css = purge.purge(path.read_text("utf-8"), words, unwanted)
+            path.write_text(css, "utf-8")
     css = "".join(path.read_text("utf-8") for path in static.rglob("*.css"))
-    diet.subset_icons(static / "vendor" / "fontawesome" / "webfonts", diet.icon_codes(css))
+    diet.subset_fonts(static / "vendor" / "fontawesome" / "webfonts", diet.icon_codes(css))
+    codes = diet.text_codes([*pages, string.printable])
+    diet.subset_fonts(static / "katex" / "fonts", codes)
+    diet.subset_fonts(static / "text", codes)
 
 
 def finish(app, exception):

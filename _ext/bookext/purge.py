@@ -10,8 +10,6 @@ COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 NAME = re.compile(r"[.#]((?:[A-Za-z_]|-(?!\d))[\w-]*)")
 BRACKET = re.compile(r"\[[^\]]*\]|\"[^\"]*\"")
 WORD = re.compile(r"[A-Za-z_][\w-]*")
-# boxes have the book's own look, which need not outdo the theme's
-STYLED_HERE = re.compile(r"admonition(?!-font)")
 NESTING = ("@media", "@supports", "@layer", "@container")
 
 
@@ -53,27 +51,29 @@ def _split(selectors):
 
 
 def _usable(selector, words):
-    """Tell whether the book can use a rule for `selector`."""
-    if STYLED_HERE.search(selector):
-        return False
+    """Tell whether every class and id that `selector` requires is among `words`."""
     required = re.sub(r":(?:not|is|where|has)\((?:[^()]|\([^()]*\))*\)", "", selector)
     return all(name in words for name in NAME.findall(BRACKET.sub("", required)))
 
 
-def purge(css, words):
-    """Return `css` without the rules that need a class or id that is not among `words`."""
+def purge(css, words, unwanted=None):
+    """Return `css` without the rules that need a class or id that is not among `words`.
+
+    Rules for selectors that match the pattern `unwanted` go as well.
+    """
     out = []
     for prelude, body in _blocks(COMMENT.sub("", css)):
         if body is None:
             out.append(f"{prelude};")
         elif prelude.startswith(NESTING):
-            inner = purge(body, words)
+            inner = purge(body, words, unwanted)
             if inner:
                 out.append(f"{prelude}{{{inner}}}")
         elif prelude.startswith("@"):
             out.append(f"{prelude}{{{body}}}")
         else:
             kept = [part for part in _split(prelude) if _usable(part, words)]
+            kept = [part for part in kept if not (unwanted and unwanted.search(part))]
             if kept:
                 out.append(f"{','.join(kept)}{{{body}}}")
     return "".join(out)

@@ -24,7 +24,7 @@ PACKAGES = {
         "8e80168e17a799995fb6cae53f2bde848d6f9ca4e5d282b297b5d40c86d4d545",
     ),
 }
-FACES = {"400-normal": (400, "normal"), "400-italic": (400, "italic"), "600-normal": (600, "normal")}
+FACES = [(400, "normal"), (400, "italic"), (600, "normal")]
 FACE = """@font-face {{
   font-family: "Source Serif 4"; font-weight: {weight}; font-style: {style};
   font-display: swap; src: url("{file}") format("woff2");
@@ -82,8 +82,8 @@ def copy_text_font(target):
     source = package("@fontsource/source-serif-4") / "files"
     target.mkdir(parents=True)
     rules = []
-    for face, (weight, style) in FACES.items():
-        name = f"source-serif-4-latin-{face}.woff2"
+    for weight, style in FACES:
+        name = f"source-serif-4-latin-{weight}-{style}.woff2"
         shutil.copy(source / name, target)
         rules.append(FACE.format(weight=weight, style=style, file=name))
     (target / "text.css").write_text("".join(rules), "utf-8")

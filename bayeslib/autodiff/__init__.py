@@ -31,7 +31,9 @@ from .rewrite import convert, unique
 __all__ = ["compilable", "differentiate"]
 
 LANES = 16
-JIT = dict(error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "arcp", "nsz"})
+# Not nnan and ninf: they would delete the guards against nan and -inf in user code.
+FAST = {"reassoc", "contract", "arcp", "nsz"}
+JIT = {"error_model": "numpy", "nogil": True, "fastmath": FAST}
 
 
 def compilable(function, **options):
@@ -95,7 +97,7 @@ def differentiate(function, dim):
 
         return differentiate_plain(function, dim)
 
-    from . import arrays  # noqa: F401  (teaches numba about arrays of dual numbers)
+    from . import arrays, scalars  # noqa: F401  (they teach numba about dual numbers)
     from .duals import partial, seed, value_of
 
     logdensity = compilable(function, no_cpython_wrapper=True, **JIT)

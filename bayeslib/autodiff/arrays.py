@@ -130,7 +130,7 @@ def refuse_inplace(symbol, inplace):
             )
 
 
-for name, symbol in dict(add="+", sub="-", mul="*", truediv="/", pow="**").items():
+for name, symbol in {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**"}.items():
     refuse_inplace(symbol, getattr(operator, "i" + name))
 
 

@@ -74,7 +74,7 @@ def element_rule(functions, *derivatives):
         pairs = [parts(number) for number in numbers]
         values = [value for value, _ in pairs]
         result = evaluate(*values)
-        slopes = zip(derivatives, pairs)
+        slopes = zip(derivatives, pairs, strict=True)
         terms = [own * slope(*values, result) for slope, (_, own) in slopes if own is not None]
         return PlainDual(result, sum(terms)) if terms else result
 
@@ -113,12 +113,12 @@ def lifted_functions():
 
 LIFTED = lifted_functions()
 
-ARITHMETIC = dict(
-    add=(lambda x, y, v: 1.0, lambda x, y, v: 1.0),
-    sub=(lambda x, y, v: 1.0, lambda x, y, v: -1.0),
-    mul=(lambda x, y, v: y, lambda x, y, v: x),
-    truediv=(lambda x, y, v: 1.0 / y, lambda x, y, v: -v / y),
-)
+ARITHMETIC = {
+    "add": (lambda x, y, v: 1.0, lambda x, y, v: 1.0),
+    "sub": (lambda x, y, v: 1.0, lambda x, y, v: -1.0),
+    "mul": (lambda x, y, v: y, lambda x, y, v: x),
+    "truediv": (lambda x, y, v: 1.0 / y, lambda x, y, v: -v / y),
+}
 RULES = {name: element_rule((getattr(operator, name),), *by) for name, by in ARITHMETIC.items()}
 RULES["pow"] = LIFTED[operator.pow]
 for name, rule in RULES.items():

@@ -85,8 +85,8 @@ def copy_cell(cell):
 
 
 def is_empty(cell):
+    # Reading the contents is the only way to ask.
     try:
-        cell.cell_contents
+        return cell.cell_contents is cell
     except ValueError:
         return True
-    return False

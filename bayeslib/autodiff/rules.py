@@ -10,7 +10,6 @@ import math
 import operator
 
 import numpy as np
-
 from numba import njit
 
 

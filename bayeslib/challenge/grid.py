@@ -93,14 +93,17 @@ class Grid:
         return self.place(low + (high - low) * rng.random((num_samples, self.dim)))
 
     def quantile(self, probability):
-        """Marginal quantiles, accurate to the width of a cell, shape (dim,)."""
-        out = np.empty(self.dim)
+        """Marginal quantiles of the density that is constant in each cell, shape (dim,)."""
+        t = np.empty(self.dim)
         for j in range(self.dim):
-            order = np.argsort(self.points[:, j], kind="stable")
-            # each point's mass lies half on either side of it
-            below = np.cumsum(self.weights[order]) - 0.5 * self.weights[order]
-            out[j] = np.interp(probability, below, self.points[order, j])
-        return out
+            low, high = self.cells[:, :, j]
+            ends = np.concatenate([low, high])
+            slope = self.weights / (high - low)
+            order = np.argsort(ends)
+            density = np.cumsum(np.concatenate([slope, -slope])[order])[:-1]
+            below = np.cumsum(density * np.diff(ends[order]))
+            t[j] = np.interp(probability, np.append(0.0, below), ends[order])
+        return self.place(t[None])[0]
 
     def summary(self):
         """Means, standard deviations and quantiles of the marginals, as a `Summary`."""

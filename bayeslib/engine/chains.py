@@ -122,18 +122,18 @@ def warmup_windows(num_warmup):
     """Return where the windows of an adaptive warm-up end, the last at `num_warmup`.
 
     As in Stan: a first window for finding the typical set, windows that double from 25 to learn
-    scales from, and a last one to settle the step. Short warm-ups share out 15, 75 and 10 %;
-    below 20 there is only one window, in which no scales are learned.
+    scales from, and a last one to settle the step. Short warm-ups share out 15, 60 and 25 %;
+    below 50 there is only one window, in which no scales are learned.
 
     Returns
     -------
     numpy.ndarray of int64
     """
-    if num_warmup < 20:
+    if num_warmup < 50:
         return np.array([num_warmup])
     first, size, last = 75, 25, 50
     if first + size + last > num_warmup:
-        first, last = int(0.15 * num_warmup), int(0.1 * num_warmup)
+        first, last = int(0.15 * num_warmup), int(0.25 * num_warmup)
         size = num_warmup - first - last
     ends, end = [first], first
     while end < num_warmup - last:

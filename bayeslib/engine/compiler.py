@@ -18,7 +18,7 @@ from numba.core.ccallback import CFunc
 from numba.core.typing.templates import signature as make_signature
 from numba.extending import intrinsic
 
-from ..errors import BayeslibTypeError, GradientError
+from ..errors import BayeslibError, BayeslibTypeError, GradientError
 from .callback import FAST, FLOAT, INT, JIT, Bound, CompiledCallback, PlainCallback
 from .fingerprint import fingerprint
 
@@ -225,7 +225,9 @@ def _check_types(kind, functions, jitted, data):
     for i, function in enumerate(functions):
         try:
             jitted[i].get_call_template((theta, *grad, *args), {})
-        except numba_errors.NumbaError as error:
+        except BayeslibError:
+            raise
+        except Exception as error:  # not all that the compiler raises is a NumbaError
             raise _compile_error(function, error) from None
         _check_return_type(function, jitted[i].nopython_signatures[-1].return_type, i == 0)
 

@@ -48,7 +48,7 @@ EXERCISES = (
             (lambda a: np.isclose(a, _C / _evidence(), rtol=1e-2), "That is the price of one."),
             (
                 lambda a: np.isclose(a, 1000.0 * _evidence() / _C, rtol=1e-2),
-                "That is how many of 1,000 proposals are kept; the question is the other way round.",
+                "That is how many of 1,000 proposals are kept; the question is the reverse.",
             ),
             (
                 lambda a: np.isclose(a, 1000.0 / (_C * _evidence()), rtol=1e-2),

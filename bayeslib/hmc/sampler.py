@@ -15,6 +15,7 @@ from ..engine import (
     warmup_windows,
 )
 from ..errors import BayeslibError, BayeslibWarning
+from ..target import as_target
 from ..validate import as_count, as_positive, as_real, as_rng, check_memory
 from .kernels import ACCEPT, LEARN, STEP, hmc_kernel
 from .trajectory import as_metric
@@ -142,7 +143,7 @@ def hmc(
     Duane, Kennedy, Pendleton and Roweth (1987), Hybrid Monte Carlo. Neal (2011), MCMC using
     Hamiltonian dynamics. Hoffman and Gelman (2014), The No-U-Turn Sampler, for the adaptation.
     """
-    dim = target.dim
+    dim = as_target(target).dim
     num_steps = as_count(num_steps, "num_steps", maximum=100_000)
     num_samples = as_count(num_samples, "num_samples")
     num_warmup = as_count(num_warmup, "num_warmup", minimum=0)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import GradientError
+from ..target import as_target
 from ..validate import as_count, as_covariance, as_position, as_positive, as_scale, check_memory
 from .kernels import leapfrog_kernel
 
@@ -59,7 +60,7 @@ def leapfrog(target, position, momentum, *, step_size, num_steps, inverse_mass_m
     and a half kick. It is reversible and preserves volume; its energy error over a fixed time is
     of the order step_size**2.
     """
-    position = as_position(position, "position", target.dim)
+    position = as_position(position, "position", as_target(target).dim)
     momentum = as_position(momentum, "momentum", target.dim)
     step_size = as_positive(step_size, "step_size")
     num_steps = as_count(num_steps, "num_steps")

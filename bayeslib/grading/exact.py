@@ -1,9 +1,4 @@
-"""What an exercise can ask for, and how near an answer comes to it.
-
-Each kind of answer reads what the reader gave (or says what is wrong with it), decides whether it
-is right, and says how it misses. An estimate or a sample is judged by its own standard error:
-`TOLERANCE` of them, a false alarm in two million right answers.
-"""
+"""Answers that are right or wrong whatever the random numbers: values, functions, words."""
 
 from dataclasses import dataclass
 
@@ -11,7 +6,6 @@ import numpy as np
 
 from .answers import UnreadableError, as_numbers, described, evaluate, short
 
-TOLERANCE = 5.0  # standard errors; P(|z| > 5) = 5.7e-7
 NEAR = 20.0  # how many tolerances away still counts as close
 
 
@@ -67,141 +61,6 @@ class Value:
         if truth.ndim == 0 and truth > 0 and self.equals(np.exp(answer), truth):
             return "That is the logarithm of the right answer."
         return f"Not right{where}."
-
-
-@dataclass(frozen=True)
-class Statistical:
-    """An `Estimate` of a known number: it must agree with it, and be precise enough.
-
-    Parameters
-    ----------
-    truth : float or callable without arguments
-    max_mcse : float
-        The largest standard error that will do.
-    """
-
-    truth: object
-    max_mcse: float
-
-    def example(self):
-        """Return a right answer."""
-        from .results import Estimate
-
-        return Estimate(evaluate(self.truth), self.max_mcse / 2)
-
-    def read(self, answer):
-        """Return (value, mcse)."""
-        if not (hasattr(answer, "value") and hasattr(answer, "mcse")):
-            raise UnreadableError(
-                f"{described(answer)} has no error bar. Give the whole Estimate (value and mcse), "
-                "such as what draws.expect(f) returns."
-            )
-        value = as_numbers(answer.value, ())
-        mcse = as_numbers(answer.mcse, ())
-        if mcse <= 0:
-            raise UnreadableError(f"A standard error of {mcse:g} cannot be: it must be positive.")
-        return float(value), float(mcse)
-
-    def is_right(self, answer):
-        """Whether the error bar is small enough and covers the truth."""
-        return answer[1] <= self.max_mcse and self.equals(answer, evaluate(self.truth))
-
-    def equals(self, answer, other):
-        """Whether the estimate agrees with `other`, and no better with the truth."""
-        value, mcse = answer
-        far = abs(value - other)
-        return far <= TOLERANCE * mcse and far <= abs(value - evaluate(self.truth))
-
-    def explain(self, answer):
-        """Say whether it is the value or its precision that misses."""
-        value, mcse = answer
-        truth = evaluate(self.truth)
-        if self.equals(answer, truth):
-            factor = (mcse / self.max_mcse) ** 2
-            return (
-                f"Nothing contradicts it, but the error bar of {mcse:.2g} is wider than the "
-                f"{self.max_mcse:g} asked for: about {factor:.1f} times as many draws will do."
-            )
-        far = f"{abs(value - truth) / mcse:.0f} of its own standard errors from the truth"
-        if abs(value - truth) <= TOLERANCE * self.max_mcse:
-            return f"Close, but {far}: the error bar of {mcse:.2g} claims too much."
-        return f"Not right: {far}, so chance does not explain it."
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Draws from a known distribution, judged by expectations and, where given, its cdf.
-
-    Parameters
-    ----------
-    expectations : dict of str to (callable, float or callable)
-        ``{"mean": (lambda x: x[:, 0], 4.17)}``: name, vectorised function of (n, dim) draws, truth.
-    num_samples : int
-        The fewest draws that will do.
-    cdf : callable, optional
-        For independent one-dimensional draws: also compare the whole distribution
-        (Kolmogorov-Smirnov, at the same false-alarm rate).
-    """
-
-    expectations: dict
-    num_samples: int = 100
-    cdf: object = None
-
-    def read(self, answer):
-        """Return a `Draws`; an array is taken as independent draws, one a row."""
-        from .results import Draws
-
-        if isinstance(answer, Draws):
-            draws = answer
-        else:
-            values = as_numbers(answer, None)
-            if values.ndim not in (1, 2):
-                raise UnreadableError(
-                    f"The draws have shape {values.shape}; give (n,), (n, dim) or a Draws."
-                )
-            values = values.reshape(1, len(values), -1)
-            draws = Draws(values=values, independent=True)
-        count = draws.num_chains * draws.num_samples
-        if count < self.num_samples:
-            raise UnreadableError(f"{count} draws are too few to judge; give {self.num_samples}.")
-        return draws
-
-    def is_right(self, answer):
-        """Whether no expectation, and not the distribution, contradicts the truth."""
-        return self._contradiction(answer) is None
-
-    def equals(self, answer, other):
-        """Whether the first expectation agrees with `other`, and no better with the truth."""
-        f, truth = next(iter(self.expectations.values()))
-        estimate = answer.expect(f)
-        far = abs(float(estimate) - other)
-        return far <= TOLERANCE * estimate.mcse and far <= abs(float(estimate) - evaluate(truth))
-
-    def explain(self, answer):
-        """Name the first expectation that misses."""
-        return self._contradiction(answer)
-
-    def _contradiction(self, draws):
-        for name, (f, truth) in self.expectations.items():
-            estimate = draws.expect(f)
-            if not estimate.mcse > 1e-14 * abs(estimate.value):
-                return f"All your draws give the same {name}: {estimate.value:.6g}."
-            z = float(estimate.z(evaluate(truth)))
-            if not abs(z) <= TOLERANCE:
-                side = "above" if z > 0 else "below"
-                return (
-                    f"The {name} of your draws is {estimate}, {abs(z):.0f} standard errors {side} "
-                    "the target's."
-                )
-        if self.cdf is not None and draws.independent and draws.log_weights is None:
-            from scipy import stats
-
-            if stats.kstest(draws.flat[:, 0], self.cdf).pvalue < 1e-6:
-                return (
-                    "The averages agree, but the draws as a whole do not follow the target. Draw "
-                    "their histogram over its density."
-                )
-        return None
 
 
 @dataclass(frozen=True)

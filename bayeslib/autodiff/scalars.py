@@ -1,0 +1,220 @@
+"""Arithmetic, functions and comparisons of dual numbers, taught to numba.
+
+Importing this module registers everything; `differentiate` does so at its first use.
+"""
+
+import math
+import operator
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import lower_builtin, type_callable
+
+from . import FAST
+from .duals import REAL, Dual, common_dual, f8, pack, splat, unpack
+from .rules import BINARY, UNARY
+
+RULE = {"error_model": "numpy", "fastmath": FAST, "no_cpython_wrapper": True}
+
+
+# ----------------------------------------------------------------------------------- registration
+def register(functions, arity, lower, returns=None):
+    """Teach numba `functions` of dual numbers: their type here, their code in `lower`.
+
+    Array arguments need a type only: numba fuses array expressions into loops of its own, over the
+    scalar code registered here. `returns` is the type of an element, the dual's own when None.
+    """
+
+    def result(*kinds):
+        dual = common_dual(kinds)
+        if dual is None:
+            return None
+        element = returns or dual
+        ndim = max(getattr(kind, "ndim", 0) for kind in kinds)
+        return types.Array(element, ndim, "C") if ndim else element
+
+    def unary_type(context):
+        return lambda x: result(x)
+
+    def binary_type(context):
+        return lambda x, y: result(x, y)
+
+    patterns = [(Dual,)]
+    if arity == 2:
+        patterns = [
+            (Dual, Dual),
+            *((Dual, real) for real in REAL),
+            *((real, Dual) for real in REAL),
+        ]
+    for function in functions:
+        type_callable(function)(unary_type if arity == 1 else binary_type)
+        for pattern in patterns:
+            lower_builtin(function, *pattern)(lower)
+
+
+def call(context, builder, function, kinds, arguments, returns=f8):
+    """Emit a call of a function that numba knows (built in, or a dispatcher)."""
+    kind = context.typing_context.resolve_value_type(function)
+    signature = kind.get_call_type(context.typing_context, kinds, {})
+    implementation = context.get_function(kind, signature)
+    result = implementation(builder, arguments)
+    return context.cast(builder, result, signature.return_type, returns)
+
+
+# ---------------------------------------------------------------------------- arithmetic, by hand
+def scale(builder, partials, factor, k):
+    return None if partials is None else builder.fmul(partials, splat(builder, factor, k))
+
+
+def add(builder, left, right):
+    if left is None or right is None:
+        return left or right
+    return builder.fadd(left, right)
+
+
+def lower_arithmetic(formula):
+    def lower(context, builder, signature, arguments):
+        kind = signature.return_type
+        pairs = zip(signature.args, arguments, strict=True)
+        (x, dx), (y, dy) = (unpack(context, builder, *pair) for pair in pairs)
+        return pack(context, builder, kind, *formula(builder, kind.k, x, dx, y, dy))
+
+    return lower
+
+
+def add_formula(builder, k, x, dx, y, dy):
+    return builder.fadd(x, y), add(builder, dx, dy)
+
+
+def sub_formula(builder, k, x, dx, y, dy):
+    return builder.fsub(x, y), add(builder, dx, None if dy is None else builder.fneg(dy))
+
+
+def mul_formula(builder, k, x, dx, y, dy):
+    return builder.fmul(x, y), add(builder, scale(builder, dx, y, k), scale(builder, dy, x, k))
+
+
+def div_formula(builder, k, x, dx, y, dy):
+    quotient = builder.fdiv(x, y)
+    if dy is not None:
+        dx = add(builder, dx, scale(builder, dy, builder.fneg(quotient), k))
+    return quotient, scale(builder, dx, builder.fdiv(ir.Constant(y.type, 1.0), y), k)
+
+
+for operators, formula in (
+    ((operator.add, operator.iadd), add_formula),
+    ((operator.sub, operator.isub), sub_formula),
+    ((operator.mul, operator.imul), mul_formula),
+    ((operator.truediv, operator.itruediv), div_formula),
+):
+    register(operators, 2, lower_arithmetic(formula))
+
+
+def lower_negative(context, builder, signature, arguments):
+    value, partials = unpack(context, builder, signature.args[0], arguments[0])
+    negated = builder.fneg(value), builder.fneg(partials)
+    return pack(context, builder, signature.return_type, *negated)
+
+
+register([operator.neg, np.negative], 1, lower_negative)
+register([operator.pos, float], 1, lambda context, builder, signature, arguments: arguments[0])
+
+
+# --------------------------------------------------------- functions, from the table of derivatives
+def compiled_rule(derivative, function, argument):
+    # Names of its own for each: cached code is linked by name.
+    derivative.__qualname__ = f"derivative_of_{function.__name__}_by_{argument}"
+    return njit(**RULE)(derivative)
+
+
+def lower_unary(function, derivative):
+    derivative = compiled_rule(derivative, function, "x")
+
+    def lower(context, builder, signature, arguments):
+        kind = signature.return_type
+        x, dx = unpack(context, builder, kind, arguments[0])
+        value = call(context, builder, function, (f8,), (x,))
+        slope = call(context, builder, derivative, (f8, f8), (x, value))
+        return pack(context, builder, kind, value, scale(builder, dx, slope, kind.k))
+
+    return lower
+
+
+def lower_binary(function, *derivatives):
+    derivatives = [compiled_rule(by, function, x) for by, x in zip(derivatives, "xy", strict=True)]
+
+    def lower(context, builder, signature, arguments):
+        kind = signature.return_type
+        parts = [
+            unpack(context, builder, *pair) for pair in zip(signature.args, arguments, strict=True)
+        ]
+        keep, plain = [f8, f8], [x for x, _ in parts]
+        if isinstance(signature.args[1], types.Integer):
+            # An integer exponent stays one: a power by multiplication is exact and fast.
+            keep[1], plain[1] = signature.args[1], arguments[1]
+        value = call(context, builder, function, tuple(keep), tuple(plain))
+        total = None
+        for derivative, (_, partials) in zip(derivatives, parts, strict=True):
+            if partials is not None:
+                kinds, numbers = (*keep, f8), (*plain, value)
+                slope = call(context, builder, derivative, kinds, numbers)
+                total = add(builder, total, scale(builder, partials, slope, kind.k))
+        return pack(context, builder, kind, value, total)
+
+    return lower
+
+
+for functions, derivative in UNARY:
+    register(functions, 1, lower_unary(functions[0], derivative))
+for functions, by_x, by_y in BINARY:
+    register(functions, 2, lower_binary(functions[0], by_x, by_y))
+
+
+# ------------------------------------------------------------- comparisons: of the values, to bool
+def lower_comparison(symbol):
+    def lower(context, builder, signature, arguments):
+        pairs = zip(signature.args, arguments, strict=True)
+        (x, _), (y, _) = (unpack(context, builder, *pair) for pair in pairs)
+        if symbol == "!=":
+            return builder.fcmp_unordered(symbol, x, y)
+        return builder.fcmp_ordered(symbol, x, y)
+
+    return lower
+
+
+for name, symbol in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}.items():
+    ufunc = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
+    functions = [getattr(operator, name), *([ufunc[symbol]] if symbol in ufunc else [])]
+    register(functions, 2, lower_comparison(symbol), types.boolean)
+
+
+def lower_test(function):
+    def lower(context, builder, signature, arguments):
+        value, _ = unpack(context, builder, signature.args[0], arguments[0])
+        return call(context, builder, function, (f8,), (value,), types.boolean)
+
+    return lower
+
+
+for name in ("isnan", "isinf", "isfinite"):
+    test = getattr(math, name)
+    register([test, getattr(np, name)], 1, lower_test(test), types.boolean)
+
+
+def lower_choice(comparison):
+    """max and min take the partials of the argument that they return."""
+
+    def lower(context, builder, signature, arguments):
+        kind = signature.return_type
+        pairs = zip(arguments, signature.args, strict=True)
+        x, y = (context.cast(builder, number, of, kind) for number, of in pairs)
+        values = [unpack(context, builder, kind, dual)[0] for dual in (y, x)]
+        # As Python does: the first argument, unless the second is strictly beyond it.
+        return builder.select(builder.fcmp_ordered(comparison, *values), y, x)
+
+    return lower
+
+
+register([max, np.maximum], 2, lower_choice(">"))
+register([min, np.minimum], 2, lower_choice("<"))

@@ -1,0 +1,145 @@
+"""Every sampling algorithm of bayeslib, once: the tests of test_registry.py run over this table.
+
+A new algorithm is one more entry. That brings it the comparison with its plain twin (when a page
+has cells tagged ``plain-<name>``), the seed contract, recovery of exact truth with a twin that
+must fail, the contract of results, and the bad input that every algorithm refuses alike.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import stats
+
+import bayeslib as bl
+from bayeslib import posteriors
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """How to call one public function on targets whose truth is known.
+
+    Parameters
+    ----------
+    function : callable
+    page : str, optional
+        The page with its plain twin.
+    cases : dict
+        Name: (target, the positional arguments after it, keyword arguments without rng).
+    num_samples : int
+        Draws (a chain) with which recovery is judged.
+    compared : int
+        Draws compared with the plain twin.
+    """
+
+    function: object
+    cases: dict
+    page: str | None = None
+    num_samples: int = 20_000
+    compared: int = 400
+    chains: bool = False
+    biased: dict = field(default_factory=dict)
+
+    @property
+    def name(self):
+        return self.function.__name__
+
+    def run(self, case, rng, function=None, **changes):
+        target, arguments, options = self.cases[case]
+        options = {"num_samples": self.num_samples} | options | changes
+        return (function or self.function)(target, *arguments, rng=rng, **options)
+
+
+def scaled(target, factor):
+    """The same density raised to `factor`, with the truth of the original: a wrong sampler."""
+
+    def logdensity(theta, *data):
+        return factor * original(theta, *data)
+
+    original = target.logdensity
+    return bl.Target(
+        logdensity,
+        dim=target.dim,
+        data=target.data,
+        names=target.names,
+        support=target.support,
+        truth=target.truth,
+    )
+
+
+def poisson(eta, count, exposure):
+    return count * eta[0] - exposure * np.exp(eta[0])
+
+
+def log_gamma():
+    """log of a Gamma(count, exposure) variable: log-concave, skewed, known in closed form."""
+    from scipy import special
+
+    count, exposure = 3.0, 2.0
+    moments = special.digamma(count) - np.log(exposure), special.polygamma(1, count)
+    return bl.Target(
+        poisson,
+        dim=1,
+        data=(count, exposure),
+        truth=bl.Truth(
+            mean=np.array([moments[0]]),
+            cov=np.array([[float(moments[1])]]),
+            log_evidence=float(special.gammaln(count) - count * np.log(exposure)),
+            cdf=lambda x: stats.gamma(count, scale=1 / exposure).cdf(np.exp(x)),
+        ),
+    )
+
+
+GAMMA_STUDENT = posteriors.gamma_student()
+COIN = posteriors.coin(8, 2)
+PLANE = posteriors.gaussian([1.0, -2.0], [[1.0, 0.8], [0.8, 2.0]])
+WIDE = stats.multivariate_normal([1.0, -2.0], 4.0 * np.eye(2))
+WIDE_LOG_BOUND = float(
+    PLANE([1.0, -2.0]) - WIDE.logpdf([1.0, -2.0])
+)  # the ratio is largest at the common mean, because WIDE's precision is below PLANE's
+
+_START_1D = np.array([[2.0], [4.0], [6.0], [8.0]])
+_START_2D = np.array([[0.0, 0.0], [2.0, -4.0], [1.0, 1.0], [-1.0, -3.0]])
+
+ALGORITHMS = (
+    Algorithm(
+        bl.rejection_sample,
+        page="rejection",
+        cases={
+            "gamma_student": (
+                GAMMA_STUDENT,
+                (stats.gamma(3),),
+                {"log_bound": -np.log(np.sqrt(8.0))},
+            ),
+            "coin": (COIN, (stats.uniform(),), {"log_bound": COIN([0.8])}),
+        },
+    ),
+    Algorithm(
+        bl.adaptive_rejection_sample,
+        page="rejection",
+        cases={"log_gamma": (log_gamma(), (), {"points": [-2.0, 1.5]})},
+    ),
+    Algorithm(
+        bl.importance_sample,
+        cases={
+            "gamma_student": (GAMMA_STUDENT, (stats.gamma(3),), {}),
+            "plane": (PLANE, (WIDE,), {}),
+        },
+    ),
+    Algorithm(
+        bl.metropolis,
+        chains=True,
+        cases={
+            "gamma_student": (GAMMA_STUDENT, (_START_1D,), {}),
+            "plane": (PLANE, (_START_2D,), {}),
+        },
+    ),
+    Algorithm(
+        bl.hmc,
+        chains=True,
+        num_samples=5_000,
+        cases={
+            "log_gamma": (log_gamma(), (_START_1D - 4.0,), {"num_steps": 5}),
+            "plane": (PLANE, (_START_2D,), {"num_steps": 5}),
+        },
+    ),
+)
