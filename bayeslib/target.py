@@ -180,10 +180,18 @@ class Target:
         GradientError
             When a gradient is wanted and there is none.
         """
-        return engine.bind(*self._recipe(gradient), self.data, self.dim)
+        return (self._bound.get(gradient) or self._bind_again(gradient)).renew()
+
+    def refresh(self, gradient):
+        """Compile again if a global or a helper that the functions use has changed."""
+        self._bind_again(False)
+        if gradient:
+            self._bind_again(True)
 
     def verify(self, theta, *, gradient=False):
         """Compare the compiled functions with plain Python at theta, once a compilation.
+
+        Where the log density is not finite there is nothing to compare.
 
         Parameters
         ----------
@@ -197,17 +205,18 @@ class Target:
             If they differ: an index out of bounds, or a function that is not a function of its
             arguments.
         """
-        bound = self._bind_again(gradient=False)
         value = self._evaluate(theta, np.empty(self.dim), gradient=False)
+        if not math.isfinite(value):
+            return
         if gradient:
-            self._bind_again(gradient=True)
             fused = self._evaluate(theta, np.empty(self.dim), gradient=True)
             if not _close(value, fused):
                 raise GradientError(
                     f"the log density is {value!r} at theta={theta.tolist()}, but with its "
                     f"gradient {fused!r}: the two functions differ"
                 )
-        if bound.address in self._verified or sum(a.size for a in self.data) > _COMPARED_WORDS:
+        address = self._bound[False].address
+        if address in self._verified or sum(a.size for a in self.data) > _COMPARED_WORDS:
             return
         try:
             plain = self._plain(theta)
@@ -219,7 +228,7 @@ class Target:
                 f"theta={theta.tolist()}, but {value!r} compiled: look for an index out of bounds "
                 "(NUMBA_BOUNDSCHECK=1 finds it), a global that changed, or random numbers"
             )
-        self._verified.add(bound.address)
+        self._verified.add(address)
 
     def check_gradient(self, theta, *, thorough=True):
         """Compare the gradient at theta with Richardson-extrapolated finite differences.
@@ -281,7 +290,7 @@ class Target:
         return "pair", (self.logdensity, self._gradient)
 
     def _bind_again(self, gradient):
-        self._bound[gradient] = self.bind(gradient)
+        self._bound[gradient] = engine.bind(*self._recipe(gradient), self.data, self.dim)
         return self._bound[gradient]
 
     def _evaluate(self, theta, grad, *, gradient):

@@ -144,9 +144,9 @@ INLINE double kinetic(const double *p, const double *metric, long dim) {
                 memcpy(g, h, 8 * dim);                                                            \
             }                                                                                     \
             for (long i = 0; i < dim; i++) values[t * dim + i] = x[i];                            \
-            double *row = numbers + 5 * t;                                                        \
-            row[0] = lp, row[1] = rate, row[2] = accept ? after : before;                         \
-            row[3] = error, row[4] = step_size;                                                   \
+            numbers[t] = lp, numbers[n + t] = rate;                                               \
+            numbers[2 * n + t] = accept ? after : before;                                         \
+            numbers[3 * n + t] = error, numbers[4 * n + t] = step_size;                           \
             taken[t] = num_steps;                                                                 \
             accepted[t] = accept;                                                                 \
             diverging[t] = error > 1000.0;                                                        \

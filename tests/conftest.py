@@ -1,8 +1,14 @@
 """What tests need that a machine may lack: said and skipped, except where CI must have it."""
 
 import os
+import signal
 
 import pytest
+
+
+def pytest_configure():
+    """Heed interrupts, which a job started in the background inherits as ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -45,8 +45,9 @@ def hmc_steps(
     bound, record, ends = target.bind(gradient=True), Record(dim), np.array([0])
     metric, factor = as_metric(metric, dim)
     moments, state = np.zeros((2, dim)), np.zeros(7)
+    work = np.empty((3, dim))
     state[0] = step_size
-    draws, numbers = np.empty((num_steps, dim)), np.empty((num_steps, 5))
+    draws, numbers = np.empty((num_steps, dim)), np.empty((5, num_steps))
     taken, flags = np.empty(num_steps, dtype=np.int64), np.empty((2, num_steps), dtype=bool)
     results, rates = np.empty_like(starts), np.empty(len(starts))
     current, gradient = np.empty(1), np.empty(dim)
@@ -55,10 +56,10 @@ def hmc_steps(
         current[0] = bound(position, gradient)
         kernel(
             bound.address, bound.handle, rng, 0, num_steps, num_leapfrogs, ends, position,
-            gradient, current, metric, factor, moments, state, np.zeros(2), record.counts,
+            gradient, current, metric, factor, moments, state, np.zeros(2), work, record.counts,
             record.points, draws, numbers, taken, flags[0], flags[1],
         )  # fmt: skip
-        results[i], rates[i] = draws[-1], numbers[:, 1].mean()
+        results[i], rates[i] = draws[-1], numbers[1].mean()
     return results, rates
 
 

@@ -524,7 +524,8 @@ CACHED = """
         source = f"def logdensity(theta):\\n    s = 0.0\\n{terms}    return s"
         exec(source.replace("WEIGHT", weight), scope)
         path = folder / f"target_{weight}.py"
-        path.exists() or path.write_text("def g(x, d):\\n    return f(carray(x, (3,)), carray(d, (3,)))\\n")
+        if not path.exists():  # numba once keyed its cache by the time of writing
+            path.write_text("def g(x, d):\\n    return f(carray(x, (3,)), carray(d, (3,)))\\n")
         spec = importlib.util.spec_from_file_location(path.stem, path)
         module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
         module.carray, module.f = carray, differentiate(scope["logdensity"], 3)

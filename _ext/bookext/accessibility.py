@@ -27,9 +27,22 @@ MENDS = [
     (re.compile(r'(<(?:div|details) class="proof[^"]*") id="proof(?:-\d+)?"'), r"\1"),
 ]
 
+# a heading that is one formula, which accessibility checkers take for empty
+FORMULA_HEADING = re.compile(
+    r'<th( class="head[^"]*")>(<p><span class="math">(?:(?!</th>).)*?'
+    r'<annotation encoding="application/x-tex">((?:(?!</th>).)*?)</annotation>'
+    r"(?:(?!</th>).)*?</span></p></th>)",
+    re.DOTALL,
+)
+
+
+def _name_heading(match):
+    name = re.sub(r"[\\{}\"]", "", match[3]).strip()
+    return f'<th{match[1]} aria-label="{name}">{match[2]}'
+
 
 def mend(html):
     """Return `html` with every mend applied."""
     for pattern, replacement in MENDS:
         html = pattern.sub(replacement, html)
-    return html
+    return FORMULA_HEADING.sub(_name_heading, html)

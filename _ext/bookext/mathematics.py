@@ -20,9 +20,10 @@ from .vendor import package
 
 logger = logging.getLogger(__name__)
 
-# Between a formula and these a line may not break; browsers need to be told, by a word joiner.
+# Between a formula and these a line may not break; browsers need to be told.
 OPENING, CLOSING = re.compile(r"[(\[“‘—]$"), re.compile(r"^[-,.;:!?)\]’”—]")
 JOINER = "&#8288;"
+SHORT = 20  # characters of a formula that may be kept on one line
 
 MACROS = {
     r"\R": r"\mathbb{R}",
@@ -107,9 +108,14 @@ def neighbour(node, step):
 
 
 def visit_inline(self, node):
-    before = JOINER if OPENING.search(neighbour(node, -1)) else ""
-    after = JOINER if CLOSING.search(neighbour(node, 1)) else ""
-    self.body.append(f'{before}<span class="math">{render(node, display=False)}</span>{after}')
+    html = f'<span class="math">{render(node, display=False)}</span>'
+    if CLOSING.search(neighbour(node, 1)):
+        html += JOINER
+    if OPENING.search(neighbour(node, -1)) and len(node.astext()) <= SHORT:
+        # before a formula browsers heed no joiner: take the bracket along
+        self.body[-1], bracket = self.body[-1][:-1], self.body[-1][-1]
+        html = f'<span class="unbroken">{bracket}{html}</span>'
+    self.body.append(html)
     raise nodes.SkipNode
 
 

@@ -110,8 +110,9 @@ def cast_real(context, builder, from_kind, to_kind, number):
 
 @lower_constant(Dual)
 def constant(context, builder, kind, value):
-    # The zero that numba before 0.68 starts its own np.sum from.
-    return pack(context, builder, kind, ir.Constant(ir.DoubleType(), float(value)), None)
+    # The zero that numba's own np.sum starts from.
+    fields = [ir.Constant(ir.DoubleType(), float(value)), zeros(kind.k)]
+    return ir.Constant.literal_struct(fields)
 
 
 for real in REAL:

@@ -13,7 +13,7 @@ from .scouts import Place, find_peaks
 _MOST_DIMS = 3
 _RTOL = (1e-10, 1e-8, 1e-5)
 _LARGEST_MASS = 1.0 / 16.0
-_MISSED = 1e4
+_MISSED = 10.0
 
 # Gauss-Kronrod rule of 7 and 15 points on (-1, 1), its left half (Piessens et al. 1983, QUADPACK)
 _KRONROD_NODES = [
@@ -105,19 +105,19 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
     place = Place(bounds, *peaks[0])
     regions = _Regions(target, place, *_first_regions(place, peaks, target.dim))
     regions.watch(scouts)
-    while (left := max_evals - num_evals - regions.num_evals) > 0:
+    while True:
         worst = regions.inaccurate(rtol)
         if worst.size == 0:
             worst = regions.overlooked(rtol)
-        if worst.size == 0:
+        left = max_evals - num_evals - regions.num_evals
+        if worst.size == 0 or left <= 0:
             break
         regions.halve(worst[: max(1, left // (2 * 15**target.dim))])
-    error = regions.relative_error()
-    if error > rtol:
+    if worst.size:
         warnings.warn(
             f"quadrature stopped after {num_evals + regions.num_evals:,} evaluations with a "
-            f"relative error of {error:.2g} where {rtol:.2g} was wanted: raise max_evals, or see "
-            "whether the density jumps or has a pole",
+            f"relative error of about {regions.relative_error():.2g} where {rtol:.2g} was wanted: "
+            "raise max_evals or rtol, or see whether the density jumps or has a pole",
             BayeslibWarning,
             stacklevel=2,
         )
@@ -138,38 +138,39 @@ class _Regions:
         self.low, self.high = np.empty((0, dim)), np.empty((0, dim))
         self.log_values = np.empty((0, len(self.nodes)))
         self.fresh = np.empty(0, dtype=bool)
+        self.masses, self.errors, self.shift = np.empty(0), np.empty((0, dim)), -np.inf
         self.num_evals = 0
         self._add(low, high)
 
     def _add(self, low, high):
         t = low[:, None, :] + (high - low)[:, None, :] * self.nodes
-        points, log_slope = self.place.with_jacobian(t.reshape(-1, self.target.dim))
-        values = evaluate(self.target, points)
-        # where the map has run off to infinity, the density counts as zero
-        values = np.where(np.isfinite(log_slope), values + log_slope, -np.inf)
-        self.num_evals += len(points)
+        values = self._heights(t.reshape(-1, self.target.dim)).reshape(len(low), -1)
         self.low, self.high = np.concatenate([self.low, low]), np.concatenate([self.high, high])
-        self.log_values = np.concatenate([self.log_values, values.reshape(len(low), -1)])
+        self.log_values = np.concatenate([self.log_values, values])
         self.fresh = np.concatenate([self.fresh, np.ones(len(low), dtype=bool)])
-        self._integrate()
-
-    def _integrate(self):
-        self.shift = self.log_values.max()
+        new = slice(len(self.masses), None)
+        if values.max() > self.shift:
+            self.shift = values.max()
+            self.masses, self.errors, new = self.masses[:0], self.errors[:0], slice(0, None)
         if self.shift == -np.inf:
             raise BayeslibError(
                 "the density is zero wherever quadrature tried; narrow the bounds to where it is"
             )
-        volume = np.prod(self.high - self.low, axis=1)
-        values = np.exp(self.log_values - self.shift) * volume[:, None]
-        self.masses = values @ self.rules[0]
-        differences = np.stack([np.abs(values @ r - self.masses) for r in self.rules[1:]], axis=1)
+        masses, errors = self._integrate(new)
+        self.masses = np.concatenate([self.masses, masses])
+        self.errors = np.concatenate([self.errors, errors])
+
+    def _integrate(self, which):
+        """Mass of some regions, (n,), and its errors by the rule along each axis, (n, dim)."""
+        volume = np.prod(self.high[which] - self.low[which], axis=1)
+        values = np.exp(self.log_values[which] - self.shift) * volume[:, None]
+        masses = values @ self.rules[0]
+        differences = np.stack([np.abs(values @ r - masses) for r in self.rules[1:]], axis=1)
         # QUADPACK's estimate: a small difference of the rules means a far smaller error
-        spread = np.abs(values - self.masses[:, None]) @ self.rules[0]
+        spread = np.abs(values - masses[:, None]) @ self.rules[0]
         with np.errstate(divide="ignore", invalid="ignore"):
-            scaled = spread[:, None] * np.minimum(
-                1.0, (200.0 * differences / spread[:, None]) ** 1.5
-            )
-        self.errors = np.where(spread[:, None] > 0.0, scaled, differences)
+            part = np.minimum(1.0, (200.0 * differences / spread[:, None]) ** 1.5)
+        return masses, np.where(spread[:, None] > 0.0, spread[:, None] * part, differences)
 
     def relative_error(self):
         """The estimated relative error of the evidence."""
@@ -193,32 +194,37 @@ class _Regions:
         """Remember places where the density is known, to see whether a region overlooks them."""
         places = np.array([self.place.inverse(x) for x in scouts])
         self.scouts, self.heights = places, self._heights(places)
+        self.owner = self._locate(places)
 
     def _heights(self, t):
+        """The log density in the coordinates of the cube, (n, dim) -> (n,)."""
         points, log_slope = self.place.with_jacobian(t)
         self.num_evals += len(t)
-        return evaluate(self.target, points) + log_slope
+        # where the map has run off to infinity, the density counts as zero
+        return np.where(np.isfinite(log_slope), evaluate(self.target, points) + log_slope, -np.inf)
 
     def overlooked(self, rtol):
-        """Regions in which a scout stands so high that all nodes must have missed what it is on."""
+        """Regions in which a scout stands high above all nodes, which must miss what it is on."""
         self._look_around(rtol)
+        tallest = np.full(len(self.low), -np.inf)
+        np.maximum.at(tallest, self.owner, self.heights)
+        above = tallest > self.log_values.max(axis=1) + np.log(_MISSED)
         volume = np.prod(self.high - self.low, axis=1)
-        least = np.maximum(_MISSED * self.masses, rtol * self.masses.sum()) / volume
-        with np.errstate(divide="ignore"):
-            least = self.shift + np.log(least)
-        found = np.zeros(len(volume), dtype=bool)
-        high_enough = self.heights > least.min()
-        scouts, heights = self.scouts[high_enough], self.heights[high_enough]
-        for j in range(len(volume)):
-            tall = scouts[heights > least[j]]
-            found[j] = np.any(np.all((tall >= self.low[j]) & (tall < self.high[j]), axis=1))
-        return np.flatnonzero(found)
+        matters = np.exp(tallest - self.shift) * volume > rtol * self.masses.sum()
+        return np.flatnonzero(above & matters)
+
+    def _locate(self, places):
+        """The region in which each place lies."""
+        owner = np.zeros(len(places), dtype=int)
+        for j in range(len(self.low)):
+            owner[np.all((places >= self.low[j]) & (places < self.high[j]), axis=1)] = j
+        return owner
 
     def _look_around(self, rtol):
         """Send scouts from the outermost nodes of new regions across to their neighbours."""
         width = (self.high - self.low)[:, None, :]
         volume = np.prod(width, axis=2)
-        tall = self.log_values - self.shift > np.log(rtol * self.masses.sum() / volume)
+        tall = self.log_values - self.shift > np.log(0.1 * rtol * self.masses.sum() / volume)
         tall &= self.fresh[:, None]
         across = []
         for side in (0, 14):
@@ -232,6 +238,7 @@ class _Regions:
         if len(across):
             self.scouts = np.concatenate([self.scouts, across])
             self.heights = np.concatenate([self.heights, self._heights(across)])
+            self.owner = np.concatenate([self.owner, self._locate(across)])
         self.fresh[:] = False
 
     def halve(self, worst):
@@ -245,9 +252,21 @@ class _Regions:
         left_high, right_low = high.copy(), low.copy()
         left_high[rows, axis] = right_low[rows, axis] = middle
         kept = np.setdiff1d(np.arange(len(self.low)), worst)
+        self._hand_over(worst, kept, axis, middle)
         self.low, self.high = self.low[kept], self.high[kept]
         self.log_values, self.fresh = self.log_values[kept], self.fresh[kept]
+        self.masses, self.errors = self.masses[kept], self.errors[kept]
         self._add(np.concatenate([low, right_low]), np.concatenate([left_high, high]))
+
+    def _hand_over(self, worst, kept, axis, middle):
+        """Give the scouts of halved regions to the right halves."""
+        position, cut_axis = np.empty(len(self.low), dtype=int), np.zeros(len(self.low), dtype=int)
+        cut = np.full(len(self.low), np.inf)
+        position[kept] = np.arange(len(kept))
+        position[worst] = len(kept) + np.arange(len(worst))
+        cut_axis[worst], cut[worst] = axis, middle
+        along = self.scouts[np.arange(len(self.owner)), cut_axis[self.owner]]
+        self.owner = position[self.owner] + len(worst) * (along >= cut[self.owner])
 
     def grid(self, extra_evals, settings):
         """The points of all regions, as a result."""

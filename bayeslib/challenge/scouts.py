@@ -125,7 +125,7 @@ def find_peaks(target, bounds):
 
 
 def _walk(target, bounds, centres, scales):
-    """Metropolis walkers, of one fixed seed, whose steps are of all sizes: some of the places visited."""
+    """Some places that Metropolis walkers visit, of one fixed seed and with steps of all sizes."""
     rng = np.random.default_rng(0)
     which = np.arange(_NUM_WALKERS) % len(centres)
     theta, scale = centres[which], scales[which]

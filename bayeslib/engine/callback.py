@@ -1,4 +1,4 @@
-"""Densities as C callbacks, and the kernels that call them.
+"""Densities as callbacks, and the kernels that call them.
 
 A density compiles alone, to ``double callback(double *theta, double *grad, int64 dim, int64
 *handle)``. A kernel receives its address and a handle that leads to the data, so that neither a
@@ -9,11 +9,15 @@ import ctypes
 import itertools
 import threading
 import weakref
+from types import CellType, FunctionType
 
 import numpy as np
 from llvmlite import ir
 from numba import config, njit, typeof, types
+from numba.core import cgutils
 from numba.extending import intrinsic
+
+from .fingerprint import fingerprint
 
 FLOAT, INT = types.float64, types.int64
 VECTOR, MATRIX, INTS, FLAGS = FLOAT[::1], FLOAT[:, ::1], INT[::1], types.boolean[::1]
@@ -33,16 +37,27 @@ _NUMBERS = itertools.count(1)
 
 @intrinsic
 def _density_compiled(typingctx, address, theta, grad, handle):
+    """Call the native function at `address`: by numba's own convention, a call less than by C's.
+
+    It returns a status and writes its result to its first argument; the second is for exceptions,
+    which the callback has caught.
+    """
+
     def codegen(context, builder, signature, args):
-        double, word = ir.DoubleType(), ir.IntType(64)
-        pointers = [double.as_pointer(), double.as_pointer(), word, word.as_pointer()]
-        callback = builder.inttoptr(args[0], ir.FunctionType(double, pointers).as_pointer())
+        double, word, byte = ir.DoubleType(), ir.IntType(64), ir.IntType(8)
+        arguments = [double.as_pointer(), byte.as_pointer().as_pointer()]
+        arguments += [double.as_pointer(), double.as_pointer(), word, word.as_pointer()]
+        native = ir.FunctionType(ir.IntType(32), arguments)
+        result = cgutils.alloca_once(builder, double)
+        exception = cgutils.alloca_once_value(builder, ir.Constant(byte.as_pointer(), None))
         x, g, h = (
             context.make_array(kind)(context, builder, value)
             for kind, value in zip(signature.args[1:], args[1:], strict=True)
         )
         size = builder.extract_value(x.shape, 0)
-        return builder.call(callback, [x.data, g.data, size, h.data])
+        function = builder.inttoptr(args[0], native.as_pointer())
+        builder.call(function, [result, exception, x.data, g.data, size, h.data])
+        return builder.load(result)
 
     return FLOAT(INT, theta, grad, handle), codegen
 
@@ -51,9 +66,29 @@ def _density_plain(address, theta, grad, handle):
     return _PLAIN[address](theta, grad, handle)
 
 
-# density(address, theta, grad, handle) -> float, for use in kernels. The kernels' disk cache does
-# not see an edit of this file: delete bayeslib/__pycache__ after one.
+# density(address, theta, grad, handle) -> float, for use in kernels.
 density = _density_plain if config.DISABLE_JIT else _density_compiled
+
+
+@intrinsic
+def _borrowed_compiled(typingctx, array):
+    def codegen(context, builder, signature, args):
+        view = context.make_array(signature.args[0])(context, builder, args[0])
+        view.meminfo = cgutils.get_null_value(view.meminfo.type)
+        view.parent = cgutils.get_null_value(view.parent.type)
+        return view._getvalue()
+
+    return array(array), codegen
+
+
+def _borrowed_plain(array):
+    return array
+
+
+# borrowed(array) -> the same array, without counting references: counting is atomic, and costs more
+# than a leapfrog step when a helper is called in the innermost loop. Only for a kernel's arguments
+# and views of them, which the caller keeps alive.
+borrowed = _borrowed_plain if config.DISABLE_JIT else _borrowed_compiled
 
 
 class Kernel:
@@ -80,8 +115,25 @@ class Kernel:
         """Compile, or load from the disk cache, and return the compiled function."""
         with self._lock:
             if self._compiled is None:
-                self._compiled = njit(self.signature, cache=True, **JIT)(self.py_func)
+                function = self.py_func
+                if not config.DISABLE_JIT:
+                    function = _stamped(function, fingerprint(function, JIT))
+                self._compiled = njit(self.signature, cache=True, **JIT)(function)
         return self._compiled
+
+
+def _stamped(function, stamp):
+    """Return the function with `stamp` as a closure variable that it does not use.
+
+    numba's disk cache notices an edit of the function's own file and other values of its closure,
+    but not an edit of what the function calls; a stale kernel would call densities wrongly.
+    """
+    code = function.__code__
+    code = code.replace(co_freevars=(*code.co_freevars, "stamp"))
+    closure = (*(function.__closure__ or ()), CellType(stamp))
+    return FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__, closure
+    )
 
 
 def kernel(returns, *arguments):
@@ -110,7 +162,7 @@ class Bound:
     Attributes
     ----------
     address : int
-        Of the C callback.
+        Of the native function, for `density`.
     handle : numpy.ndarray of int64
         Where the data are. The last word counts the exceptions raised, for which the callback
         returns -inf, plus `STOP` when the chain is asked to end.
@@ -135,6 +187,10 @@ class Bound:
             theta.ctypes.data, grad.ctypes.data, theta.size, self.handle.ctypes.data
         )
 
+    def renew(self):
+        """Return the same density with a handle of its own."""
+        return Bound(self._callback, self._arrays, self.failed_at.size)
+
     @property
     def num_errors(self):
         """How often the density raised."""
@@ -154,7 +210,8 @@ class CompiledCallback:
 
     def __init__(self, cfunc):
         self._cfunc = cfunc
-        self.address = cfunc.address
+        native = cfunc.native_name.removeprefix("cfunc.")
+        self.address = cfunc._library.get_pointer_to_function(native)
         self.function = self._PROTOTYPE(cfunc.address)
 
 

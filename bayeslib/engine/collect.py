@@ -59,6 +59,8 @@ def _join(outcomes, target, interrupted, num_warmup, method, settings, extra_eva
     size = min(outcome.done for outcome in kept) - num_warmup
 
     def stack(arrays):
+        if len(arrays) == 1:
+            return arrays[0][None, :size]
         return np.stack([array[:size] for array in arrays])
 
     own = {name: np.stack([o.settings[name] for o in kept]) for name in kept[0].settings}
@@ -103,7 +105,7 @@ def _warn(outcomes, draws):
             BayeslibWarning,
             stacklevel=4,
         )
-    if np.abs(draws.values).max() > FAR:
+    if max(draws.values.max(), -draws.values.min()) > FAR:
         warnings.warn(
             f"draws reach beyond {FAR:g}: the posterior may be improper; check the priors",
             BayeslibWarning,

@@ -6,8 +6,9 @@ import types
 import uuid
 
 import numpy as np
+from numba.extending import _Intrinsic as Intrinsic
 
-_LIBRARIES = {"numpy", "math", "numba", "scipy", "builtins", "cmath"}
+_LIBRARIES = {"builtins", "cmath", "llvmlite", "math", "numba", "numpy", "scipy"}
 
 
 def fingerprint(*objects):
@@ -54,6 +55,8 @@ def _feed(digest, item, seen):
         options = {key: _ordered(value) for key, value in item.targetoptions.items()}
         write("jitted", sorted(options.items(), key=repr))
         _feed(digest, item.py_func, seen)
+    elif isinstance(item, Intrinsic):
+        _feed(digest, item._defn, seen)
     elif isinstance(item, types.FunctionType):
         seen[id(item)] = len(seen)
         if item.__module__ and item.__module__.partition(".")[0] in _LIBRARIES:

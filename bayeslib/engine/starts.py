@@ -38,6 +38,7 @@ def initial_positions(target, initial_position, generators, *, gradient):
     GradientError
         If the gradient there is not finite, or is not the derivative.
     """
+    target.refresh(gradient)
     num_chains = len(generators)
     if initial_position is None:
         drawn = [_draw_start(target, rng) for rng in generators]
@@ -54,9 +55,9 @@ def initial_positions(target, initial_position, generators, *, gradient):
                 BayeslibWarning,
                 stacklevel=4,
             )
+    target.verify(starts[0], gradient=gradient)
     for start in np.unique(starts, axis=0):
         _check_value(target, start)
-    target.verify(starts[0], gradient=gradient)
     if gradient:
         for start in np.unique(starts, axis=0):
             _check_gradient_finite(target, start)

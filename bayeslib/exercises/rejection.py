@@ -1,8 +1,10 @@
 """The exercises of the page on rejection sampling."""
 
+from functools import cache
+
 import numpy as np
 
-from ..grading import Sample, Value
+from ..grading import Choice, Sample, Value
 from ..study import Exercise
 
 _C = 1.0 / np.sqrt(8.0)  # the largest likelihood of the running example
@@ -34,6 +36,23 @@ def _leaking_mean():
     return moment(1) / moment(0)
 
 
+@cache
+def _best_exponential():
+    """Scale of the exponential proposal that keeps most, and the share it keeps."""
+    from scipy.optimize import minimize_scalar
+
+    def smallest_log_c(scale):
+        # above the prior's mode the log ratio has one peak, near the observation
+        def negative(x):
+            log_p = 2.0 * np.log(x) - x - 1.5 * np.log1p(0.5 * (5.0 - x) ** 2) - 2.5 * np.log(2.0)
+            return -(log_p + x / scale + np.log(scale))
+
+        return -minimize_scalar(negative, bounds=(3.0, 7.0), method="bounded").fun
+
+    best = minimize_scalar(smallest_log_c, bounds=(2.0, 10.0), method="bounded")
+    return np.array([best.x, _evidence() / np.exp(best.fun)])
+
+
 def _half_normal_cdf(x):
     from scipy import special
 
@@ -61,43 +80,50 @@ EXERCISES = (
     ),
     Exercise(
         "rejection-envelope",
-        expects=Value(lambda: 2.0 * np.log(2.0) - 2.0 - np.log(2.0), rtol=2e-3),
+        expects=Value(_best_exponential, rtol=5e-3),
         mistakes=(
-            (lambda a: np.isclose(a, 2.0 * np.exp(-2.0), rtol=1e-2), "That is c; take its log."),
             (
-                -1.5 * np.log(2.0),
-                "That is the largest likelihood. The likelihood is the proposal here; it cancels.",
+                lambda a: np.isclose(a[0], 1.0 / _best_exponential()[0], rtol=1e-2),
+                "The first number is the rate; the scale is its reciprocal.",
             ),
             (
-                lambda a: np.isclose(a, np.log(2.0) - 3.0 + 2.0 * np.log(1.5), rtol=1e-2),
-                "The prior at its mean; it is largest at its mode.",
+                lambda a: np.isclose(a[1], _evidence() / _best_exponential()[1], rtol=1e-2),
+                "The second number is the smallest c; the acceptance is Z / c.",
+            ),
+            (
+                lambda a: np.isclose(a[1], _best_exponential()[1] / _evidence(), rtol=1e-2),
+                "The second number is 1 / c; the acceptance is Z / c.",
             ),
         ),
-        hint="What is left of the ratio is the Gamma(3, 1) prior: where is it largest?",
-        praise="The prior became the likelihood of the proposal, and the other way round.",
+        hint="For each scale maximise the log ratio over theta, then maximise Z / c over the scale.",
+        praise="Better than by eye, but not by much: the family is wrong, not its scale.",
     ),
     Exercise(
         "rejection-evidence",
-        expects=Value(
-            lambda: _C * 499.0 / 1903.0 * np.array([1.0, np.sqrt((1.0 - 499.0 / 1903.0) / 500.0)]),
-            rtol=2e-3,
-        ),
+        expects=Value(lambda: _C * np.array([0.25, 0.05]), rtol=1e-2),
         mistakes=(
             (
-                lambda a: np.isclose(a[0], 499.0 / 1903.0, rtol=5e-3),
-                "That is the acceptance probability; the evidence is c times it, and so its error.",
-            ),
-            (
-                lambda a: np.isclose(a[0], _C * 500.0 / 1904.0, rtol=1e-4),
+                lambda a: np.isclose(a[0], _C * 20.0 / 77.0, rtol=5e-3),
                 "N/T is biased upwards, because the run stopped on a success.",
             ),
             (
-                lambda a: np.isclose(a[1], (a[0] * np.sqrt((1.0 - 499.0 / 1903.0) / 500.0)) ** 2),
-                "The second number is the variance; the standard error is its square root.",
+                lambda a: np.isclose(a[0], 0.25, rtol=1e-2),
+                "That is the acceptance probability; the evidence is c times it, and so its error.",
+            ),
+            (
+                lambda a: np.isclose(a[1], 0.05, rtol=2e-2),
+                "The second number is the error of the acceptance; the evidence's is c times it.",
+            ),
+            (
+                lambda a: (
+                    np.isclose(a[1], _C * 0.0025, rtol=2e-2)
+                    or np.isclose(a[1], (_C * 0.05) ** 2, rtol=2e-2)
+                ),
+                "The second number is a variance; the standard error is its square root.",
             ),
         ),
         hint="Estimate the acceptance by (N-1)/(T-1) and multiply value and error by c.",
-        praise="Within its error of the exact evidence, from nothing but two counts.",
+        praise="From nothing but two counts, within its error of the exact evidence.",
     ),
     Exercise(
         "rejection-leak",
@@ -111,6 +137,12 @@ EXERCISES = (
         ),
         hint="Draws follow min(target, c q): integrate theta times it, and divide by its integral.",
         praise="You know the wrong answer exactly: the leak is a theorem, not an accident.",
+    ),
+    Exercise(
+        "rejection-suspicious",
+        expects=Choice(("first", "second"), "first"),
+        hint="A tiny p-value says that exact draws would hardly ever be so far off.",
+        praise="No weights, no chains, no trace to look at: only the truth could tell.",
     ),
     Exercise(
         "rejection-half-normal",

@@ -21,6 +21,7 @@ from ..engine import (
     NUM_NAN,
     STATUS,
     VECTOR,
+    borrowed,
     density,
     helper,
     kernel,
@@ -81,9 +82,10 @@ def integrate(address, handle, position, momentum, gradient, metric, step_size, 
     kick, lp = 0.5 * step_size, 0.0
     for step in range(num_steps):
         if metric.shape[0] == 1:
-            for i in range(dim):
+            for i in range(dim):  # the gradient comes last: as little as possible waits for it
+                move = step_size * metric[0, i]
+                position[i] = (position[i] + move * momentum[i]) + move * kick * gradient[i]
                 momentum[i] += kick * gradient[i]
-                position[i] += step_size * metric[0, i] * momentum[i]
         else:
             for i in range(dim):
                 momentum[i] += kick * gradient[i]
@@ -187,20 +189,22 @@ def adapt_metric(t, ends, state, position, moments, metric, factor):
 
 @kernel(
     INT, ADDRESS, HANDLE, GENERATOR, INT, INT, INT, INTS, VECTOR, VECTOR, VECTOR, MATRIX, MATRIX,
-    MATRIX, VECTOR, VECTOR, INTS, MATRIX, MATRIX, MATRIX, INTS, FLAGS, FLAGS,
+    MATRIX, VECTOR, VECTOR, MATRIX, INTS, MATRIX, MATRIX, MATRIX, INTS, FLAGS, FLAGS,
 )  # fmt: skip
 def hmc_kernel(
     address, handle, rng, first, last, num_steps, ends, position, gradient, current, metric, factor,
-    moments, state, constants, counts, points, draws, numbers, taken, accepted, diverging,
+    moments, state, constants, work, counts, points, draws, numbers, taken, accepted, diverging,
 ):  # fmt: skip
     """Do the iterations first, …, last - 1, of which the first ``ends[-1]`` are warm-up.
 
-    `current` holds the log density at `position`, `gradient` its gradient there. Each row of
-    `numbers` receives log density, acceptance rate, energy, energy error and step size.
-    Returns where it stopped.
+    `current` holds the log density at `position`, `gradient` its gradient there; `work` is room
+    for three vectors. The rows of `numbers` receive log density, acceptance rate, energy, energy
+    error and step size. Returns where it stopped.
     """
     dim = position.size
-    q, p, g = np.empty(dim), np.empty(dim), np.empty(dim)
+    handle, metric, factor = borrowed(handle), borrowed(metric), borrowed(factor)
+    position, gradient = borrowed(position), borrowed(gradient)
+    q, p, g = borrowed(work[0]), borrowed(work[1]), borrowed(work[2])
     num_warmup, wanted = ends[ends.size - 1], constants[ACCEPT]
     lp = current[0]
     for t in range(first, last):
@@ -255,11 +259,11 @@ def hmc_kernel(
         n = t - num_warmup
         for i in range(dim):
             draws[n, i] = position[i]
-        numbers[n, 0] = lp
-        numbers[n, 1] = probability
-        numbers[n, 2] = after if accept else before
-        numbers[n, 3] = error
-        numbers[n, 4] = state[STEP]
+        numbers[0, n] = lp
+        numbers[1, n] = probability
+        numbers[2, n] = after if accept else before
+        numbers[3, n] = error
+        numbers[4, n] = state[STEP]
         taken[n] = steps
         accepted[n] = accept
         diverging[n] = error > DIVERGENT

@@ -32,29 +32,30 @@ def _hmc_chain(
     position, gradient = start.copy(), np.empty(dim)
     current = np.array([bound(position, gradient)])
     metric, factor, moments = metric.copy(), factor.copy(), np.zeros((2, dim))
+    work = np.empty((3, dim))
     state, constants, ends = np.zeros(7), np.zeros(2), np.array([num_warmup])
     state[STEP] = 1.0 if step_size is None else step_size
     if step_size is None:
         constants[ACCEPT], constants[LEARN] = target_accept, learn
         ends = warmup_windows(num_warmup)
-    values, numbers = np.empty((num_samples, dim)), np.empty((num_samples, 5))
+    values, numbers = np.empty((num_samples, dim)), np.empty((5, num_samples))
     taken = np.empty(num_samples, dtype=np.int64)
     accepted, diverging = np.empty((2, num_samples), dtype=bool)
 
     def step(first, last):
         return hmc_kernel(
             bound.address, bound.handle, rng, first, last, num_steps, ends, position, gradient,
-            current, metric, factor, moments, state, constants, record.counts, record.points,
-            values, numbers, taken, accepted, diverging,
+            current, metric, factor, moments, state, constants, work, record.counts,
+            record.points, values, numbers, taken, accepted, diverging,
         )  # fmt: skip
 
     num_iterations = num_warmup + num_samples
     done = advance(step, bound=bound, control=control, chain=chain, num_iterations=num_iterations)
-    stats = {name: numbers[:, i + 1] for i, name in enumerate(_NUMBERS)}
+    stats = {name: numbers[i + 1] for i, name in enumerate(_NUMBERS)}
     stats |= {"n_steps": taken, "accepted": accepted, "diverging": diverging}
     used = metric[0] if len(metric) == 1 else metric
     return outcome(
-        done, bound=bound, record=record, rng=rng, values=values, logdensity=numbers[:, 0],
+        done, bound=bound, record=record, rng=rng, values=values, logdensity=numbers[0],
         stats=stats, settings={"step_size": state[STEP], "inverse_mass_matrix": used},
     )  # fmt: skip
 

@@ -55,8 +55,9 @@ def adaptive_rejection_sample(target, *, points, num_samples, rng):
         Independent, shape (1, num_samples, 1), without `logdensity`, which is mostly never
         computed. ``stats``: ``num_proposals`` and ``num_evals`` that each draw took; the run's
         `num_evals` adds those at `points` and of the final check. ``settings["hull"]``: the
-        points of the final envelope. ``log_evidence`` is the log of
-        N / sum(1 / area of the envelope), over the proposals.
+        points of the final envelope. ``log_evidence`` is the log of N / sum(1 / area), the sum
+        over the envelopes of all proposals, kept between the areas under the final chords and
+        tangents.
 
     Raises
     ------
@@ -103,6 +104,7 @@ def adaptive_rejection_sample(target, *, points, num_samples, rng):
     if error is None:
         checked = min(done.done, _MOST_CHECKED)
         error = _check_draws(bound, done.values[:checked], hull[:, : words[SIZE]])
+    num_evals = start.size + checked + int(done.stats["num_evals"].sum())
     settings = {
         "points": start,
         "num_samples": num_samples,
@@ -113,11 +115,11 @@ def adaptive_rejection_sample(target, *, points, num_samples, rng):
     draws = Draws(
         done.values[None, : done.done, None],
         stats={name: array[None, : done.done] for name, array in done.stats.items()},
-        num_evals=start.size + checked + int(done.stats["num_evals"].sum()),
+        num_evals=num_evals,
         method="adaptive_rejection_sample",
         settings=settings,
         names=target.names,
-        log_evidence=_log_evidence(done.done, hull, words, numbers),
+        log_evidence=_log_evidence(done.done, hull, words, numbers, num_evals),
         independent=True,
     )
     if error is not None:
@@ -221,15 +223,29 @@ def _trouble(target, bound, words, numbers):
     return None
 
 
-def _log_evidence(num_accepted, hull, words, numbers):
+def _log_evidence(num_accepted, hull, words, numbers, num_evals):
     # Given the past, proposal t is accepted with probability a_t = Z / area_t: accepted - a_t has
     # mean 0 and variance a_t (1 - a_t), and Z is what makes the a_t sum to the number accepted.
+    # It lies between the areas under the final chords and the final tangents in any case; and as no
+    # rejection may just be luck, the variance of the sum counts as that of one at least.
     if num_accepted == 0:
         return None
-    rate = num_accepted / numbers[SUM]
-    variance = max(num_accepted - rate**2 * numbers[SUM_SQUARES], 0.0)
     log_area = numbers[SHIFT] + np.log(hull[AREA, words[SIZE] - 1])
-    return Estimate(float(log_area + np.log(rate)), float(np.sqrt(variance) / num_accepted))
+    log_chords = _log_chord_area(hull[X, : words[SIZE]], hull[H, : words[SIZE]])
+    rate = np.clip(num_accepted / numbers[SUM], np.exp(log_chords - log_area), 1.0)
+    variance = max(num_accepted - rate**2 * numbers[SUM_SQUARES], 1.0)
+    error = np.sqrt(variance) / num_accepted
+    return Estimate(float(log_area + np.log(rate)), float(error), num_evals)
+
+
+def _log_chord_area(x, h):
+    if x.size < 2:
+        return -np.inf
+    fall = np.abs(np.diff(h))
+    # integral of an exponential between two points, from the higher end downwards
+    part = np.where(fall > 1e-12, -np.expm1(-fall) / np.maximum(fall, 1e-12), 1.0)
+    top = h.max()
+    return top + np.log(np.sum(np.exp(np.maximum(h[1:], h[:-1]) - top) * np.diff(x) * part))
 
 
 def _run(control, chain, target, bound, rng, hull, words, numbers, num_samples):

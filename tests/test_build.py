@@ -1,0 +1,133 @@
+"""A book of one page: it builds, and it fails to build whenever the page is wrong."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from prose import ROOT
+
+MARKDOWN = r"""# A page
+
+Of all darts {glue:text}`share:.1%` hit ($p$). See {numref}`fig-a`, {eq}`eq-a`, {prf:ref}`thm-a`
+and {cite:t}`One2000`.
+
+$$\E[x] = 1$$ (eq-a)
+
+```{prf:theorem} Title
+:label: thm-a
+It holds.
+```
+
+```{prf:proof}
+:class: dropdown
+Look.
+```
+
+````{exercise} Do
+:label: ex-a
+It.
+````
+
+````{solution-start} ex-a
+:class: dropdown
+````
+
+Done:
+"""
+PROLOGUE = "from myst_nb import glue\n\nglue('share', 0.3846, display=False)"
+BIBLIOGRAPHY = "@book{One2000, author={One, Ann}, title={A Book}, publisher={P}, year={2000}}"
+
+
+def code(source, **metadata):
+    cell = {"cell_type": "code", "source": source, "metadata": metadata, "outputs": []}
+    return {**cell, "execution_count": None}
+
+
+def markdown(source):
+    return {"cell_type": "markdown", "source": source, "metadata": {}}
+
+
+def page(*, text=MARKDOWN, last="1 + 1"):
+    svg = 'from IPython.display import HTML\nHTML(\'<svg role="img" aria-label="a"></svg>\')'
+    figure = {"name": "fig-a", "caption": "Share {glue:text}`share:.2f`, $x$."}
+    cells = [
+        code(PROLOGUE),
+        code(svg, mystnb={"figure": figure}, tags=["hide-input"]),
+        markdown(text),
+        code(last),
+        markdown("````{solution-end}\n````\n\n```{bibliography}\n```\n"),
+    ]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    numbered = [{**cell, "id": f"cell-{i}"} for i, cell in enumerate(cells)]
+    return {
+        "cells": numbered,
+        "metadata": {"kernelspec": kernel},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+
+
+def build(folder, notebook, *, url=""):
+    """Build a book of one page in `folder`; return the process and the page's HTML path."""
+    for name in ("_ext", "_static"):
+        (folder / name).symlink_to(ROOT / name)
+    config = (ROOT / "_config.yml").read_text("utf-8")
+    (folder / "_config.yml").write_text(config.replace('url: ""', f'url: "{url}"'), "utf-8")
+    (folder / "_toc.yml").write_text("format: jb-book\nroot: page\n", "utf-8")
+    (folder / "references.bib").write_text(BIBLIOGRAPHY, "utf-8")
+    (folder / "page.ipynb").write_text(json.dumps(notebook), "utf-8")
+    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "--all"]
+    environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}
+    done = subprocess.run(
+        [*command, "-W", "-n", "--keep-going"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done, folder / "_build" / "html" / "page.html"
+
+
+def test_a_good_page_builds(tmp_path):
+    done, path = build(tmp_path, page())
+    assert done.returncode == 0, done.stdout + done.stderr
+    html = path.read_text("utf-8")
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", html))
+    for wanted in ("Of all darts 38.5% hit", "Share 0.38", "Figure 1", "Theorem 1", "Exercise 1"):
+        assert wanted in text, wanted
+    assert "One [2000]" in text
+    assert html.count("<details") == 3  # code, proof, solution
+    assert 'class="katex-html"' in html and "katex.min.js" not in html
+    assert "mybinder.org" not in html and "<iframe" not in html
+    assert not re.search(r'(?:src|rel="stylesheet" href)="(?:https?:)?//', html)
+    assert not re.search(r"fontawesome\.js|thebe|require\.js|mathjax[@/]", html, re.IGNORECASE)
+
+
+def test_the_launch_button_follows_the_repository(tmp_path):
+    done, path = build(tmp_path, page(), url="https://github.com/someone/needles")
+    assert done.returncode == 0, done.stdout + done.stderr
+    html = path.read_text("utf-8")
+    assert "/v2/gh/someone/needles/main?urlpath=lab/tree/page.ipynb" in html
+    assert 'href="https://github.com/someone/needles"' in html
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"last": "1 / 0"}, "ZeroDivisionError"),
+        ({"last": "import warnings\nwarnings.warn('trouble')"}, "stderr"),
+        ({"text": MARKDOWN + r"$\nosuchthing$"}, "Undefined control sequence"),
+        ({"text": MARKDOWN + "{prf:ref}`nowhere`"}, "nowhere"),
+        ({"text": MARKDOWN + "{glue:text}`never:.2f`"}, "never"),
+    ],
+    ids=["a raising cell", "a warning", "a formula", "a reference", "a glued number"],
+)
+def test_a_wrong_page_fails(tmp_path, changes, complaint):
+    done, _ = build(tmp_path, page(**changes))
+    assert done.returncode != 0
+    assert complaint in done.stdout + done.stderr

@@ -1,0 +1,103 @@
+"""The parts of the book's Sphinx extension that work on text."""
+
+import bookext
+import pytest
+from bookext import accessibility, audit, diet, folds, mathematics, purge
+
+
+@pytest.mark.parametrize(
+    ("remote", "address"),
+    [
+        ("git@github.com:someone/needles.git\n", "https://github.com/someone/needles"),
+        ("https://github.com/someone/needles", "https://github.com/someone/needles"),
+        ("ssh://git@gitlab.com/some/where.git", "https://gitlab.com/some/where"),
+        ("/srv/git/needles.git", ""),
+        ("https://example.org/a/b", ""),
+        ("", ""),
+    ],
+)
+def test_only_a_public_remote_has_an_address(remote, address):
+    assert bookext.web_address(remote) == address
+
+
+def test_a_folder_without_git_has_no_origin(tmp_path):
+    assert bookext.origin(tmp_path) == ""
+
+
+def test_folds_become_details_and_the_rest_stays():
+    html = (
+        '<svg viewBox="0 0 1 1"><path/></svg><div class="a">'
+        '<div class="tip dropdown admonition" id="x"><p class="admonition-title">See <a href="#y">'
+        "this</a></p><div>in</div></div></div><div>"
+    )
+    assert folds.fold(html) == (
+        '<svg viewBox="0 0 1 1"><path/></svg><div class="a">'
+        '<details class="tip dropdown admonition" id="x"><summary class="admonition-title">See '
+        "this</summary><div>in</div></details></div><div>"
+    )
+
+
+def test_a_fold_in_a_fold():
+    inner = '<div class="tip dropdown admonition"><p class="admonition-title">B</p>b</div>'
+    outer = f'<div class="admonition dropdown"><p class="admonition-title">A</p>{inner}a</div>'
+    folded = folds.fold(outer)
+    assert "<div" not in folded
+    assert folded.count("<details") == folded.count("</details>") == 2
+    assert folded.index(">A</summary>") < folded.index(">B</summary>") < folded.index("a</details>")
+
+
+def test_a_folded_proof_is_titled_once():
+    html = '<div class="proof dropdown admonition">\n<p>Proof. Let it be.</p></div>'
+    folded = folds.fold(html)
+    assert '<summary class="admonition-title">Proof</summary>' in folded
+    assert "<p>Let it be.</p>" in folded
+
+
+def test_purging_keeps_what_is_used_in_its_order():
+    css = (
+        "@charset 'x';/* c */.a,.b:hover{x:1}.b{x:2}#c .a{x:3}p{y:url('}')}"
+        "@media (w){.b{x:4}.a>p{x:5}}.a:not(.b){x:6}.x\\:y{x:7}@font-face{f:g}"
+    )
+    assert purge.purge(css, {"a"}) == (
+        "@charset 'x';.a{x:1}p{y:url('}')}@media (w){.a>p{x:5}}.a:not(.b){x:6}@font-face{f:g}"
+    )
+
+
+def test_icons_are_found_by_their_code():
+    assert diet.icon_codes('.fa-x{--fa:"\\f0c9"}i{content:"\\2014"}') == {0xF0C9, 0x2014}
+
+
+def test_a_page_loses_its_scripts_but_search_keeps_its_own():
+    script = '<script src="../_static/searchtools.js"></script>'
+    icons = '<script defer src="../_static/scripts/fontawesome.js?digest=1"></script>'
+    assert diet.strip(script + icons, is_search=False) == ""
+    assert diet.strip(script + icons, is_search=True) == script
+
+
+def test_mending_names_a_heading_that_is_a_formula():
+    formula = (
+        '<p><span class="math"><annotation encoding="application/x-tex">\\hat p</annotation>'
+        "<b>p</b></span></p>"
+    )
+    mended = accessibility.mend(f'<th class="head">{formula}</th><th class="head">a {formula}</th>')
+    assert mended.count("aria-label") == 1 and 'aria-label="hat p"' in mended
+    assert accessibility.mend('<th class="head text-left"></th>') == (
+        '<td class="head text-left"></td>'
+    )
+
+
+@pytest.mark.parametrize("macro", sorted(mathematics.MACROS))
+def test_every_macro_can_be_drawn(macro):
+    takes_argument = "#1" in mathematics.MACROS[macro]
+    formula = f"x{macro}" + ("{y}" if takes_argument else " ")
+    assert "katex-html" in mathematics.draw(formula, display=False)
+
+
+def test_a_formula_that_cannot_be_read_says_so():
+    with pytest.raises(ValueError, match="Undefined control sequence"):
+        mathematics.draw(r"\nosuchthing", display=True)
+
+
+def test_the_audit_knows_the_symptoms():
+    assert audit.symptoms("<pre>Traceback (most recent call last):</pre>") == ["a traceback"]
+    assert audit.symptoms("<p>well</p>") == []

@@ -1,0 +1,378 @@
+"""The book's posteriors: densities, gradients and exact truths, each against something else."""
+
+import pickle
+import time
+
+import numpy as np
+import pytest
+from scipy import integrate, special, stats
+
+from bayeslib import posteriors, quadrature
+from bayeslib.errors import BayeslibError, BayeslibTypeError
+from bayeslib.posteriors.schools import EFFECTS, STANDARD_ERRORS
+from bayeslib.posteriors.truths import PROBABILITIES, Line, mixture_quantiles
+
+WEIGHTS, MEANS = [0.3, 0.7], [[-2.0, 0.0], [2.0, 1.0]]
+COVS = [np.eye(2), np.array([[1.0, 0.5], [0.5, 2.0]])]
+
+TARGETS = {
+    "gamma_student": posteriors.gamma_student(),
+    "gamma_student(-3)": posteriors.gamma_student(-3.0),
+    "coin": posteriors.coin(8, 2, prior=(2.0, 0.5)),
+    "gaussian(1)": posteriors.gaussian(3.0, 4.0),
+    "gaussian(3)": posteriors.gaussian([1.0, 2.0, -1.0], np.eye(3) + 0.5),
+    "mixture(1)": posteriors.mixture(WEIGHTS, [-2.0, 3.0], [1.0, 0.25]),
+    "mixture(2)": posteriors.mixture(WEIGHTS, MEANS, COVS),
+    "banana": posteriors.banana(1.5, width=0.4),
+    "donut": posteriors.donut(),
+    "funnel": posteriors.funnel(5),
+    "eight_schools(centered)": posteriors.eight_schools(centered=True),
+    "eight_schools": posteriors.eight_schools(centered=False),
+}
+every_target = pytest.mark.parametrize("name", TARGETS)
+
+
+# Densities
+
+
+@every_target
+def test_gradient_and_fused_value_agree_with_the_plain_density(name):
+    target = TARGETS[name]
+    # typical points, and far ones: the prior's scale is not the place where slips show
+    points = target.truth.sample(3, 1)
+    far = target.truth.mean + 3.0 * (points - target.truth.mean)
+    for theta in (*points, *(x for x in far if np.isfinite(target(x)))):
+        target.check_gradient(theta)
+        target.verify(theta, gradient=True)
+
+
+SAME = {
+    "gamma_student": lambda x: stats.gamma(3).logpdf(x) + stats.t(2).logpdf(5.0 - x),
+    "coin": lambda x: stats.beta(2, 0.5).logpdf(x) + 8 * np.log(x) + 2 * np.log1p(-x),
+    "gaussian(3)": stats.multivariate_normal([1.0, 2.0, -1.0], np.eye(3) + 0.5).logpdf,
+    "mixture(1)": lambda x: np.log(
+        0.3 * stats.norm(-2, 1).pdf(x) + 0.7 * stats.norm(3, 0.5).pdf(x)
+    ),
+    "mixture(2)": lambda x: np.log(
+        sum(
+            w * stats.multivariate_normal(m, c).pdf(x)
+            for w, m, c in zip(WEIGHTS, MEANS, COVS, strict=True)
+        )
+    ),
+    "banana": lambda x: (
+        stats.norm.logpdf(x[:, 0]) + stats.norm.logpdf(x[:, 1], 1.5 * (x[:, 0] ** 2 - 1.0), 0.4)
+    ),
+    "donut": lambda x: -2.0 * (np.hypot(x[:, 0], x[:, 1]) - 3.0) ** 2,
+    "funnel": lambda x: (
+        stats.norm.logpdf(x[:, 0], 0.0, 3.0)
+        + stats.norm.logpdf(x[:, 1:], 0.0, np.exp(0.5 * x[:, :1])).sum(axis=1)
+    ),
+    "eight_schools(centered)": lambda x: (
+        schools_prior(x)
+        + schools_likelihood(x[:, 2:])
+        + stats.norm.logpdf(x[:, 2:], x[:, :1], np.exp(x[:, 1:2])).sum(axis=1)
+    ),
+    "eight_schools": lambda x: (
+        schools_prior(x)
+        + schools_likelihood(x[:, :1] + np.exp(x[:, 1:2]) * x[:, 2:])
+        + stats.norm.logpdf(x[:, 2:]).sum(axis=1)
+    ),
+}
+
+
+def schools_prior(x):
+    log_tau = x[:, 1]
+    return (
+        stats.norm.logpdf(x[:, 0], 0.0, 5.0)
+        + stats.halfcauchy.logpdf(np.exp(log_tau), scale=5.0)
+        + log_tau
+    )
+
+
+def schools_likelihood(effects):
+    return stats.norm.logpdf(EFFECTS, effects, STANDARD_ERRORS).sum(axis=1)
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_density_is_what_its_docstring_says(name):
+    target = TARGETS[name]
+    points = target.truth.sample(200, 2)
+    expected = SAME[name](points).reshape(200)
+    np.testing.assert_allclose(target.many(points), expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("theta", [0.0, -1.0, -np.pi])
+def test_densities_are_zero_outside_their_support(theta):
+    assert TARGETS["gamma_student"](theta) == -np.inf
+    assert TARGETS["coin"](theta) == -np.inf
+    assert TARGETS["coin"](1.0 - theta) == -np.inf
+
+
+def test_mixture_is_stable_far_from_all_components():
+    target = TARGETS["mixture(2)"]
+    assert target([1e3, 1e3]) == pytest.approx(-4e5, rel=0.5)
+    assert np.isfinite(target.gradient([1e3, 1e3])).all()
+    assert target([1e200, 1e200]) == -np.inf
+
+
+# Truths
+
+
+def test_golden_numbers_of_the_main_target():
+    truth = TARGETS["gamma_student"].truth
+    assert np.exp(truth.log_evidence) == pytest.approx(0.0934831740202749, rel=1e-12)
+    assert truth.mean[0] == pytest.approx(4.16697426804, abs=5e-12)
+    assert truth.cov[0, 0] == pytest.approx(1.59754967647, abs=5e-12)
+    found = [truth.quantiles[p][0] for p in (0.025, 0.5, 0.975)]
+    np.testing.assert_allclose(found, [1.43523186, 4.291860195, 6.449312326], atol=5e-9)
+    assert 1.0 - truth.cdf(np.array([6.0]))[0] == pytest.approx(0.05382494, abs=5e-9)
+    # the posterior is 5.3485… theta^2 exp(-theta) t(theta - 5), the prior's constant being 1 / 2
+    assert np.exp(truth.log_evidence) == pytest.approx(0.5 / 5.34855609300941, rel=1e-13)
+
+
+@pytest.mark.parametrize("y", [-200.0, -3.0, 0.5, 12.0, 60.0, 1e4])
+def test_main_target_is_right_for_any_observation(y):
+    """Against scipy's QUADPACK, from 0 to 120 in pieces: nothing in common with our panels."""
+    truth = posteriors.gamma_student(y).truth
+
+    def density(x, power=0):
+        return x**power * stats.gamma.pdf(x, 3) * stats.t.pdf(y - x, 2)
+
+    edges = np.unique(np.clip([0.0, 1.0, 4.0, 12.0, y - 3.0, y, y + 3.0, 40.0, 120.0], 0, 120))
+    moments = [
+        sum(
+            integrate.quad(density, a, b, args=(k,), epsabs=0.0, epsrel=1e-13, limit=200)[0]
+            for a, b in zip(edges[:-1], edges[1:], strict=True)
+        )
+        for k in range(3)
+    ]
+    assert truth.log_evidence == pytest.approx(np.log(moments[0]), abs=1e-11)
+    mean = moments[1] / moments[0]
+    assert truth.mean[0] == pytest.approx(mean, rel=1e-11)
+    assert truth.cov[0, 0] == pytest.approx(moments[2] / moments[0] - mean**2, rel=1e-8)
+
+
+@pytest.mark.parametrize("name", ["gamma_student", "coin", "gaussian(1)", "mixture(1)"])
+def test_quantiles_invert_the_distribution_function(name):
+    truth = TARGETS[name].truth
+    for p in PROBABILITIES:
+        assert truth.cdf(truth.quantiles[p])[0] == pytest.approx(p, abs=1e-13)
+    x = np.linspace(-20.0, 20.0, 401)
+    assert np.all(np.diff(truth.cdf(x)) >= -1e-15)
+
+
+def test_eight_schools_joint_factors_into_its_truth():
+    """log p(x) = log p(log_tau, y) + log p(mu | …) + log p(rest | …), at any point, exactly."""
+    rng = np.random.default_rng(3)
+    for centered in (True, False):
+        target = posteriors.eight_schools(centered=centered)
+        log_taus = np.array([-3.0, 0.5, 2.0])
+        for log_tau in log_taus:
+            tau = np.exp(log_tau)
+            total = STANDARD_ERRORS**2 + tau**2
+            cov = 25.0 + np.diag(total)
+            marginal = stats.multivariate_normal(np.zeros(8), cov).logpdf(EFFECTS)
+            marginal += stats.halfcauchy.logpdf(tau, scale=5.0) + log_tau
+            gain = 25.0 * np.linalg.solve(cov, np.ones(8))
+            mu_mean, mu_var = gain @ EFFECTS, 25.0 - 25.0 * gain.sum()
+            mu = rng.normal(4.0, 4.0)
+            effects = rng.normal(5.0, 6.0, 8)
+            theta_mean = (tau**2 * EFFECTS + STANDARD_ERRORS**2 * mu) / total
+            theta_sd = STANDARD_ERRORS * tau / np.sqrt(total)
+            expected = marginal + stats.norm.logpdf(mu, mu_mean, np.sqrt(mu_var))
+            expected += stats.norm.logpdf(effects, theta_mean, theta_sd).sum()
+            rest = effects
+            if not centered:
+                rest, expected = (effects - mu) / tau, expected + 8 * log_tau
+            assert target(np.r_[mu, log_tau, rest]) == pytest.approx(expected, rel=1e-10)
+
+
+def test_eight_schools_evidence_and_moments_by_another_quadrature():
+    """The trapezium rule in log tau on the marginal likelihood, written with scipy."""
+    log_tau = np.linspace(-40.0, 14.0, 5401)
+    log_marginal = np.array(
+        [
+            stats.multivariate_normal(
+                np.zeros(8), 25.0 + np.diag(STANDARD_ERRORS**2 + np.exp(2.0 * t))
+            ).logpdf(EFFECTS)
+            for t in log_tau[::10]
+        ]
+    )
+    log_tau = log_tau[::10]
+    log_joint = log_marginal + stats.halfcauchy.logpdf(np.exp(log_tau), scale=5.0) + log_tau
+    density = np.exp(log_joint - log_joint.max())
+    step = log_tau[1] - log_tau[0]
+    for centered in (True, False):
+        truth = posteriors.eight_schools(centered=centered).truth
+        evidence = np.log(density.sum() * step) + log_joint.max()
+        assert truth.log_evidence == pytest.approx(evidence, abs=1e-9)
+        assert truth.mean[1] == pytest.approx(density @ log_tau / density.sum(), abs=1e-9)
+    effects = posteriors.eight_schools(centered=True).truth.mean[2:]
+    assert effects[0] == pytest.approx(6.2118842, abs=1e-6)  # shrunk from 28 towards mu
+
+
+def test_eight_schools_effects_follow_from_the_noncentred_coordinates():
+    x = posteriors.eight_schools(centered=False).truth.sample(40_000, 4)
+    effects = x[:, :1] + np.exp(x[:, 1:2]) * x[:, 2:]
+    truth = posteriors.eight_schools(centered=True).truth
+    z = (effects.mean(axis=0) - truth.mean[2:]) / (effects.std(axis=0) / np.sqrt(len(x)))
+    assert np.abs(z).max() < 5.5  # 8 tests, alpha 1e-6 after Bonferroni
+
+
+@pytest.mark.parametrize("name", ["gamma_student", "coin", "mixture(2)", "banana", "donut"])
+def test_truth_agrees_with_adaptive_quadrature(name):
+    target = TARGETS[name]
+    found = quadrature(target)
+    assert found.log_evidence.value == pytest.approx(target.truth.log_evidence, abs=1e-6)
+    np.testing.assert_allclose(found.mean, target.truth.mean, atol=1e-5)
+    np.testing.assert_allclose(found.cov, target.truth.cov, atol=2e-4)
+
+
+def worst_z(x, truth):
+    """The largest z of means, variances and quantiles, and how many there were."""
+    z = [(x.mean(axis=0) - truth.mean) / np.sqrt(np.diag(truth.cov) / len(x))]
+    squares = (x - truth.mean) ** 2
+    z.append((squares.mean(axis=0) - np.diag(truth.cov)) / (squares.std(axis=0) / np.sqrt(len(x))))
+    for p in truth.quantiles:
+        share = np.mean(x <= truth.quantiles[p], axis=0)
+        z.append((share - p) / np.sqrt(p * (1.0 - p) / len(x)))
+    return np.abs(np.concatenate(z)).max()
+
+
+# Moments with tails so heavy that a sample variance says nothing.
+HEAVY = {"funnel", "eight_schools(centered)"}
+
+
+def check_sample(truth, x, name):
+    """Bonferroni over at most 90 statistics: |z| > 6.2 has probability below 1e-6."""
+    if name in HEAVY:
+        for p in truth.quantiles:
+            share = np.mean(x <= truth.quantiles[p], axis=0)
+            assert np.abs(share - p).max() < 6.2 * np.sqrt(p * (1.0 - p) / len(x))
+    else:
+        assert worst_z(x, truth) < 6.2
+
+
+@every_target
+def test_exact_draws_have_the_exact_moments_and_quantiles(name):
+    target = TARGETS[name]
+    x = target.truth.sample(50_000, 5)
+    assert x.shape == (50_000, target.dim)
+    np.testing.assert_array_equal(x, target.truth.sample(50_000, np.random.default_rng(5)))
+    assert np.isfinite(target.many(x)).all()
+    check_sample(target.truth, x, name)
+
+
+@every_target
+def test_draws_shifted_by_a_twentieth_of_a_spread_would_be_caught(name):
+    """Power: 0.05 sd is 11 standard errors of a mean of 50,000 draws."""
+    truth = TARGETS[name].truth
+    spread = (truth.quantiles[0.75] - truth.quantiles[0.25]) / 1.35
+    with pytest.raises(AssertionError):
+        check_sample(truth, truth.sample(50_000, 5) + 0.05 * spread, name)
+
+
+def test_funnel_marginals_in_closed_form():
+    """x = exp(v / 2) z: its quantiles by another quadrature, trapezium in v."""
+    truth = posteriors.funnel(2).truth
+    v = np.linspace(-30.0, 30.0, 3001)
+    weight = stats.norm.pdf(v, 0.0, 3.0) * 0.02
+    for p in PROBABILITIES:
+        x = truth.quantiles[p][1]
+        assert weight @ special.ndtr(x * np.exp(-0.5 * v)) == pytest.approx(p, abs=1e-12)
+    assert truth.cov[1, 1] == pytest.approx(np.exp(4.5))
+
+
+def test_donut_in_closed_form():
+    radius, width = 3.0, 0.5
+    truth = posteriors.donut(radius, width).truth
+    zeroth = width * np.sqrt(2.0 * np.pi) * special.ndtr(radius / width)
+    first = radius * zeroth + width**2 * np.exp(-0.5 * (radius / width) ** 2)
+    second = radius * first + width**2 * zeroth
+    third = radius * second + 2.0 * width**2 * first
+    assert truth.log_evidence == pytest.approx(np.log(2.0 * np.pi * first), abs=1e-12)
+    assert truth.cov[0, 0] == pytest.approx(0.5 * third / first, rel=1e-12)
+
+
+def test_line_notices_nothing_but_is_accurate_to_rounding():
+    line = Line(lambda x: -0.5 * x**2, np.arange(-40.0, 40.5, 0.5))
+    assert line.log_evidence == pytest.approx(0.5 * np.log(2.0 * np.pi), abs=1e-14)
+    p = np.array([1e-12, 1e-6, 0.3, 0.5, 1.0 - 1e-9])
+    np.testing.assert_allclose(line.ppf(p), special.ndtri(p), rtol=1e-6, atol=1e-13)
+    np.testing.assert_allclose(line.cdf(special.ndtri(p)), p, rtol=1e-12, atol=1e-15)
+
+
+def test_mixture_quantiles_of_a_single_gaussian():
+    found = mixture_quantiles(np.ones(1), np.array([[2.0]]), np.array([[3.0]]))
+    for p, x in found.items():
+        assert x[0] == pytest.approx(2.0 + 3.0 * special.ndtri(p), abs=1e-13)
+
+
+# The house rules
+
+
+MAKERS = {
+    "gamma_student": lambda i: posteriors.gamma_student(4.0 + 0.01 * i),
+    "coin": lambda i: posteriors.coin(8 + i, 2),
+    "gaussian": lambda i: posteriors.gaussian(np.zeros(20) + i, np.eye(20)),
+    "mixture": lambda i: posteriors.mixture(WEIGHTS, MEANS, COVS),
+    "banana": lambda i: posteriors.banana(1.0 + i),
+    "donut": lambda i: posteriors.donut(3.0 + i),
+    "funnel": lambda i: posteriors.funnel(10 + i),
+    "eight_schools": lambda i: posteriors.eight_schools(),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_posteriors_are_cheap_to_make(name):
+    taken = []
+    for i in range(3):
+        began = time.perf_counter()
+        MAKERS[name](i)
+        taken.append(time.perf_counter() - began)
+    assert min(taken) < 0.05
+
+
+@every_target
+def test_posteriors_travel_to_other_processes(name):
+    target = TARGETS[name]
+    again = pickle.loads(pickle.dumps(target))
+    x = target.truth.sample(2, 6)
+    np.testing.assert_array_equal(again.truth.sample(2, 6), x)
+    np.testing.assert_array_equal(again.many(x), target.many(x))
+    assert again.names == target.names and again.support == target.support
+    np.testing.assert_array_equal(again.truth.quantiles[0.5], target.truth.quantiles[0.5])
+
+
+def test_names_say_what_the_coordinates_are():
+    assert posteriors.eight_schools(centered=True).names[:3] == ("mu", "log_tau", "theta[0]")
+    assert posteriors.eight_schools(centered=False).names[-1] == "eta[7]"
+    assert posteriors.funnel(3).names == ("v", "x[0]", "x[1]")
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: posteriors.gamma_student(np.nan), BayeslibError, "y must be finite"),
+        (lambda: posteriors.gamma_student("5"), BayeslibTypeError, "y must be a number"),
+        (lambda: posteriors.coin(-1, 2), BayeslibError, "heads must be at least 0"),
+        (lambda: posteriors.coin(1, 2.5), BayeslibError, "tails must be a whole number"),
+        (lambda: posteriors.coin(1, 2, prior=(0.0, 1.0)), BayeslibError, "must be positive"),
+        (lambda: posteriors.coin(1, 2, prior=(1.0,)), BayeslibError, "two parameters"),
+        (lambda: posteriors.gaussian([0.0], [[-1.0]]), BayeslibError, "positive definite"),
+        (lambda: posteriors.gaussian([], []), BayeslibError, "mean must have shape"),
+        (lambda: posteriors.gaussian([np.inf], 1.0), BayeslibError, r"mean\[0\] is inf"),
+        (lambda: posteriors.mixture([0.5, 0.6], [0, 1], [1, 1]), BayeslibError, "sum to 1"),
+        (lambda: posteriors.mixture([1.5, -0.5], [0, 1], [1, 1]), BayeslibError, "negative"),
+        (lambda: posteriors.mixture([np.nan, 1], [0, 1], [1, 1]), BayeslibError, "is nan"),
+        (lambda: posteriors.mixture([1.0], [0, 1], [1, 1]), BayeslibError, "must agree"),
+        (lambda: posteriors.mixture([0.5, 0.5], [0, 1], [1]), BayeslibError, "covs must hold 2"),
+        (lambda: posteriors.banana(width=0.0), BayeslibError, "width must be positive"),
+        (lambda: posteriors.donut(radius=-1.0), BayeslibError, "radius must be positive"),
+        (lambda: posteriors.funnel(1), BayeslibError, "dim must be at least 2"),
+        (lambda: posteriors.eight_schools(centered=1), BayeslibTypeError, "True or False"),
+    ],
+)
+def test_bad_arguments_are_named(make, error, words):
+    with pytest.raises(error, match=words):
+        make()

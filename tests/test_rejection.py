@@ -1,0 +1,424 @@
+"""Rejection sampling, fixed and adaptive: exactness, the evidence, and envelopes that leak."""
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+import bayeslib as bl
+from bayeslib import posteriors
+from bayeslib.errors import (
+    BayeslibError,
+    BayeslibTypeError,
+    BayeslibWarning,
+    EnvelopeError,
+    GradientError,
+    RejectionError,
+    TargetError,
+)
+
+TARGET = posteriors.gamma_student()
+PRIOR = stats.gamma(3)
+LOG_BOUND = -1.5 * np.log(2.0)  # the likelihood is at most 1 / (2 sqrt 2), at theta = y
+ALPHA = 1e-6
+
+
+def unguarded(target, proposal, log_bound, num_samples, rng):
+    """Rejection sampling that never looks whether the envelope covers."""
+    rng = np.random.default_rng(rng)
+    kept, proposed = [], 0
+    while sum(map(len, kept)) < num_samples:
+        theta = proposal.rvs(size=num_samples, random_state=rng)
+        log_ratio = target.many(theta) - proposal.logpdf(theta) - log_bound
+        kept.append(theta[np.log(rng.random(num_samples)) < log_ratio])
+        proposed += num_samples
+    theta = np.concatenate(kept)
+    return theta, len(theta) / proposed * np.exp(log_bound)
+
+
+def same_distribution(x, cdf):
+    """Dvoretzky, Kiefer, Wolfowitz and Massart: too far apart with probability below ALPHA."""
+    bound = np.sqrt(np.log(2.0 / ALPHA) / (2.0 * len(x)))
+    return stats.kstest(x, cdf).statistic < bound
+
+
+def draw(num_samples=1000, rng=1, **options):
+    options = {"log_bound": LOG_BOUND} | options
+    return bl.rejection_sample(TARGET, PRIOR, num_samples=num_samples, rng=rng, **options)
+
+
+# Exactness
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_plain_and_fast_make_the_same_draws(seed):
+    plain, _ = unguarded(TARGET, PRIOR, LOG_BOUND, 300, seed)
+    fast = draw(300, seed)
+    np.testing.assert_allclose(fast.values[0, :, 0], plain[:300], rtol=1e-10)
+    np.testing.assert_allclose(fast.logdensity[0], TARGET.many(plain[:300]), rtol=1e-10)
+
+
+def test_draws_follow_the_posterior_and_the_leaky_ones_do_not():
+    """50,000 draws: DKW sees any distance above 0.0121, at alpha 1e-6."""
+    draws = draw(50_000, 2)
+    assert draws.values.shape == (1, 50_000, 1) and draws.independent
+    assert same_distribution(draws.flat[:, 0], TARGET.truth.cdf)
+    assert abs(draws.expect().z(TARGET.truth.mean)[0]) < 5.0
+    leaky, _ = unguarded(TARGET, PRIOR, -np.log(4.0), 50_000, 2)
+    assert not same_distribution(leaky, TARGET.truth.cdf)
+
+
+def test_acceptance_and_evidence_are_those_of_the_theory():
+    draws = draw(100_000, 3)
+    exact = np.exp(TARGET.truth.log_evidence - LOG_BOUND)
+    assert exact == pytest.approx(0.264410, abs=5e-7)
+    assert draws.settings["acceptance"] == pytest.approx(exact, abs=5.0 * 0.0014)
+    assert abs(draws.log_evidence.z(TARGET.truth.log_evidence)) < 5.0
+    # relative error of a negative binomial count: sqrt((1 - a) / N)
+    assert draws.log_evidence.mcse == pytest.approx(np.sqrt((1.0 - exact) / 100_000), rel=0.02)
+
+
+def test_evidence_is_unbiased_and_its_error_is_honest():
+    """600 runs of 20 draws: N / T, the naive estimate, would be 4 % too high."""
+    runs = [draw(20, seed).log_evidence for seed in range(600)]
+    ratio = np.exp([e.value - TARGET.truth.log_evidence for e in runs])
+    error = ratio.std(ddof=1) / np.sqrt(len(ratio))
+    assert abs(ratio.mean() - 1.0) < 4.9 * error
+    naive = ratio.mean() * 20.0 / 19.0
+    assert abs(naive - 1.0) > 4.9 * error
+    claimed = np.sqrt(np.mean([np.exp(2 * e.value) * e.mcse**2 for e in runs]))
+    spread = ratio.std() * np.exp(TARGET.truth.log_evidence)
+    assert claimed == pytest.approx(spread, rel=0.2)
+
+
+def test_counts_add_up():
+    draws = draw(500, 4)
+    took = draws.stats["num_proposals"]
+    assert took.shape == (1, 500) and took.min() >= 1
+    assert took.sum() == draws.settings["num_proposed"] <= draws.num_evals
+    assert draws.num_evals % 500 == 0
+    assert draws.settings["seed"] == 4 and draws.settings["proposal"] == "gamma(3)"
+    assert draws.problems == ()
+
+
+def test_several_dimensions():
+    target = posteriors.gaussian([1.0, -1.0], [[1.0, 0.5], [0.5, 1.0]])
+    proposal = stats.multivariate_normal([1.0, -1.0], [[2.0, 0.5], [0.5, 2.0]])
+    bound = float(target([1.0, -1.0]) - proposal.logpdf([1.0, -1.0]))
+    draws = bl.rejection_sample(target, proposal, log_bound=bound, num_samples=20_000, rng=5)
+    assert np.abs(draws.expect().z([1.0, -1.0])).max() < 5.2
+    assert abs(draws.log_evidence.z(0.0)) < 4.9
+    own = bl.Gaussian(np.array([1.0, -1.0]), np.array([[2.0, 0.5], [0.5, 2.0]]))
+    again = bl.rejection_sample(target, own, log_bound=bound, num_samples=200, rng=5)
+    assert again.values.shape == (1, 200, 2)
+
+
+# Envelopes that do not cover
+
+
+@pytest.mark.parametrize(
+    ("constant", "evidence", "mean"), [(4.0, 0.0855, 4.094), (8.0, 0.0624, 3.8442)]
+)
+def test_what_a_leaky_envelope_samples(constant, evidence, mean):
+    """min(p~, c q): the numbers that the chapter states, and the error that prevents them."""
+
+    def density(x, power=0):
+        joint = np.exp(TARGET.many(np.atleast_1d(x)))[0]
+        return x**power * min(joint, PRIOR.pdf(x) / constant)
+
+    edges = [0.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 40.0]
+    z, first = (
+        sum(
+            integrate.quad(density, a, b, args=(k,), limit=200)[0]
+            for a, b in zip(edges[:-1], edges[1:], strict=True)
+        )
+        for k in (0, 1)
+    )
+    assert z == pytest.approx(evidence, abs=5e-5) and first / z == pytest.approx(mean, abs=5e-4)
+    leaky, estimate = unguarded(TARGET, PRIOR, -np.log(constant), 40_000, 6)
+    assert estimate == pytest.approx(evidence, rel=0.03)
+    assert leaky.mean() == pytest.approx(mean, abs=0.05)
+    with pytest.raises(EnvelopeError):
+        draw(log_bound=-np.log(constant))
+
+
+def test_envelope_error_says_where_by_how_much_and_what_to_do():
+    """Row 45."""
+    with pytest.raises(EnvelopeError, match=r"log_bound >= -1\.039.*heavier tails") as caught:
+        draw(5000, log_bound=-np.log(4.0))
+    error = caught.value
+    assert error.position.shape == (1,)
+    worst = TARGET(error.position) - PRIOR.logpdf(error.position[0])
+    assert error.needed_log_bound == pytest.approx(worst, rel=1e-12)
+    assert error.log_ratio == pytest.approx(worst + np.log(4.0), rel=1e-12)
+    draw(1000, log_bound=LOG_BOUND)  # and the bound it converges to does cover
+
+
+def test_touching_the_envelope_is_not_a_violation():
+    target = posteriors.gaussian(0.0, 1.0)
+    draws = bl.rejection_sample(target, stats.norm(), log_bound=0.0, num_samples=1000, rng=7)
+    assert draws.settings["acceptance"] == 1.0
+    assert draws.log_evidence.mcse == 0.0 and draws.log_evidence.value == 0.0
+
+
+def test_rarely_accepting_ends_and_keeps_what_was_accepted():
+    """Row 46."""
+    with pytest.raises(RejectionError, match="raise max_proposals") as caught:
+        draw(100, log_bound=4.0, max_proposals=20_000)
+    partial = caught.value.partial
+    assert 0 < partial.num_samples < 100 and partial.num_evals == 20_000
+    assert abs(partial.log_evidence.z(TARGET.truth.log_evidence)) < 4.9
+    with pytest.raises(RejectionError, match="at most") as caught:
+        draw(100, log_bound=40.0, max_proposals=1000)
+    assert caught.value.partial.values.shape == (1, 0, 1)
+
+
+def nan_above_six(theta):
+    return 2.0 * np.log(theta[0]) - theta[0] if theta[0] < 6.0 else np.nan
+
+
+def inf_above_six(theta):
+    return 2.0 * np.log(theta[0]) - theta[0] if theta[0] < 6.0 else np.inf
+
+
+def raises_above_six(theta):
+    if theta[0] > 6.0:
+        raise ValueError("too large")
+    return 2.0 * np.log(theta[0]) - theta[0]
+
+
+def simple(function):
+    return bl.Target(function, dim=1, gradient=None)
+
+
+def test_nan_is_rejected_counted_and_said_once():
+    with pytest.warns(BayeslibWarning, match="is nan at theta=") as caught:
+        draws = bl.rejection_sample(
+            simple(nan_above_six), PRIOR, log_bound=np.log(2.0), num_samples=2000, rng=8
+        )
+    assert len(caught) == 1 and draws.values.max() < 6.0
+
+
+def test_plus_infinity_and_exceptions_end_the_run():
+    with pytest.raises(TargetError, match=r"\+inf at theta="):
+        bl.rejection_sample(simple(inf_above_six), PRIOR, log_bound=1.0, num_samples=2000, rng=8)
+    with pytest.raises(ValueError, match="too large"):
+        bl.rejection_sample(simple(raises_above_six), PRIOR, log_bound=1.0, num_samples=99, rng=8)
+
+
+class Interrupting:
+    """A proposal during whose third round someone presses Ctrl-C."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def sample(self, num_samples, rng):
+        self.calls += 1
+        if self.calls == 3:
+            raise KeyboardInterrupt
+        return PRIOR.rvs(size=num_samples, random_state=rng)[:, None]
+
+    def logdensity(self, x):
+        return PRIOR.logpdf(x[:, 0])
+
+
+def test_an_interrupt_keeps_what_was_accepted():
+    """Row 53."""
+    draws = bl.rejection_sample(
+        TARGET, Interrupting(), log_bound=LOG_BOUND, num_samples=1000, rng=9
+    )
+    assert draws.settings["interrupted"] and 400 < draws.num_samples < 700
+    assert draws.num_evals == 2000 and "interrupted" in draws.problems[0]
+
+
+class Broken(Interrupting):
+    def logdensity(self, x):
+        return np.where(x[:, 0] > 4.0, -np.inf, 0.0)
+
+
+BAD = [
+    (PRIOR, {"log_bound": np.inf}, BayeslibError, "log_bound must be finite"),
+    (PRIOR, {"log_bound": "0"}, BayeslibTypeError, "log_bound must be a number"),
+    (PRIOR, {"num_samples": 0}, BayeslibError, "num_samples must be at least 1"),
+    (PRIOR, {"rng": True}, BayeslibTypeError, "rng must be"),
+    (PRIOR, {"max_proposals": 0}, BayeslibError, "max_proposals must be at least 1"),
+    (stats.gamma, {}, BayeslibTypeError, "not frozen"),
+    (stats.poisson(3), {}, BayeslibTypeError, "discrete"),
+    (3.0, {}, BayeslibTypeError, "needs sample"),
+    (stats.multivariate_normal([0, 0]), {}, BayeslibError, "dim=2, the target has dim=1"),
+    (stats.norm([0, 1], 1), {}, BayeslibError, "2 dimension"),
+    (Broken(), {}, BayeslibError, "a point it drew itself"),
+]
+
+
+@pytest.mark.parametrize(("proposal", "options", "error", "words"), BAD)
+def test_bad_arguments_are_named(proposal, options, error, words):
+    options = {"log_bound": LOG_BOUND, "num_samples": 100, "rng": 1} | options
+    with pytest.raises(error, match=words):
+        bl.rejection_sample(TARGET, proposal, **options)
+
+
+# Adaptive rejection sampling
+
+
+def gamma_plain(theta):
+    return 2.0 * np.log(theta[0]) - theta[0] if theta[0] > 0.0 else -np.inf
+
+
+def gamma_fused(theta, grad):
+    grad[0] = 2.0 / theta[0] - 1.0
+    return 2.0 * np.log(theta[0]) - theta[0]
+
+
+GAMMA = bl.Target(gamma_plain, dim=1, fused=gamma_fused, support=(0.0, np.inf))
+
+
+def plain_adaptive(target, *, points, num_samples, rng):
+    """Gilks and Wild in twenty lines, for support (0, inf): every step written out."""
+    rng = np.random.default_rng(rng)
+    x = sorted(points)
+    draws, num_evals = [], len(x)
+    while len(draws) < num_samples:
+        h = np.array([target(v) for v in x])
+        slope = np.array([target.gradient(v)[0] for v in x])
+        bend = (h[1:] - h[:-1] - slope[1:] * np.diff(x)) / (slope[:-1] - slope[1:])
+        left = np.r_[0.0, x[:-1] + bend]
+        right = np.r_[left[1:], np.inf]
+        ends = [np.exp(h + slope * (e - x)) for e in (left, right)]
+        area = np.cumsum((ends[1] - ends[0]) / slope)
+        u1, u2 = rng.random(), rng.random()
+        i = np.searchsorted(area, u1 * area[-1], side="right")
+        inside = u1 * area[-1] - (area[i - 1] if i else 0.0)
+        new = x[i] + (np.log(ends[0][i] + slope[i] * inside) - h[i]) / slope[i]
+        envelope = h[i] + slope[i] * (new - x[i])
+        if np.log(u2) <= np.interp(new, x, h, left=-np.inf, right=-np.inf) - envelope:
+            draws.append(new)
+        else:
+            num_evals += 1
+            if np.log(u2) <= target(new) - envelope:
+                draws.append(new)
+            x = sorted([*x, new])
+    return np.array(draws), num_evals, np.array(x)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_adaptive_plain_and_fast_make_the_same_draws(seed):
+    options = {"points": [1.0, 4.0], "num_samples": 200, "rng": seed}
+    plain, num_evals, hull = plain_adaptive(GAMMA, **options)
+    fast = bl.adaptive_rejection_sample(GAMMA, **options)
+    np.testing.assert_allclose(fast.values[0, :, 0], plain, rtol=1e-10)
+    np.testing.assert_allclose(fast.settings["hull"], hull, rtol=1e-10)
+    assert fast.stats["num_evals"].sum() + 2 == num_evals
+
+
+LOG_CONCAVE = {
+    "gamma": (GAMMA, [1.0, 4.0], stats.gamma(3).cdf, np.log(2.0)),
+    "far normal": (posteriors.gaussian(100.0, 4.0), [90.0, 130.0], stats.norm(100, 2).cdf, 0.0),
+    "starts far out": (posteriors.gaussian(0.0, 1.0), [-40.0, 40.0], stats.norm().cdf, 0.0),
+    "finite ends": (posteriors.coin(0, 3), [0.5], stats.beta(1, 4).cdf, np.log(0.25)),
+    "flat": (posteriors.coin(0, 0), [0.3], stats.uniform().cdf, 0.0),
+}
+
+
+@pytest.mark.parametrize("name", LOG_CONCAVE)
+def test_adaptive_draws_follow_the_target(name):
+    """100,000 draws: DKW sees any distance above 0.0086, at alpha 1e-6."""
+    target, points, cdf, log_evidence = LOG_CONCAVE[name]
+    draws = bl.adaptive_rejection_sample(target, points=points, num_samples=100_000, rng=10)
+    assert same_distribution(draws.flat[:, 0], cdf)
+    assert draws.stats["num_evals"].sum() < 500
+    assert draws.num_evals == draws.stats["num_evals"].sum() + len(points) + 100
+    assert abs(draws.log_evidence.z(log_evidence)) < 4.9
+    assert draws.log_evidence.mcse < 1e-3
+    if name == "flat":
+        assert draws.log_evidence.value == pytest.approx(0.0, abs=1e-12)
+
+
+def test_draws_from_the_envelope_alone_would_be_caught():
+    """Must fail: the first envelope, without rejecting, is not the target."""
+    points = np.array([1.0, 4.0])
+    slope = 2.0 / points - 1.0
+    cut = points[0] + ((GAMMA(4.0) - GAMMA(1.0) - slope[1] * 3.0) / (slope[0] - slope[1]))
+    below = np.exp(GAMMA(1.0) - 1.0) * np.expm1(cut)
+    above = np.exp(GAMMA(4.0) + slope[1] * (cut - 4.0)) / -slope[1]
+    rng = np.random.default_rng(11)
+    first = rng.random(100_000) < below / (below + above)
+    u = rng.random(100_000)
+    x = np.where(first, np.log1p(u * np.expm1(cut)), cut + np.log1p(-u) / slope[1])
+    assert not same_distribution(x, stats.gamma(3).cdf)
+
+
+def test_adaptive_evidence_is_right_on_average_and_its_error_honest():
+    runs = [
+        bl.adaptive_rejection_sample(GAMMA, points=[1.0, 4.0], num_samples=200, rng=seed)
+        for seed in range(300)
+    ]
+    z = np.array([run.log_evidence.z(np.log(2.0)) for run in runs])
+    assert abs(z.mean()) < 4.9 * z.std() / np.sqrt(300) + 0.1  # its own bias is of order 1 / N
+    assert 0.75 < z.std() < 1.3
+
+
+def test_evaluations_grow_far_slower_than_draws():
+    num_evals = [
+        bl.adaptive_rejection_sample(GAMMA, points=[1.0, 4.0], num_samples=n, rng=12)
+        .stats["num_evals"]
+        .sum()
+        for n in (1000, 100_000)
+    ]
+    assert num_evals[0] < 60 and num_evals[1] < 8 * num_evals[0]
+
+
+CONVEX = {
+    "a heavy tail": (TARGET, [1.0, 5.0]),
+    "two modes": (posteriors.mixture([0.5, 0.5], [-3.0, 3.0], [1.0, 1.0]), [-5.0, 5.0]),
+    "two modes under one chord": (
+        posteriors.mixture([0.5, 0.5], [-3.0, 3.0], [1.0, 1.0]),
+        [-4.0, -3.0, 3.0, 4.0],
+    ),
+    "seen at the start": (
+        posteriors.mixture([0.5, 0.5], [-3.0, 3.0], [1.0, 1.0]),
+        [-4.0, -1.0, 1.0, 4.0],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONVEX)
+def test_a_density_that_is_not_log_concave_is_found_out(name):
+    target, points = CONVEX[name]
+    with pytest.raises(EnvelopeError, match="not concave") as caught:
+        bl.adaptive_rejection_sample(target, points=points, num_samples=5000, rng=13)
+    assert caught.value.position.shape == (1,)
+
+
+ADAPTIVE_BAD = [
+    (TARGET, {"points": [3.0, 4.0]}, BayeslibError, "support has no end on the right"),
+    (GAMMA, {"points": [1.0]}, BayeslibError, "rightmost point must lie beyond the mode"),
+    (posteriors.gaussian(0, 1), {"points": [1.0, 2.0]}, BayeslibError, "further left"),
+    (GAMMA, {"points": []}, BayeslibError, "points must be 1 to"),
+    (GAMMA, {"points": [-1.0, 4.0]}, BayeslibError, "inside the support"),
+    (GAMMA, {"points": [np.nan, 4.0]}, BayeslibError, r"points\[1\] is nan|points\[0\] is nan"),
+    (GAMMA, {"points": ["a"]}, BayeslibTypeError, "points must hold real numbers"),
+    (posteriors.gaussian([0, 0], [1, 1]), {"points": [-1, 1]}, BayeslibError, "dim=2"),
+    (simple(gamma_plain), {"points": [1.0, 4.0]}, GradientError, "no gradient"),
+]
+
+
+@pytest.mark.parametrize(("target", "options", "error", "words"), ADAPTIVE_BAD)
+def test_adaptive_bad_arguments_are_named(target, options, error, words):
+    with pytest.raises(error, match=words):
+        bl.adaptive_rejection_sample(target, **{"num_samples": 50, "rng": 1} | options)
+
+
+def test_support_wider_than_the_density_is_found():
+    wide = bl.Target(gamma_plain, dim=1, gradient="auto", support=(-5.0, np.inf))
+    with pytest.raises(TargetError, match="true support") as caught:
+        bl.adaptive_rejection_sample(wide, points=[1.0, 4.0], num_samples=20_000, rng=14)
+    assert caught.value.partial is not None
+
+
+def test_seeds_repeat_and_the_generator_moves_on():
+    rng = np.random.default_rng(15)
+    options = {"points": [1.0, 4.0], "num_samples": 50}
+    first, second = (bl.adaptive_rejection_sample(GAMMA, rng=rng, **options) for _ in range(2))
+    again = bl.adaptive_rejection_sample(GAMMA, rng=15, **options)
+    np.testing.assert_array_equal(first.values, again.values)
+    assert np.all(first.values != second.values)
