@@ -9,6 +9,7 @@ from scipy import linalg
 
 from . import diagnostics
 from .errors import BayeslibError, BayeslibTypeError
+from .summary import Summary, weighted_quantiles
 from .validate import as_count, as_covariance, as_floats, as_rng
 
 _SUMMARY_PROBABILITIES = (0.05, 0.5, 0.95)
@@ -68,74 +69,6 @@ def _with_error(value, error):
     decimals = 1 - int(np.floor(np.log10(error)))
     shown = max(decimals, 0)
     return f"{round(value, decimals):.{shown}f} ± {round(error, decimals):.{shown}f}"
-
-
-@dataclass(frozen=True)
-class Summary:
-    """A table of the marginals, and what is wrong with them.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        mean, mcse, sd, three quantiles, and the sample sizes and R-hat that apply.
-    rows : dict
-        Name of each dimension: its numbers, in the order of `columns`.
-    problems : tuple of str
-        Why the draws are not to be trusted as they stand; empty when nothing was found.
-    """
-
-    title: str
-    columns: tuple
-    rows: dict
-    problems: tuple = ()
-
-    def __getitem__(self, key):
-        name, column = key
-        return self.rows[name][self.columns.index(column)]
-
-    def _cells(self):
-        yield ("", *self.columns)
-        for name, numbers in self.rows.items():
-            yield (name, *(_cell(c, x) for c, x in zip(self.columns, numbers, strict=True)))
-
-    def __str__(self):
-        cells = list(self._cells())
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = [self.title]
-        for row in cells:
-            padded = [row[0].ljust(widths[0])]
-            padded += [c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)]
-            lines.append("  ".join(padded).rstrip())
-        lines += [f"! {problem}" for problem in self.problems]
-        return "\n".join(lines)
-
-    __repr__ = __str__
-
-    def _repr_html_(self):
-        from html import escape
-
-        head, *body = self._cells()
-        header = "".join(f'<th scope="col">{escape(c)}</th>' for c in head[1:])
-        rows = "".join(
-            f'<tr><th scope="row">{escape(row[0])}</th>'
-            + "".join(f"<td>{escape(c)}</td>" for c in row[1:])
-            + "</tr>"
-            for row in body
-        )
-        problems = "".join(f"<li>{escape(p)}</li>" for p in self.problems)
-        problems = f'<ul class="problems">{problems}</ul>' if problems else ""
-        return (
-            f'<table class="summary"><caption>{escape(self.title)}</caption><thead><tr>'
-            f"<td></td>{header}</tr></thead><tbody>{rows}</tbody></table>{problems}"
-        )
-
-
-def _cell(column, number):
-    if not np.isfinite(number):
-        return str(number)
-    if column.startswith("ess"):
-        return f"{number:.0f}"
-    return f"{number:.2g}" if column == "mcse" else f"{number:.4g}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -311,7 +244,7 @@ class Draws:
         mean = self.expect()
         spread = np.sqrt(weights @ np.square(self.flat - mean.value))
         table = [mean.value, mean.mcse, spread]
-        table += list(_weighted_quantiles(self.flat, weights, _SUMMARY_PROBABILITIES))
+        table += list(weighted_quantiles(self.flat, weights, _SUMMARY_PROBABILITIES))
         if self.log_weights is not None or self.independent:
             columns.append("ess")
             table.append(np.full(self.dim, 1.0 / np.square(weights).sum()))
@@ -467,14 +400,3 @@ def _rows(f, draws):
             f"it returned shape {results.shape}. Index dimensions as theta[:, 0]"
         )
     return results
-
-
-def _weighted_quantiles(values, weights, probabilities):
-    """Inverse of each column's weighted distribution function, (len(probabilities), dim)."""
-    out = np.empty((len(probabilities), values.shape[1]))
-    for j in range(values.shape[1]):
-        order = np.argsort(values[:, j])
-        cumulative = np.cumsum(weights[order])
-        index = np.searchsorted(cumulative, probabilities, side="left")
-        out[:, j] = values[order, j][np.minimum(index, len(order) - 1)]
-    return out

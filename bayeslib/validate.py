@@ -1,6 +1,7 @@
 """Checks at the door: each names the argument, its value and the rule."""
 
 import numbers
+import os
 
 import numpy as np
 
@@ -163,8 +164,6 @@ def as_covariance(value, name, dim):
 
 def check_memory(shape, name):
     """Raise before allocating more than the machine has free; `shape` is of float64 numbers."""
-    import os
-
     needed = 8.0 * float(np.prod([float(n) for n in shape]))
     try:
         free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -41,7 +41,9 @@ def measure():
 
 def _run(call, gradient):
     """Start a process with a density that no cache has seen."""
-    code = SCRIPT.format(unique=repr(0.5 + 1e-9 * time.time_ns() % 1.0), call=call, gradient=gradient)
+    code = SCRIPT.format(
+        unique=repr(0.5 + 1e-9 * time.time_ns() % 1.0), call=call, gradient=gradient
+    )
     root = str(Path(__file__).parent.parent)
     environment = {**os.environ, "PYTHONPATH": root}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from bayeslib import engine, hmc, mcmc  # noqa: F401  (loads the modules named below)
-from bayeslib.engine import Record
+from bayeslib.engine import Record, workspace
 from bayeslib.hmc.trajectory import as_metric
 
 # 8 moments, two sides, alpha = 1e-6: norm.isf(1e-6 / 16) is 5.3.
@@ -45,7 +45,7 @@ def hmc_steps(
     bound, record, ends = target.bind(gradient=True), Record(dim), np.array([0])
     metric, factor = as_metric(metric, dim)
     moments, state = np.zeros((2, dim)), np.zeros(7)
-    work = np.empty((3, dim))
+    work = workspace(3, dim)
     state[0] = step_size
     draws, numbers = np.empty((num_steps, dim)), np.empty((5, num_steps))
     taken, flags = np.empty(num_steps, dtype=np.int64), np.empty((2, num_steps), dtype=bool)
@@ -118,5 +118,3 @@ def batch_z(values, truth):
     num_chains, n = values.shape
     batches = values[:, : n - n % 50].reshape(num_chains * 50, -1).mean(axis=1)
     return (batches.mean() - truth) / (batches.std(ddof=1) / np.sqrt(batches.size))
-
-

@@ -302,7 +302,9 @@ def test_machine_code_that_was_pruned_is_made_again(tmp_path, monkeypatch):
     values = []
     for _ in range(2):
         monkeypatch.setattr(compiler, "_compiled", {})
-        values.append(engine.bind("value", (cached,), (engine.aligned(np.ones(1)),), 2)(theta, grad))
+        values.append(
+            engine.bind("value", (cached,), (engine.aligned(np.ones(1)),), 2)(theta, grad)
+        )
         for path in [*tmp_path.rglob("*.nbc"), *tmp_path.rglob("*.nbi")]:
             path.unlink()
     assert values[0] == values[1]

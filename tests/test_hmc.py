@@ -213,9 +213,7 @@ def test_matches_the_plain_algorithm_draw_by_draw(metric):
 @pytest.mark.parametrize("size", [1e-2, 1.0, 1e2])
 def test_adapts_and_recovers_the_truth(size):
     target = gaussian2()
-    target = Target(
-        target.logdensity, dim=2, data=(np.linalg.inv(COV * size**2),), gradient="auto"
-    )
+    target = Target(target.logdensity, dim=2, data=(np.linalg.inv(COV * size**2),), gradient="auto")
     starts = size * sample_gaussian2(4, np.random.default_rng(206))
     draws = hmc(target, starts, num_steps=4, num_samples=10_000, rng=207)
     ratio = draws.settings["inverse_mass_matrix"] / (size**2 * np.diag(COV))

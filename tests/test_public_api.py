@@ -20,7 +20,7 @@ LAYERS = (
     {"errors"},
     {"validate"},
     {"diagnostics"},
-    {"trouble"},
+    {"trouble", "summary"},
     {"results"},
     {"autodiff", "engine"},
     {"target"},
@@ -40,8 +40,6 @@ ALLOWED = {
     ("autodiff", "engine"),  # how functions are compiled
     ("engine", "autodiff"),  # gradient="auto"
     ("study", "exercises"),  # found by name when an answer is checked
-    ("results", "trouble"),
-    ("trouble", "diagnostics"),
 }
 
 

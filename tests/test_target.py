@@ -223,11 +223,12 @@ def test_exceptions_keep_their_type_and_say_where():
 def test_an_index_out_of_bounds_is_found_at_the_start():
     """trust.md row 10: compiled code reads garbage, plain Python raises."""
 
-    def logdensity(theta):
-        return -0.5 * theta[0] ** 2 - theta[7]
+    def logdensity(theta, y):
+        return -0.5 * theta[0] ** 2 - y[3]
 
-    with pytest.raises((IndexError, TargetError)):
-        metropolis(Target(logdensity, dim=2, gradient=None), np.zeros(2), num_chains=1, rng=1)
+    target = Target(logdensity, dim=2, data=(np.zeros(3),), gradient=None)
+    with pytest.raises(IndexError, match="index 3 is out of bounds"):
+        metropolis(target, np.zeros(2), num_chains=1, rng=1)
 
 
 def test_a_random_density_is_found_at_the_start():

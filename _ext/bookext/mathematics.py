@@ -68,7 +68,7 @@ def server():
     process = subprocess.Popen(
         [node, script, library], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
     )
-    atexit.register(process.terminate)
+    atexit.register(process.communicate)  # closes its input, which ends it
     return process
 
 

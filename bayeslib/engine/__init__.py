@@ -20,7 +20,9 @@ from .callback import (
     density,
     evaluate_many,
     helper,
+    inlined,
     kernel,
+    workspace,
 )
 from .chains import (
     FINE,
@@ -78,6 +80,7 @@ __all__ = [
     "gradient_array",
     "helper",
     "initial_positions",
+    "inlined",
     "kernel",
     "outcome",
     "plain_function",
@@ -85,4 +88,5 @@ __all__ = [
     "slope",
     "spawn",
     "warmup_windows",
+    "workspace",
 ]

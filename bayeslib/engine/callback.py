@@ -70,6 +70,11 @@ def _density_plain(address, theta, grad, handle):
 density = _density_plain if config.DISABLE_JIT else _density_compiled
 
 
+def inlined(function):
+    """Decorate a helper of the innermost loop: arrays are many words, and slow to pass."""
+    return njit(forceinline=True, **JIT)(function)
+
+
 @intrinsic
 def _borrowed_compiled(typingctx, array):
     def codegen(context, builder, signature, args):
@@ -252,9 +257,19 @@ def _failed_at(handle, dim):
 
 def aligned(array):
     """Return a C-contiguous read-only copy that starts at a multiple of 64 bytes."""
-    buffer = np.empty(array.nbytes + 64, dtype=np.uint8)
-    start = -buffer.ctypes.data % 64
-    copy = buffer[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy = _aligned_buffer(array.nbytes).view(array.dtype).reshape(array.shape)
     copy[...] = array
     copy.flags.writeable = False
     return copy
+
+
+def workspace(num_rows, dim):
+    """Return room for vectors, (num_rows, at least dim), each on cache lines of its own."""
+    width = -(-dim // 8) * 8
+    return _aligned_buffer(8 * num_rows * width).view(np.float64).reshape(num_rows, width)
+
+
+def _aligned_buffer(num_bytes):
+    buffer = np.zeros(num_bytes + 64, dtype=np.uint8)
+    start = -buffer.ctypes.data % 64
+    return buffer[start : start + num_bytes]

@@ -95,7 +95,7 @@ EXERCISES = (
                 "The second number is 1 / c; the acceptance is Z / c.",
             ),
         ),
-        hint="For each scale maximise the log ratio over theta, then maximise Z / c over the scale.",
+        hint="For each scale maximise the log ratio over theta; then maximise Z / c over scales.",
         praise="Better than by eye, but not by much: the family is wrong, not its scale.",
     ),
     Exercise(

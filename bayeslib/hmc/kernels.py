@@ -24,6 +24,7 @@ from ..engine import (
     borrowed,
     density,
     helper,
+    inlined,
     kernel,
 )
 
@@ -38,7 +39,7 @@ STEP, AVERAGE, DEFICIT, CENTRE, COUNT, WINDOW, BEGUN = range(7)
 ACCEPT, LEARN = range(2)
 
 
-@helper
+@inlined
 def draw_momentum(rng, factor, momentum):
     """Draw from N(0, M): dim standard normals in order, divided by the root of M^-1."""
     dim = momentum.size
@@ -55,7 +56,7 @@ def draw_momentum(rng, factor, momentum):
         momentum[i] = total / factor[i, i]
 
 
-@helper
+@inlined
 def kinetic_energy(momentum, metric):
     """Return p' M^-1 p / 2; the constant log|M| / 2 is left out."""
     dim, total = momentum.size, 0.0
@@ -71,7 +72,7 @@ def kinetic_energy(momentum, metric):
     return 0.5 * total
 
 
-@helper
+@inlined
 def integrate(address, handle, position, momentum, gradient, metric, step_size, num_steps):
     """Do leapfrog steps in place; return the log density at the end and the steps taken.
 
@@ -82,10 +83,9 @@ def integrate(address, handle, position, momentum, gradient, metric, step_size, 
     kick, lp = 0.5 * step_size, 0.0
     for step in range(num_steps):
         if metric.shape[0] == 1:
-            for i in range(dim):  # the gradient comes last: as little as possible waits for it
-                move = step_size * metric[0, i]
-                position[i] = (position[i] + move * momentum[i]) + move * kick * gradient[i]
+            for i in range(dim):
                 momentum[i] += kick * gradient[i]
+                position[i] += step_size * metric[0, i] * momentum[i]
         else:
             for i in range(dim):
                 momentum[i] += kick * gradient[i]
@@ -198,13 +198,13 @@ def hmc_kernel(
     """Do the iterations first, …, last - 1, of which the first ``ends[-1]`` are warm-up.
 
     `current` holds the log density at `position`, `gradient` its gradient there; `work` is room
-    for three vectors. The rows of `numbers` receive log density, acceptance rate, energy, energy
+    for three vectors (see `workspace`). The rows of `numbers` receive log density, acceptance rate, energy, energy
     error and step size. Returns where it stopped.
     """
     dim = position.size
     handle, metric, factor = borrowed(handle), borrowed(metric), borrowed(factor)
     position, gradient = borrowed(position), borrowed(gradient)
-    q, p, g = borrowed(work[0]), borrowed(work[1]), borrowed(work[2])
+    q, p, g = borrowed(work[0, :dim]), borrowed(work[1, :dim]), borrowed(work[2, :dim])
     num_warmup, wanted = ends[ends.size - 1], constants[ACCEPT]
     lp = current[0]
     for t in range(first, last):

@@ -13,6 +13,7 @@ from ..engine import (
     run_chains,
     spawn,
     warmup_windows,
+    workspace,
 )
 from ..errors import BayeslibError, BayeslibWarning
 from ..target import as_target
@@ -32,7 +33,7 @@ def _hmc_chain(
     position, gradient = start.copy(), np.empty(dim)
     current = np.array([bound(position, gradient)])
     metric, factor, moments = metric.copy(), factor.copy(), np.zeros((2, dim))
-    work = np.empty((3, dim))
+    work = workspace(3, dim)
     state, constants, ends = np.zeros(7), np.zeros(2), np.array([num_warmup])
     state[STEP] = 1.0 if step_size is None else step_size
     if step_size is None:
