@@ -29,7 +29,7 @@ VARIANTS = {
 }
 TARGETS = {
     "gaussian": (lambda: gaussian([0.0, 0.0], [[1.0, 0.9], [0.9, 1.0]]), 0.8, 0.1),
-    "funnel": (lambda: funnel(10), 0.3, 0.05),
+    "funnel": (lambda: funnel(10), 0.3, 0.02),
     "schools": (lambda: eight_schools(centered=False), 0.4, 0.2),
 }
 WALK_STEPS, HMC_DRAWS = 1_000_000, 100_000

@@ -16,9 +16,10 @@ import types
 import numpy as np
 import pytest
 from densities import EXACT, gaussian2
+from numba import njit
 
 from bayeslib import Target, engine, hmc, metropolis
-from bayeslib.engine import chains, compiler
+from bayeslib.engine import callback, chains, compiler
 from bayeslib.engine.fingerprint import fingerprint
 
 SAMPLERS = {
@@ -293,6 +294,33 @@ def test_a_density_is_compiled_once_and_found_on_disk(kind, tmp_path, monkeypatc
     assert compiled.keys() == compiler._compiled.keys()
     other = engine.bind(kind, (cached,), (engine.aligned(np.array([3.0])),), 2)
     assert other.address == again.address and other(theta, grad) != value
+
+
+def test_kernels_are_found_on_disk_by_the_next_process():
+    metropolis(gaussian2(), None, num_samples=5, num_warmup=5, scale=1.0, rng=1)
+    code = (
+        "from bayeslib.mcmc import metropolis_kernel\n"
+        "print(sum(metropolis_kernel.compile().stats.cache_hits.values()))"
+    )
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    environment = {**os.environ, "PYTHONPATH": root}
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, check=True
+    )
+    assert run.stdout.strip() == b"1"
+
+
+def test_a_kernel_is_compiled_again_when_what_it_calls_has_changed():
+    f = make("def f(x):\n    return g(x)")
+    stamps = []
+    for body in ("return 2.0 * x", "return 3.0 * x"):
+        scope = {"njit": njit}
+        exec(f"@njit\ndef g(x):\n    {body}", scope)
+        function = types.FunctionType(f.__code__, {"g": scope["g"]})
+        stamps.append(fingerprint(function))
+        stamped = callback._stamped(function, stamps[-1])
+        assert stamped.__closure__[-1].cell_contents == stamps[-1]
+    assert stamps[0] != stamps[1]
 
 
 def test_machine_code_that_was_pruned_is_made_again(tmp_path, monkeypatch):

@@ -198,8 +198,8 @@ def hmc_kernel(
     """Do the iterations first, …, last - 1, of which the first ``ends[-1]`` are warm-up.
 
     `current` holds the log density at `position`, `gradient` its gradient there; `work` is room
-    for three vectors (see `workspace`). The rows of `numbers` receive log density, acceptance rate, energy, energy
-    error and step size. Returns where it stopped.
+    for three vectors (see `workspace`). The rows of `numbers` receive log density, acceptance
+    rate, energy, energy error and step size. Returns where it stopped.
     """
     dim = position.size
     handle, metric, factor = borrowed(handle), borrowed(metric), borrowed(factor)
