@@ -182,6 +182,16 @@ def test_an_interrupt_ends_a_long_trajectory_and_a_warmup():
     timer.join()
 
 
+def test_a_bar_appears_by_itself_on_long_runs_but_never_in_a_page_being_built(monkeypatch):
+    from bayeslib.engine import chains
+
+    monkeypatch.delenv("BAYESLIB_PRERENDER", raising=False)
+    assert chains._seems_long(elapsed=1.0, done=10, total=1000)
+    assert not chains._seems_long(elapsed=1.0, done=900, total=1000)
+    monkeypatch.setenv("BAYESLIB_PRERENDER", "1")
+    assert not chains._seems_long(elapsed=1.0, done=10, total=1000)
+
+
 def test_progress_is_shown_when_asked_and_not_on_short_runs(capsys):
     metropolis(gaussian2(), None, num_samples=20, num_warmup=20, rng=1)
     assert capsys.readouterr().err == ""

@@ -2,6 +2,7 @@
 
 import concurrent.futures as futures
 import contextlib
+import os
 import time
 from dataclasses import dataclass, field
 
@@ -254,6 +255,8 @@ def _ended_early(job):
 
 
 def _seems_long(elapsed, done, total):
+    if os.environ.get("BAYESLIB_PRERENDER") == "1":
+        return False  # a page is being built: nobody watches, and the bar would stay in it
     return elapsed > 0.5 and done > 0 and elapsed * total > _LONG_RUN_SECONDS * done
 
 
