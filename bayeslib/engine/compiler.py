@@ -279,7 +279,9 @@ def _cache_folder():
         return Path(chosen) / "bayeslib"
     from numba.misc.appdirs import AppDirs
 
-    return Path(AppDirs(appname="bayeslib", appauthor=False).user_cache_dir)
+    folder = Path(AppDirs(appname="bayeslib", appauthor=False).user_cache_dir)
+    # an empty XDG_CACHE_HOME counts as unset; else wrappers land in the reader's folder
+    return folder if folder.is_absolute() else Path.home() / ".cache" / "bayeslib"
 
 
 def _write(path, source):
