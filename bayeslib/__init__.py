@@ -38,11 +38,14 @@ _HOME = {
     "mcse": "diagnostics",
     "metropolis": "mcmc",
     "monte_carlo": "monte_carlo",
+    "nuts": "hmc",
     "psis": "importance",
     "quadrature": "challenge",
     "rejection_sample": "rejection",
     "rhat": "diagnostics",
 }
+
+_MODULES = ("plots", "posteriors")
 
 __all__ = sorted(_HOME)
 __version__ = "0.1.0"
@@ -52,6 +55,8 @@ class _Package(types.ModuleType):
     """Lets ``bayeslib.hmc`` be the function, whether or not the module was imported before."""
 
     def __getattr__(self, name):
+        if name in _MODULES:
+            return importlib.import_module(f".{name}", __name__)
         if name not in _HOME:
             raise AttributeError(f"module 'bayeslib' has no attribute {name!r}")
         value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
@@ -64,7 +69,7 @@ class _Package(types.ModuleType):
         super().__setattr__(name, value)
 
     def __dir__(self):
-        return [*__all__, "__version__"]
+        return [*__all__, *_MODULES, "__version__"]
 
 
 sys.modules[__name__].__class__ = _Package

@@ -8,6 +8,7 @@ from scipy import special
 from .errors import BayeslibError, BayeslibWarning, TargetError, ZeroWeightsError
 from .proposals import as_proposal
 from .results import Draws, Estimate
+from .target import as_target
 from .trouble import khat_limit
 from .validate import as_count, as_floats, as_rng, check_memory
 
@@ -58,7 +59,7 @@ def importance_sample(target, proposal, *, num_samples, rng):
     Kahn and Marshall (1953) for the method; Vehtari, Simpson, Gelman, Yao and Gabry (2024) for
     k-hat.
     """
-    proposal = as_proposal(proposal, target.dim)
+    proposal = as_proposal(proposal, as_target(target).dim)
     num_samples = as_count(num_samples, "num_samples")
     check_memory((num_samples, target.dim + 3), "the draws")
     rng, seed = as_rng(rng)

@@ -27,6 +27,7 @@ from .engine import (
     outcome,
     run_chains,
     spawn,
+    together,
     warmup_windows,
 )
 from .errors import BayeslibWarning
@@ -146,10 +147,11 @@ def metropolis_kernel(
 def _metropolis_chain(control, chain, target, rng, start, scale, num_warmup, num_samples):
     dim = target.dim
     bound, record = target.bind(gradient=False), Record(dim)
-    position, current = start.copy(), np.array([target(start)])
+    position, shape, moments = together(start, np.ones(dim), np.zeros((2, dim)))
+    current = np.array([bound(position, np.empty(dim))])
     values, logdensity = np.empty((num_samples, dim)), np.empty(num_samples)
     acceptance, accepted = np.empty(num_samples), np.empty(num_samples, dtype=bool)
-    shape, moments, state = np.ones(dim), np.zeros((2, dim)), np.zeros(4)
+    state = np.zeros(4)
     ends, constants = np.array([num_warmup]), np.zeros(2)
     if scale is None:
         log_factor = np.log(_JUMP / np.sqrt(dim))

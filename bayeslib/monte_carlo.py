@@ -4,6 +4,7 @@ import numpy as np
 
 from .errors import BayeslibError, BayeslibTypeError
 from .results import Estimate
+from .rows import apply_rows
 from .validate import as_count, as_rng, check_memory
 
 
@@ -13,8 +14,8 @@ def monte_carlo(f, sample, *, num_samples, rng):
     Parameters
     ----------
     f : callable
-        Vectorised: takes all draws at once, as `sample` makes them, and returns one number a draw,
-        (n,), or k numbers, (n, k).
+        Takes all draws at once, as `sample` makes them, and returns one number a draw, (n,), or k
+        numbers, (n, k), which is fast; or takes one draw, and returns a number or k numbers.
     sample : callable or distribution
         ``sample(num_samples, rng)`` returning (num_samples, …) independent draws; or a frozen
         `scipy.stats` distribution; or an approximation, whose own ``sample`` is used.
@@ -31,28 +32,23 @@ def monte_carlo(f, sample, *, num_samples, rng):
     Raises
     ------
     BayeslibTypeError
-        When `f` is not callable, or `sample` cannot be drawn from.
+        When `f` is not callable or returns no numbers, or `sample` cannot be drawn from.
     BayeslibError
-        When `f` or `sample` returns another number of rows than `num_samples`, or `f` is nan or
-        infinite at a draw.
+        When `sample` returns another number of rows than `num_samples`, or `f` is nan or infinite
+        at a draw.
 
     Notes
     -----
     Draw order: ``sample(num_samples, rng)``, which for a frozen distribution is exactly
     ``sample.rvs(size=num_samples, random_state=rng)``.
     """
-    if not callable(f):
+    if not callable(f):  # before drawing
         raise BayeslibTypeError(f"f must be callable, got {f!r}")
     num_samples = as_count(num_samples, "num_samples", minimum=2)
     check_memory((num_samples,), "the draws")
     rng, _ = as_rng(rng)
     draws = _draw(sample, num_samples, rng)
-    results = np.asarray(f(draws), dtype=float)
-    if results.shape[:1] != (num_samples,) or results.ndim > 2:
-        raise BayeslibError(
-            f"f takes all draws at once, shape {draws.shape}, and must return one row for each; "
-            f"it returned shape {results.shape}. Write it with NumPy functions, without reducing"
-        )
+    results = apply_rows(f, draws).astype(float)
     bad = np.argwhere(~np.isfinite(results))
     if bad.size:
         raise BayeslibError(
@@ -77,7 +73,11 @@ def _draw(sample, num_samples, rng):
     elif callable(getattr(sample, "sample", None)):
         draws = sample.sample(num_samples, rng)
     elif callable(sample):
-        draws = sample(num_samples, rng)
+        try:
+            draws = sample(num_samples, rng)
+        except Exception as error:
+            error.add_note("bayeslib: sample was called as sample(num_samples, rng)")
+            raise
     else:
         raise BayeslibTypeError(
             "sample must be a function sample(num_samples, rng), a frozen scipy.stats "
@@ -97,8 +97,8 @@ def inverse_cdf_sample(ppf, *, num_samples, rng):
     Parameters
     ----------
     ppf : callable
-        The quantile function (the generalised inverse of the distribution function), vectorised:
-        takes (n,) probabilities in [0, 1), returns (n,).
+        The quantile function (the generalised inverse of the distribution function): takes (n,)
+        probabilities in [0, 1) and returns (n,), which is fast, or takes one probability.
     num_samples : int
     rng : int, Generator, SeedSequence or None
 
@@ -110,25 +110,28 @@ def inverse_cdf_sample(ppf, *, num_samples, rng):
     Raises
     ------
     BayeslibTypeError
-        When `ppf` is not callable.
+        When `ppf` is not callable or returns no numbers.
     BayeslibError
-        When `ppf` is not vectorised, returns nan, or is not increasing.
+        When `ppf` returns more than one number for a probability, returns nan, or is not
+        increasing.
 
     Notes
     -----
     Draw order: ``rng.random(num_samples)``.
     """
     if not callable(ppf):
-        raise BayeslibTypeError(f"ppf must be callable, got {ppf!r}")
+        raise BayeslibTypeError(
+            f"ppf must be callable, got {ppf!r}; of a frozen scipy.stats distribution pass its .ppf"
+        )
     num_samples = as_count(num_samples, "num_samples")
     check_memory((num_samples,), "the draws")
     rng, _ = as_rng(rng)
     u = rng.random(num_samples)
-    values = np.asarray(ppf(u))
+    values = apply_rows(ppf, u, "ppf")
     if values.shape != u.shape:
         raise BayeslibError(
-            f"ppf takes all probabilities at once, shape {u.shape}, and must return as many "
-            f"numbers; it returned shape {values.shape}"
+            f"ppf must return one number for each of {num_samples} probabilities; it returned "
+            f"shape {values.shape}"
         )
     nan = np.isnan(values)
     if nan.any():

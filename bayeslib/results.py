@@ -8,9 +8,10 @@ import numpy as np
 from scipy import linalg
 
 from . import diagnostics
-from .errors import BayeslibError, BayeslibTypeError
+from .errors import BayeslibError, ZeroWeightsError
+from .rows import apply_rows
 from .summary import Summary, weighted_quantiles
-from .validate import as_count, as_covariance, as_floats, as_rng
+from .validate import as_count, as_covariance, as_floats, as_rng, check_finite
 
 _SUMMARY_PROBABILITIES = (0.05, 0.5, 0.95)
 
@@ -39,7 +40,9 @@ class Estimate:
 
     def z(self, truth):
         """How many standard errors the estimate lies above `truth`."""
-        return (np.asarray(self.value) - truth) / np.asarray(self.mcse)
+        difference, mcse = np.asarray(self.value) - truth, np.asarray(self.mcse)
+        with np.errstate(divide="ignore", invalid="ignore"):  # an exact value has no error
+            return np.where((difference == 0.0) & (mcse == 0.0), 0.0, difference / mcse)[()]
 
     def __float__(self):
         return float(np.asarray(self.value).item())
@@ -153,12 +156,21 @@ class Draws:
     @property
     def weights(self):
         """Normalised weights of `flat`, shape (num_chains * num_samples,), summing to 1."""
+        self._check_some()
         if self.log_weights is None:
             size = self.num_chains * self.num_samples
             return np.full(size, 1.0 / size)
         log_weights = np.ravel(self.log_weights)
+        if log_weights.max() == -np.inf:
+            raise ZeroWeightsError(f"all {log_weights.size} weights are zero: nothing to average")
         weights = np.exp(log_weights - log_weights.max())
         return weights / weights.sum()
+
+    def _check_some(self):
+        if self.num_chains * self.num_samples == 0:
+            raise BayeslibError(
+                f"there are no draws, values has shape {self.values.shape}: nothing to average"
+            )
 
     def __getitem__(self, name):
         """The draws of one named dimension, shape (num_chains, num_samples)."""
@@ -172,8 +184,9 @@ class Draws:
         Parameters
         ----------
         f : callable, optional
-            Takes all draws at once, shape (n, dim), and returns (n,) or (n, k).
-            The default is the identity: the posterior mean.
+            Takes all draws at once, shape (n, dim), and returns (n,) or (n, k), which is fast;
+            or takes one draw, shape (dim,), and returns a number or k numbers. The default is the
+            identity: the posterior mean.
 
         Returns
         -------
@@ -185,9 +198,11 @@ class Draws:
         Raises
         ------
         BayeslibError
-            When `f` does not return one row a draw.
+            When there are no draws, or `f` does not return a number or a vector of numbers for
+            one; ZeroWeightsError when every weight is zero.
         """
-        results = _rows(f, self.flat)
+        self._check_some()
+        results = self.flat if f is None else apply_rows(f, self.flat).astype(float)
         if self.log_weights is not None:
             weights = self.weights
             value = weights @ results
@@ -217,6 +232,7 @@ class Draws:
         numpy.ndarray, shape (num_samples, dim)
             One integer (or one uniform for weighted draws) is consumed for each.
         """
+        self._check_some()
         num_samples = as_count(num_samples, "num_samples")
         rng, _ = as_rng(rng)
         size = len(self.flat)
@@ -257,6 +273,10 @@ class Draws:
         }
         title = f"{self.method or 'draws'}: {self.num_chains} × {self.num_samples} draws"
         title += f", {self.num_evals:,} evaluations"
+        if "acceptance" in self.settings:
+            title += f", acceptance {self.settings['acceptance']:.3g}"
+        if "khat" in self.settings:
+            title += f", k-hat {self.settings['khat']:.2g}"
         return Summary(title, tuple(columns), rows, self.problems)
 
     def __repr__(self):
@@ -303,6 +323,7 @@ class Gaussian:
         mean = np.atleast_1d(as_floats(self.mean, "mean"))
         if mean.ndim != 1:
             raise BayeslibError(f"mean must have shape (dim,), got {mean.shape}")
+        check_finite(mean, "mean")
         object.__setattr__(self, "mean", mean)
         object.__setattr__(self, "cov", as_covariance(self.cov, "cov", mean.size))
         object.__setattr__(self, "names", tuple(self.names) or default_names(mean.size))
@@ -313,8 +334,13 @@ class Gaussian:
         return self.mean.size
 
     def logdensity(self, x):
-        """Normalised log density at x, shape (dim,) -> float or (n, dim) -> (n,)."""
+        """Normalised log density at x, shape (dim,) -> float or (n, dim) -> (n,).
+
+        When dim is 1, a number and (n,) numbers too.
+        """
         x = np.asarray(x, dtype=float)
+        if self.dim == 1 and x.shape != (1,) and x.ndim < 2:
+            x = x[..., None]
         if x.shape[-1:] != (self.dim,) or x.ndim > 2:
             raise BayeslibError(
                 f"x must have shape ({self.dim},) or (n, {self.dim}), got {x.shape}"
@@ -346,7 +372,7 @@ class Gaussian:
         Parameters
         ----------
         f : callable, optional
-            Takes (n, dim), returns (n,) or (n, k). None returns the mean, exactly.
+            As in `Draws.expect`. None returns the mean, exactly.
         num_samples : int
             Draws to average over when `f` is given.
         rng : int, Generator, SeedSequence or None
@@ -386,17 +412,3 @@ class Gaussian:
 def default_names(dim):
     """Names of unnamed dimensions: theta, or theta[0], theta[1], …"""
     return ("theta",) if dim == 1 else tuple(f"theta[{i}]" for i in range(dim))
-
-
-def _rows(f, draws):
-    if f is None:
-        return draws
-    if not callable(f):
-        raise BayeslibTypeError(f"f must be callable, got {f!r}")
-    results = np.asarray(f(draws), dtype=float)
-    if results.shape[:1] != draws.shape[:1] or results.ndim > 2:
-        raise BayeslibError(
-            f"f takes all draws at once, shape {draws.shape}, and must return one row for each; "
-            f"it returned shape {results.shape}. Index dimensions as theta[:, 0]"
-        )
-    return results

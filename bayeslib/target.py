@@ -60,8 +60,9 @@ class Target:
     names : sequence of str, optional
         One a dimension; "theta", or "theta[0]" and so on.
     support : sequence of (low, high), optional
-        One pair a dimension, or one pair for dim 1: where grids, quadrature and starts look. The
-        log density must itself return -inf outside.
+        One pair a dimension, or one pair for dim 1; None for an end, or a pair, that is open.
+        Where grids, quadrature and starts look. The log density must itself return -inf outside,
+        which is checked when chains start.
     truth : Truth, optional
 
     Raises
@@ -203,7 +204,7 @@ class Target:
         ------
         TargetError
             If they differ: an index out of bounds, or a function that is not a function of its
-            arguments.
+            arguments. Or if the log density is finite beyond an end of the support.
         """
         value = self._evaluate(theta, np.empty(self.dim), gradient=False)
         if not math.isfinite(value):
@@ -228,7 +229,24 @@ class Target:
                 f"theta={theta.tolist()}, but {value!r} compiled: look for an index out of bounds "
                 "(NUMBA_BOUNDSCHECK=1 finds it), a global that changed, or random numbers"
             )
+        self._check_support(theta)
         self._verified.add(address)
+
+    def _check_support(self, theta):
+        for i, ends in enumerate(self.support or ()):
+            for end, outward in zip(ends, (-1.0, 1.0), strict=True):
+                if not np.isfinite(end):
+                    continue
+                outside = theta.copy()
+                outside[i] = end + 0.1 * outward * (1.0 + abs(end))
+                bound = self.bind(gradient=False)  # its own, so that what it raises is not counted
+                value = bound(outside, np.empty(self.dim))
+                if math.isfinite(value):
+                    raise TargetError(
+                        f"{self.logdensity.__name__!r} is {value:.6g} at theta={outside.tolist()}, "
+                        f"outside the support {ends} of {self.names[i]}, so that chains would go "
+                        "there: return -np.inf outside, or leave out support="
+                    )
 
     def check_gradient(self, theta, *, thorough=True):
         """Compare the gradient at theta with Richardson-extrapolated finite differences.
@@ -342,9 +360,21 @@ def _as_names(names, dim):
     return names
 
 
+def _filled(pair):
+    """Return a pair (low, high) with infinities where None says that there is no end."""
+    if not (pair is None or (isinstance(pair, (list, tuple)) and len(pair) == 2)):
+        return pair  # an array, or a mistake that the caller names
+    low, high = pair or (None, None)
+    return -np.inf if low is None else low, np.inf if high is None else high
+
+
 def _as_support(support, dim):
     if support is None:
         return None
+    if isinstance(support, (list, tuple)):
+        if dim == 1 and len(support) == 2 and all(np.ndim(end) == 0 for end in support):
+            support = (support,)
+        support = [_filled(pair) for pair in support]
     pairs = as_floats(support, "support")
     if dim == 1 and pairs.shape == (2,):
         pairs = pairs[None, :]

@@ -7,6 +7,7 @@ from . import diagnostics
 ESS_PER_CHAIN = 100
 RHAT_LIMIT = 1.01
 BFMI_LIMIT = 0.3
+DEPTH_LIMIT = 0.01
 
 
 def khat_limit(num_samples):
@@ -58,6 +59,12 @@ def _chain_problems(draws):
         yield (
             f"{int(np.sum(diverging))} of {diverging.size} transitions diverged ({share:.1f} %): "
             "reparameterise, or take smaller steps"
+        )
+    saturated = np.mean(draws.stats.get("reached_max_treedepth", 0.0))
+    if saturated > DEPTH_LIMIT:
+        yield (
+            f"{100.0 * saturated:.1f} % of the trajectories reached max_tree_depth before they "
+            'turned: reparameterise, try metric="dense", or raise it'
         )
     if "energy" in draws.stats and draws.num_samples > 3:
         worst = float(np.min(diagnostics.bfmi(draws)))

@@ -21,8 +21,8 @@ def as_rng(rng):
     generator : numpy.random.Generator
         The generator itself when one was passed: it is advanced by its use.
     seed : int, sequence of int or None
-        What reproduces the generator: the entropy of its seed, or None for a
-        generator that carries no seed sequence.
+        What reproduces the generator: the entropy of its seed. None for a generator that no seed
+        alone reproduces: it was spawned, or has been used, or is not a PCG64.
 
     Raises
     ------
@@ -45,7 +45,16 @@ def as_rng(rng):
     except ValueError as error:
         raise BayeslibError(f"rng={rng!r} cannot seed a generator: {error}") from None
     sequence = getattr(generator.bit_generator, "seed_seq", None)
-    return generator, getattr(sequence, "entropy", None)
+    seed = getattr(sequence, "entropy", None)
+    return generator, seed if _repeats(seed, generator) else None
+
+
+def _repeats(seed, generator):
+    """Whether default_rng(seed) would draw and spawn what this generator is about to."""
+    found = generator.bit_generator
+    if seed is None or type(found) is not np.random.PCG64 or found.seed_seq.n_children_spawned:
+        return False
+    return np.random.PCG64(seed).state == found.state
 
 
 def as_count(value, name, *, minimum=1, maximum=None):
@@ -117,9 +126,14 @@ def as_position(value, name, dim):
 
 
 def as_positions(value, name, dim, num_chains):
-    """Return one start a chain, (num_chains, dim): a single point is given to every chain."""
+    """Return one start a chain, (num_chains, dim): a single point is given to every chain.
+
+    When dim is 1, (num_chains,) numbers are one start a chain too.
+    """
     array = as_floats(value, name)
-    if array.ndim < 2:
+    if dim == 1 and array.shape == (num_chains,):
+        array = array[:, None]
+    if array.shape == (dim,) or (array.ndim == 0 and dim == 1):
         return np.tile(as_position(value, name, dim), (num_chains, 1))
     if array.shape != (num_chains, dim):
         raise BayeslibError(
@@ -143,14 +157,20 @@ def as_scale(value, name, dim):
 
 
 def as_covariance(value, name, dim):
-    """Return a symmetric positive definite (dim, dim) matrix; a (dim,) array is its diagonal."""
+    """Return a symmetric positive definite (dim, dim) matrix.
+
+    A (dim,) array is its diagonal, a number the variance in every dimension.
+    """
     array = as_floats(value, name)
     if array.ndim == 1 and array.shape == (dim,):
         array = np.diag(array)
-    if array.ndim == 0 and dim == 1:
-        array = array.reshape(1, 1)
+    if array.ndim == 0:
+        array = array * np.eye(dim)
     if array.shape != (dim, dim):
-        raise BayeslibError(f"{name} must have shape ({dim}, {dim}), got {array.shape}")
+        raise BayeslibError(
+            f"{name} must have shape ({dim}, {dim}), or ({dim},) for its diagonal, "
+            f"got {array.shape}"
+        )
     check_finite(array, name)
     if not np.allclose(array, array.T, rtol=1e-10, atol=1e-12 * np.abs(array).max()):
         raise BayeslibError(f"{name} must be symmetric; it differs from its transpose")
@@ -171,6 +191,7 @@ def check_memory(shape, name):
         return
     if needed > free:
         raise MemoryError(
-            f"{name} of shape {tuple(shape)} needs {needed / 2**30:,.1f} GiB, "
-            f"{free / 2**30:,.1f} GiB are free; ask for fewer draws or thin by running in pieces"
+            f"{name} of shape ({', '.join(f'{n:.0f}' for n in shape)}) needs "
+            f"{needed / 2**30:,.1f} GiB, {free / 2**30:,.1f} GiB are free; ask for fewer, or run "
+            "in pieces"
         )

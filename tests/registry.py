@@ -142,4 +142,13 @@ ALGORITHMS = (
             "plane": (PLANE, (_START_2D,), {"num_steps": 5}),
         },
     ),
+    Algorithm(
+        bl.nuts,
+        chains=True,
+        num_samples=5_000,
+        cases={
+            "log_gamma": (log_gamma(), (_START_1D - 4.0,), {}),
+            "plane": (PLANE, (_START_2D,), {}),
+        },
+    ),
 )

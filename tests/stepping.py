@@ -9,7 +9,9 @@ import numpy as np
 
 from bayeslib import engine, hmc, mcmc  # noqa: F401  (loads the modules named below)
 from bayeslib.engine import Record, workspace
+from bayeslib.hmc.nuts_kernels import STATE_SIZE
 from bayeslib.hmc.trajectory import as_metric
+from bayeslib.hmc.tree import work_rows
 
 # 8 moments, two sides, alpha = 1e-6: norm.isf(1e-6 / 16) is 5.3.
 Z_LIMIT = 5.6
@@ -61,6 +63,31 @@ def hmc_steps(
         )  # fmt: skip
         results[i], rates[i] = draws[-1], numbers[1].mean()
     return results, rates
+
+
+def nuts_steps(target, starts, *, step_size, num_steps, rng, max_depth=6, metric=None, module=None):
+    """Do `num_steps` NUTS transitions from each start; return the last states, mean depth (n,)."""
+    kernel = (module or sys.modules["bayeslib.hmc.nuts_kernels"]).nuts_kernel
+    dim = target.dim
+    bound, record, ends = target.bind(gradient=True), Record(dim), np.array([0])
+    metric, root = as_metric(metric, dim)
+    moments, state = np.zeros((8, dim)), np.zeros(STATE_SIZE)
+    work = workspace(work_rows(max_depth), dim)
+    state[0] = step_size
+    draws, numbers = np.empty((num_steps, dim)), np.empty((4, num_steps))
+    whole, flags = np.empty((2, num_steps), dtype=np.int64), np.empty((2, num_steps), dtype=bool)
+    results, depths = np.empty_like(starts), np.empty(len(starts))
+    current, gradient = np.zeros(2), np.empty(dim)
+    for i, start in enumerate(starts):
+        position = start.copy()
+        current[0] = bound(position, gradient)
+        kernel(
+            bound.address, bound.handle, rng, 0, num_steps, max_depth, 0, 0.0, ends, position,
+            gradient, current, metric, root, moments, state, work, record.counts, record.points,
+            draws, numbers, whole, flags, np.empty((0, dim)),
+        )  # fmt: skip
+        results[i], depths[i] = draws[-1], whole[0].mean()
+    return results, depths
 
 
 def moments(x):

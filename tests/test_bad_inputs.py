@@ -7,7 +7,19 @@ import numpy as np
 import pytest
 from densities import gaussian2
 
-from bayeslib import Target, hmc, leapfrog, metropolis
+from bayeslib import (
+    Gaussian,
+    Target,
+    adaptive_rejection_sample,
+    grid_posterior,
+    hmc,
+    importance_sample,
+    leapfrog,
+    metropolis,
+    nuts,
+    quadrature,
+    rejection_sample,
+)
 from bayeslib.engine.starts import scatter
 from bayeslib.errors import (
     BayeslibError,
@@ -26,6 +38,8 @@ def run(target=None, start=(0.1, 0.2), sampler="metropolis", **options):
     target = gaussian2() if target is None else target
     if sampler == "hmc":
         return hmc(target, start, num_steps=options.pop("num_steps", 3), **{**QUICK, **options})
+    if sampler == "nuts":
+        return nuts(target, start, **{**QUICK, **options})
     return metropolis(target, start, **{**QUICK, **options})
 
 
@@ -36,7 +50,7 @@ def value_only(function, dim=2, **options):
 # The log density at the start and on the way: rows 1 to 10
 
 
-@pytest.mark.parametrize("sampler", ["metropolis", "hmc"])
+@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
 @pytest.mark.parametrize(
     ("value", "words"),
     [(math.nan, "is nan"), (-math.inf, "outside the support"), (math.inf, r"is \+inf")],
@@ -61,7 +75,7 @@ def minus_theta(theta):
     return -theta
 
 
-@pytest.mark.parametrize("sampler", ["metropolis", "hmc"])
+@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
 def test_nan_on_the_way_is_rejected_counted_and_said_once(sampler):
     """Row 2."""
     target = Target(nan_beyond_one, dim=1, gradient=minus_theta)
@@ -72,7 +86,7 @@ def test_nan_on_the_way_is_rejected_counted_and_said_once(sampler):
     assert draws.settings["num_nan"] > 10 and np.all(draws.values < 1.0)
 
 
-@pytest.mark.parametrize("sampler", ["metropolis", "hmc"])
+@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
 def test_plus_infinity_on_the_way_ends_the_run(sampler):
     """Row 4."""
     target = Target(inf_beyond_two, dim=1, gradient=minus_theta)
@@ -220,7 +234,7 @@ def test_gradient_is_missing_or_not_finite_at_the_start():
     ],
     ids=["row 15 list", "row 15 tuple", "row 16 int", "row 19 float32", "row 19 strided", "row 18"],
 )
-@pytest.mark.parametrize("sampler", ["metropolis", "hmc"])
+@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
 def test_starts_of_any_real_type_give_the_same_draws(start, sampler):
     expected = run(start=np.array([0.0, 1.0]), sampler=sampler)
     np.testing.assert_array_equal(run(start=start, sampler=sampler).values, expected.values)
@@ -235,7 +249,7 @@ def test_the_callers_arrays_are_left_alone():
     assert pickle.dumps((start, scale)) == before
 
 
-@pytest.mark.parametrize("sampler", ["metropolis", "hmc"])
+@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
 @pytest.mark.parametrize(
     ("start", "error", "words"),
     [
@@ -275,7 +289,7 @@ def test_starts_are_drawn_inside_the_support():
 # Counts and seeds: rows 24 to 30
 
 
-@pytest.mark.parametrize("sampler", ["metropolis", "hmc"])
+@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
 @pytest.mark.parametrize("name", ["num_samples", "num_chains", "num_warmup"])
 @pytest.mark.parametrize(
     ("value", "error"),
@@ -302,7 +316,7 @@ def test_no_warmup_with_adaptation_on():
         run(num_warmup=0, sampler="hmc")
 
 
-@pytest.mark.parametrize("sampler", ["metropolis", "hmc"])
+@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
 def test_seeds(sampler):
     first = run(sampler=sampler, rng=None)
     again = run(sampler=sampler, rng=first.settings["seed"])  # row 27
@@ -394,7 +408,7 @@ def test_a_border_without_a_gradient_shows_as_divergences():
     assert np.all(np.abs(draws.values) < 1.0) and draws.stats["diverging"].mean() < 0.6
 
 
-@pytest.mark.parametrize("sampler", ["metropolis", "hmc"])
+@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
 def test_a_huge_request_is_refused_before_it_runs(sampler):
     """Row 52."""
     with pytest.raises(MemoryError, match=r"draws .* needs .* GiB"):
@@ -455,3 +469,51 @@ def test_a_target_refuses_other_points(theta):
             call(theta)
     with pytest.raises(BayeslibError, match="thetas must"):
         gaussian2().many(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("start", [[0.5, 1.5], np.array([0.5, 1.5]), [[0.5], [1.5]]])
+def test_one_number_a_chain_is_a_start_of_one_dimension(start):
+    """Row 18."""
+    target = Target(lambda theta: -0.5 * theta[0] ** 2, dim=1)
+    run = {"num_samples": 1, "num_warmup": 0, "num_chains": 2, "scale": 1e-9, "rng": 1}
+    draws = metropolis(target, start, **run)
+    np.testing.assert_allclose(draws.values[:, 0, 0], [0.5, 1.5], atol=1e-6)
+    with pytest.raises(BayeslibError, match=r"\(1,\), or \(3, 1\) for one start a chain"):
+        metropolis(target, start, **run | {"num_chains": 3})
+
+
+def test_nan_in_the_data_is_counted():
+    """Row 51."""
+    y = np.array([1.0, np.nan, np.nan])
+    target = Target(lambda theta, y: -np.sum((y - theta[0]) ** 2), dim=1, data=(y,))
+    with pytest.raises(StartError, match=r"data\[0\] holds 2 nan"):
+        metropolis(target, 0.0, num_chains=1, rng=1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda f: grid_posterior(f, (0, 1), num_points=5),
+        lambda f: quadrature(f, (0, 1)),
+        lambda f: rejection_sample(f, Gaussian(0, 1), log_bound=1.0, num_samples=5, rng=1),
+        lambda f: adaptive_rejection_sample(f, points=[0, 1], num_samples=5, rng=1),
+        lambda f: importance_sample(f, Gaussian(0, 1), num_samples=5, rng=1),
+        lambda f: metropolis(f, 0.0, rng=1),
+        lambda f: hmc(f, 0.0, step_size=0.1, num_steps=1, rng=1),
+    ],
+)
+def test_a_function_in_place_of_a_target_is_told_the_way(call):
+    with pytest.raises(TypeError, match=r"write Target\(logdensity, dim=...\)"):
+        call(lambda theta: -0.5 * theta[0] ** 2)
+
+
+def test_a_seed_is_recorded_only_if_it_repeats_the_run():
+    """Row 27."""
+    used, parent = np.random.default_rng(1), np.random.default_rng(1)
+    used.random()
+    others = [used, parent.spawn(1)[0], parent, np.random.Generator(np.random.MT19937(1))]
+    for rng in others:
+        assert run(rng=rng).settings["seed"] is None
+    for rng in (1, np.random.default_rng(1), np.random.SeedSequence(1), None):
+        draws = run(rng=rng)
+        np.testing.assert_array_equal(run(rng=draws.settings["seed"]).values, draws.values)

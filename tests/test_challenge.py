@@ -1,5 +1,7 @@
 """Enumeration, grids and quadrature against closed forms."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -75,8 +77,26 @@ def test_unknown_hypotheses_and_functions_are_named():
         posterior["c"]
     with pytest.raises(BayeslibTypeError):
         posterior.expect()
-    with pytest.raises(BayeslibError, match="one row"):
-        posterior.expect(lambda h: 1.0)
+    with pytest.raises(BayeslibTypeError, match="f must return numbers"):
+        posterior.expect(lambda h: None)
+
+
+def test_hypotheses_may_come_from_any_iterable():
+    posterior = bl.enumerate_posterior(
+        lambda h: -float(sum(h)), itertools.product([0, 1], repeat=3)
+    )
+    assert posterior.log_evidence.value == pytest.approx(3.0 * np.log1p(np.exp(-1.0)))
+    assert posterior.expect(lambda h: h[0]).value == pytest.approx(1.0 / (1.0 + np.e))
+    with pytest.raises(BayeslibError, match="equally long"):
+        bl.enumerate_posterior(lambda h: 0.0, [(0,), (0, 1)])
+
+
+def test_an_enumeration_lists_its_most_probable_hypotheses():
+    posterior = bl.enumerate_posterior(lambda k: -0.1 * k, range(12))
+    summary = posterior.summary()
+    assert list(summary.rows) == [str(k) for k in range(10)]
+    assert summary["3", "probability"] == pytest.approx(posterior[3])
+    assert "the 10 most probable" in str(summary) and "<table" in posterior._repr_html_()
 
 
 # Quadrature
@@ -248,6 +268,7 @@ def test_grid_in_the_plane():
         ({"bounds": (-5.0, -1.0), "num_points": 10}, BayeslibError, "zero at all 10"),
         ({"bounds": (0.0, 5.0), "num_points": "ten"}, BayeslibTypeError, "num_points must be"),
         ({"bounds": (0.0, 5.0), "num_points": 1e15}, MemoryError, "GiB"),
+        ({"bounds": (0.0, 5.0), "num_points": (3, 4)}, BayeslibError, "one number or 1, got"),
     ],
 )
 def test_bad_grids_are_named(options, error, words):
@@ -255,9 +276,8 @@ def test_bad_grids_are_named(options, error, words):
         bl.grid_posterior(posteriors.gamma_student(), **options)
 
 
-def test_functions_that_reduce_are_named():
+def test_functions_of_one_point_and_what_is_no_function():
     found = bl.grid_posterior(posteriors.gamma_student(), (0.0, 20.0), num_points=10)
-    with pytest.raises(BayeslibError, match="one row for each"):
-        found.expect(np.mean)
+    assert found.expect(np.mean) == found.expect(lambda theta: theta[:, 0])
     with pytest.raises(BayeslibTypeError, match="callable"):
         found.expect(3)

@@ -12,19 +12,21 @@ import textwrap
 import threading
 import time
 import types
+from functools import partial
 
 import numpy as np
 import pytest
 from densities import EXACT, gaussian2
 from numba import njit
 
-from bayeslib import Target, engine, hmc, metropolis
+from bayeslib import Target, engine, hmc, metropolis, nuts
 from bayeslib.engine import callback, chains, compiler
 from bayeslib.engine.fingerprint import fingerprint
 
 SAMPLERS = {
     "metropolis": lambda **options: metropolis(gaussian2(), None, **options),
     "hmc": lambda **options: hmc(gaussian2(), num_steps=4, **options),
+    "nuts": lambda **options: nuts(gaussian2(), **options),
 }
 SHORT = {"num_samples": 200, "num_warmup": 150, "rng": 11}
 
@@ -32,13 +34,15 @@ SCRIPT = """
 import sys
 import numpy as np
 from densities import EXACT, gaussian2
-from bayeslib import hmc, metropolis
+from bayeslib import hmc, metropolis, nuts
 options = {"num_samples": 150, "num_warmup": 60, "num_chains": 2, "rng": 5}
 runs = [
     metropolis(gaussian2(), None, **options),
     hmc(gaussian2(), num_steps=3, step_size=0.3, **options),
     hmc(EXACT["funnel"][0], [[0.1, 0.2], [0.3, 0.4]], num_steps=3, step_size=0.2, **options),
     hmc(EXACT["mixture"][0], None, num_steps=3, step_size=0.3, **options),
+    nuts(EXACT["log_gamma_normal"][0], None, step_size=0.4, **options),
+    nuts(gaussian2(), None, step_size=0.3, inverse_mass_matrix=[[1.0, 0.8], [0.8, 2.0]], **options),
     hmc(EXACT["log_gamma_normal"][0], None, num_steps=3, **options),
 ]
 np.savez(sys.argv[1], *[run.values for run in runs])
@@ -94,7 +98,7 @@ def test_draws_depend_on_nothing_but_the_seed(sampler, monkeypatch):
 def test_draws_are_the_same_in_a_process_pool():
     context = multiprocessing.get_context("spawn")
     with futures.ProcessPoolExecutor(2, mp_context=context) as pool:
-        for name in ("metropolis", "hmc"):
+        for name in ("metropolis", "hmc", "nuts"):
             sampler = SAMPLERS[name]
             here, there = sampler(**SHORT), sampler(executor=pool, **SHORT)
             np.testing.assert_array_equal(here.values, there.values)
@@ -171,13 +175,17 @@ def test_an_interrupt_keeps_what_was_drawn():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to oneself")
-def test_an_interrupt_ends_a_long_trajectory_and_a_warmup():
+@pytest.mark.parametrize(
+    "sampler", [partial(hmc, num_steps=100_000), partial(nuts, max_tree_depth=18)]
+)
+def test_an_interrupt_ends_a_long_trajectory_and_a_warmup(sampler):
     target = Target(slow, dim=1, data=(20_000,), gradient=slow_gradient)
     times = []
+    nuts(target, 0.1, step_size=1.0, num_samples=2, num_warmup=2, num_chains=1, rng=1)
     hmc(target, 0.1, step_size=0.1, num_steps=2, num_samples=2, num_chains=1, rng=1)
     timer = interrupt_after(0.5, times)
     with pytest.raises(KeyboardInterrupt):
-        hmc(target, 0.1, step_size=1e-3, num_steps=100_000, num_chains=1, rng=1, progress=False)
+        sampler(target, 0.1, step_size=1e-5, num_chains=1, rng=1, progress=False)
     assert time.perf_counter() - times[0] < 0.5
     timer.join()
 
@@ -346,6 +354,29 @@ def test_machine_code_that_was_pruned_is_made_again(tmp_path, monkeypatch):
         for path in [*tmp_path.rglob("*.nbc"), *tmp_path.rglob("*.nbi")]:
             path.unlink()
     assert values[0] == values[1]
+
+
+def test_the_same_density_in_another_module_does_not_need_the_first(tmp_path):
+    code = (
+        "import sys, bayeslib as bl\n"
+        "scope = {'__name__': 'no_such_module'}\n"
+        "exec('def g(theta): return -theta[0] ** 4', scope)\n"
+        "import MODULE as mine\n"
+        "print(bl.Target(mine.f, dim=1)(2.0), bl.Target(scope['g'], dim=1)(2.0))"
+        "\nassert not {'first', 'second'} - {'MODULE'} & set(sys.modules)"
+    )
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    for name in ("first", "second"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / f"{name}.py").write_text("def f(theta):\n    return -(theta[0] ** 2)\n")
+        environment["PYTHONPATH"] = f"{root}{os.pathsep}{folder}"
+        run = subprocess.run(
+            [sys.executable, "-c", code.replace("MODULE", name)],
+            env=environment, capture_output=True, text=True,
+        )  # fmt: skip
+        assert run.stdout.split() == ["-4.0", "-16.0"], run.stderr
 
 
 def test_an_unwritable_cache_is_done_without(tmp_path, monkeypatch):

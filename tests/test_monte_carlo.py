@@ -1,5 +1,7 @@
 """Simple Monte Carlo and the inverse of a distribution function."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -74,7 +76,7 @@ def test_inverse_of_a_discrete_distribution_function():
         (np.exp, 3, {}, BayeslibTypeError, "sample must be"),
         (np.exp, stats.norm, {}, BayeslibTypeError, "not frozen"),
         (np.exp, stats.norm(), {"num_samples": 1}, BayeslibError, "at least 2"),
-        (np.mean, stats.norm(), {}, BayeslibError, "one row for each"),
+        (lambda x: None, stats.norm(), {}, BayeslibTypeError, "f must return numbers"),
         (lambda x: x * np.nan, stats.norm(), {}, BayeslibError, "f is nan at draw 0"),
         (lambda x: np.where(x > 0, np.inf, x), stats.norm(), {}, BayeslibError, "f is inf at"),
         (np.exp, lambda n, rng: rng.random(n - 1), {}, BayeslibError, "when asked for 100"),
@@ -90,7 +92,7 @@ def test_bad_arguments_are_named(f, sample, options, error, words):
     ("ppf", "error", "words"),
     [
         (None, BayeslibTypeError, "ppf must be callable"),
-        (lambda u: 0.5, BayeslibError, "all probabilities at once"),
+        (lambda u: np.array([u, u]).T, BayeslibError, "ppf must return one number for each"),
         (lambda u: np.where(u > 0.5, np.nan, u), BayeslibError, r"ppf\(0\.\d+\) is nan"),
         (lambda u: -u, BayeslibError, "quantile function increases"),
     ],
@@ -98,3 +100,17 @@ def test_bad_arguments_are_named(f, sample, options, error, words):
 def test_bad_quantile_functions_are_named(ppf, error, words):
     with pytest.raises(error, match=words):
         bl.inverse_cdf_sample(ppf, num_samples=100, rng=1)
+
+
+def test_functions_of_one_draw():
+    estimate = bl.monte_carlo(math.exp, stats.norm(), num_samples=200, rng=1)
+    assert estimate == bl.monte_carlo(np.exp, stats.norm(), num_samples=200, rng=1)
+    draws = bl.inverse_cdf_sample(lambda u: -math.log1p(-u), num_samples=50, rng=1)
+    same = bl.inverse_cdf_sample(lambda u: -np.log1p(-u), num_samples=50, rng=1)
+    np.testing.assert_allclose(draws, same)
+
+
+def test_a_sampler_with_other_arguments_is_told_its_own():
+    with pytest.raises(AttributeError) as error:
+        bl.monte_carlo(np.exp, lambda rng, n: rng.random(n), num_samples=5, rng=1)
+    assert "sample(num_samples, rng)" in error.value.__notes__[0]

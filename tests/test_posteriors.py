@@ -376,3 +376,18 @@ def test_names_say_what_the_coordinates_are():
 def test_bad_arguments_are_named(make, error, words):
     with pytest.raises(error, match=words):
         make()
+
+
+def test_variances_may_be_numbers():
+    isotropic = posteriors.mixture(WEIGHTS, MEANS, [2.0, 0.5])
+    twin = posteriors.mixture(WEIGHTS, MEANS, [2.0 * np.eye(2), 0.5 * np.eye(2)])
+    assert isotropic([0.3, 0.1]) == twin([0.3, 0.1])
+    one = posteriors.mixture(WEIGHTS, MEANS, 2.0)
+    assert one([0.3, 0.1]) == posteriors.mixture(WEIGHTS, MEANS, [2.0, 2.0])([0.3, 0.1])
+    np.testing.assert_array_equal(posteriors.gaussian([0.0, 1.0], 2.0).truth.cov, 2.0 * np.eye(2))
+
+
+def test_a_quantile_that_is_not_known_is_named():
+    with pytest.raises(KeyError, match=r"no quantile at 0.3; there are \[0.025"):
+        posteriors.gamma_student().truth.quantiles[0.3]
+    assert posteriors.gamma_student().truth.quantiles.get(0.3) is None

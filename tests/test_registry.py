@@ -108,6 +108,7 @@ def test_the_seed_decides_everything(algorithm):
     assert not np.array_equal(algorithm.run(case, 6, num_samples=50).values, first.values)
 
 
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")  # fresh entropy may be unlucky
 @pytest.mark.parametrize("algorithm", EVERY)
 def test_an_unseeded_run_can_be_repeated(algorithm):
     case = first_case(algorithm)

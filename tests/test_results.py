@@ -1,9 +1,12 @@
 """Results: shapes, expectations with the right error, tables, and what they complain about."""
 
+import math
+
 import numpy as np
 import pytest
 
-from bayeslib import BayeslibError, Draws, Estimate, Gaussian
+from bayeslib import BayeslibError, BayeslibTypeError, Draws, Estimate, Gaussian, ZeroWeightsError
+from bayeslib.rows import apply_rows
 
 
 def normal_draws(chains=4, n=1000, dim=2, **more):
@@ -87,7 +90,8 @@ def test_names_and_shapes():
         lambda: Draws(np.zeros((1, 3, 2)), names=("a",)),
         lambda: Gaussian([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]]),
         lambda: Gaussian([0.0], np.eye(2)),
-        lambda: normal_draws().expect(lambda t: t[0]),
+        lambda: Gaussian([0.0, np.nan], np.eye(2)),
+        lambda: normal_draws().expect(lambda t: np.outer(t, t) if t.ndim == 1 else t[0]),
     ],
 )
 def test_shapes_that_disagree_are_refused(make):
@@ -150,3 +154,72 @@ def test_gaussian_density_samples_and_expectations():
     assert abs(second.z(0.6 - 1.0)) < 5.0
     np.testing.assert_array_equal(gaussian.sample(3, 1), gaussian.sample(3, 1))
     assert gaussian.summary()["theta[0]", "sd"] == pytest.approx(np.sqrt(2.0))
+
+
+PER_DRAW = [
+    (lambda t: t[0] ** 2, lambda t: t[:, 0] ** 2),
+    (lambda t: (t[0], t[1] ** 2), lambda t: np.stack([t[:, 0], t[:, 1] ** 2], axis=1)),
+    (lambda t: 1.0 if t[0] > t[1] else 0.0, lambda t: t[:, 0] > t[:, 1]),
+    (lambda t: math.exp(t[1]), lambda t: np.exp(t[:, 1])),
+    (np.sum, lambda t: t.sum(axis=1)),
+    (lambda t: 2.0, lambda t: np.full(len(t), 2.0)),
+]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 200])  # 2 is also the dimension, met by chance
+@pytest.mark.parametrize(("one", "many"), PER_DRAW)
+def test_a_function_may_take_one_draw_or_all(one, many, n):
+    draws = np.random.default_rng(1).normal(size=(n, 2))
+    np.testing.assert_allclose(apply_rows(one, draws), many(draws))
+    np.testing.assert_allclose(apply_rows(many, draws), many(draws))
+
+
+def test_a_function_of_all_draws_is_called_with_them_once():
+    shapes = []
+
+    def f(theta):
+        shapes.append(theta.shape)
+        return theta[:, 0]
+
+    normal_draws().expect(f)
+    assert len(shapes) == 1
+    w = np.arange(3.0)
+    assert apply_rows(lambda h: w, np.zeros(3)).tolist() == w.tolist()  # whatever it is given
+
+
+def test_what_a_function_raises_says_how_it_was_called():
+    for f, words in [(lambda t: t[:, 5], "index 5"), (lambda t: t[5], "index 5")]:
+        with pytest.raises(IndexError, match=words) as error:
+            normal_draws().expect(f)
+        assert "all draws at once" in error.value.__notes__[0]
+    with pytest.raises(
+        BayeslibTypeError, match="f must return numbers; for the first draw it is 'a'"
+    ):
+        normal_draws().expect(lambda t: "a")
+
+
+def test_z_of_an_exact_value_needs_no_error():
+    exact = Estimate(1.0, 0.0)
+    assert exact.z(1.0) == 0.0 and exact.z(2.0) == -np.inf
+
+
+def test_a_gaussian_of_one_dimension_takes_numbers():
+    g = Gaussian(1.0, 4.0)
+    assert g.logdensity(1.0) == g.logdensity([1.0]) == g.logdensity([[1.0]])[0]
+    np.testing.assert_allclose(g.logdensity([1.0, 2.0]), g.logdensity([[1.0], [2.0]]))
+
+
+def test_no_draws_and_no_weights_are_said():
+    empty = Draws(np.zeros((1, 0, 2)))
+    for ask in (empty.expect, empty.summary, lambda: empty.sample(1, 1)):
+        with pytest.raises(BayeslibError, match="there are no draws"):
+            ask()
+    weightless = Draws(np.zeros((1, 3, 2)), log_weights=np.full((1, 3), -np.inf))
+    with pytest.raises(ZeroWeightsError, match="all 3 weights are zero"):
+        weightless.expect()
+
+
+def test_summaries_of_independent_draws_say_what_they_cost():
+    title = str(normal_draws(1, settings={"acceptance": 0.26441}).summary())
+    assert "acceptance 0.264" in title
+    assert "k-hat 0.41" in str(normal_draws(1, settings={"khat": 0.412}).summary())

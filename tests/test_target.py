@@ -246,3 +246,34 @@ def test_support():
     for bad in [(2, -1), (1, 1), [(0, 1), (0, 1)], (0, math.nan)]:
         with pytest.raises(BayeslibError, match="support"):
             Target(density, dim=1, support=bad)
+
+
+@pytest.mark.parametrize(
+    ("support", "dim", "filled"),
+    [
+        ((0.0, None), 1, ((0.0, math.inf),)),
+        ([None, (None, 1.0)], 2, ((-math.inf, math.inf), (-math.inf, 1.0))),
+        (np.array([[0.0, 1.0], [2.0, 3.0]]), 2, ((0.0, 1.0), (2.0, 3.0))),
+    ],
+)
+def test_an_open_end_of_the_support_may_be_none(support, dim, filled):
+    density = EXACT["mixture"][0].logdensity
+    assert Target(density, dim=dim, support=support).support == filled
+
+
+@pytest.mark.parametrize("support", [(0.0, None), (-1.0, 2.0)])
+def test_a_density_that_ignores_its_support_is_found_at_the_start(support):
+    target = Target(lambda theta: -abs(theta[0]), dim=1, support=support)
+    with pytest.raises(TargetError, match=r"outside the support .* of theta"):
+        metropolis(target, 1.0, num_chains=1, rng=1)
+
+
+def test_what_a_density_raises_outside_its_support_is_not_counted():
+    def half(theta):
+        if theta[0] < 0.0:
+            raise ValueError("never asked here")
+        return -theta[0]
+
+    target = Target(half, dim=1, gradient=None, support=(0.0, None))
+    target.verify(np.array([1.0]))
+    assert target(1.0) == -1.0

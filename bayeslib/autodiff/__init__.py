@@ -33,7 +33,8 @@ __all__ = ["compilable", "differentiate"]
 LANES = 16
 # Not nnan and ninf: they would delete the guards against nan and -inf in user code.
 FAST = {"reassoc", "contract", "arcp", "nsz"}
-JIT = {"error_model": "numpy", "nogil": True, "fastmath": FAST}
+# Inlined, or a first process and the next, which has it from the disk, could round differently.
+JIT = {"error_model": "numpy", "nogil": True, "fastmath": FAST, "forceinline": True}
 
 
 def compilable(function, **options):

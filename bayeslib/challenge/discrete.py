@@ -1,13 +1,17 @@
 """Posteriors over finitely many hypotheses, by enumeration."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import special
 
 from ..errors import BayeslibError, BayeslibTypeError
-from ..results import Estimate
+from ..results import Estimate, Summary
+from ..rows import apply_rows
 from ..validate import as_count, as_floats, as_rng
+
+_LISTED = 10
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,22 +49,18 @@ class Enumeration:
         Parameters
         ----------
         f : callable, optional
-            Takes all `hypotheses` at once, returns (n,) or (n, k); None is the identity, for
-            hypotheses that are numbers.
+            Takes all `hypotheses` at once, returns (n,) or (n, k); or takes one, and returns a
+            number or k numbers. None is the identity, for hypotheses that are numbers.
 
         Returns
         -------
         Estimate
             Without error.
         """
-        results = np.asarray(self.hypotheses if f is None else f(self.hypotheses))
-        if results.shape[:1] != self.probabilities.shape or results.ndim > 2:
-            raise BayeslibError(
-                f"f takes all {self.probabilities.size} hypotheses at once and must return one row "
-                f"for each; it returned shape {results.shape}"
-            )
-        if results.dtype != bool:
-            results = as_floats(results, "f of the hypotheses")
+        if f is None:
+            results = as_floats(self.hypotheses, "hypotheses")
+        else:
+            results = apply_rows(f, self.hypotheses).astype(float)
         # a hypothesis that is impossible may have an infinite f
         possible = self.probabilities > 0.0
         value = self.probabilities[possible] @ results[possible]
@@ -76,6 +76,18 @@ class Enumeration:
         rng, _ = as_rng(rng)
         index = rng.choice(self.probabilities.size, size=num_samples, p=self.probabilities)
         return self.hypotheses[index]
+
+    def summary(self):
+        """The most probable hypotheses and their probabilities, as a `Summary`."""
+        order = np.argsort(-self.probabilities, kind="stable")[:_LISTED]
+        rows = {str(self.hypotheses[i]): (float(self.probabilities[i]),) for i in order}
+        title = f"{self.method}: {self.probabilities.size:,} hypotheses"
+        if len(order) < self.probabilities.size:
+            title += f", the {len(order)} most probable"
+        return Summary(title, ("probability",), rows)
+
+    def _repr_html_(self):
+        return self.summary()._repr_html_()
 
     def __repr__(self):
         best = int(np.argmax(self.probabilities))
@@ -93,7 +105,7 @@ def enumerate_posterior(log_joint, hypotheses):
     log_joint : callable or array, shape (n,)
         ``log_joint(hypothesis)`` is log prior + log likelihood of one hypothesis, -inf when it is
         impossible; or all their values.
-    hypotheses : sequence of n hypotheses
+    hypotheses : sequence or other iterable of n hypotheses
         Numbers, strings, or equally long tuples or rows. They must exclude each other.
 
     Returns
@@ -106,7 +118,15 @@ def enumerate_posterior(log_joint, hypotheses):
     BayeslibError
         When there is no hypothesis, a value is nan or +inf, or all are -inf.
     """
-    hypotheses = np.asarray(hypotheses)
+    if isinstance(hypotheses, Iterable) and not isinstance(hypotheses, (str, np.ndarray)):
+        hypotheses = list(hypotheses)
+    try:
+        hypotheses = np.asarray(hypotheses)
+    except ValueError:
+        raise BayeslibError(
+            "hypotheses that are tuples must all be equally long; number those that are not, and "
+            "look them up in log_joint"
+        ) from None
     if hypotheses.ndim == 0 or len(hypotheses) == 0:
         raise BayeslibError(f"hypotheses must be a sequence of at least one, got {hypotheses!r}")
     if callable(log_joint):

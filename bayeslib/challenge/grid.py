@@ -4,8 +4,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import BayeslibError, BayeslibTypeError, TargetError
+from ..errors import BayeslibError, TargetError
 from ..results import Estimate, Summary
+from ..rows import apply_rows
+from ..target import as_target
 from ..validate import as_count, as_floats, as_rng, check_memory
 
 _PROBABILITIES = (0.05, 0.5, 0.95)
@@ -64,14 +66,15 @@ class Grid:
         Parameters
         ----------
         f : callable, optional
-            Takes all points at once, (n, dim), returns (n,) or (n, k); None is the mean.
+            Takes all points at once, (n, dim), returns (n,) or (n, k); or takes one, (dim,), and
+            returns a number or k numbers. None is the mean.
 
         Returns
         -------
         Estimate
             Floats for an `f` of shape (n,), else (k,).
         """
-        results = self.points if f is None else _results(f, self.points)
+        results = self.points if f is None else apply_rows(f, self.points).astype(float)
         used = (self.weights > 0.0) | (self.coarse > 0.0)
         results = np.where(used.reshape(-1, *[1] * (results.ndim - 1)), results, 0.0)
         value = self.weights @ results
@@ -130,18 +133,6 @@ def rule_error(results, difference, blocks):
     return np.abs(terms.reshape(blocks, -1, *results.shape[1:]).sum(axis=1)).sum(axis=0)
 
 
-def _results(f, points):
-    if not callable(f):
-        raise BayeslibTypeError(f"f must be callable, got {f!r}")
-    results = np.asarray(f(points), dtype=float)
-    if results.shape[:1] != points.shape[:1] or results.ndim > 2:
-        raise BayeslibError(
-            f"f takes all points at once, shape {points.shape}, and must return one row for each; "
-            f"it returned shape {results.shape}. Index dimensions as theta[:, 0]"
-        )
-    return results
-
-
 def grid_posterior(target, bounds=None, *, num_points):
     """Evaluate the posterior on a regular grid.
 
@@ -166,10 +157,12 @@ def grid_posterior(target, bounds=None, *, num_points):
     TargetError
         When the log density is nan or +inf at a point.
     """
-    bounds = as_bounds(bounds, target)
+    bounds = as_bounds(bounds, as_target(target))
     if not np.isfinite(bounds).all():
         raise BayeslibError(f"a grid needs finite bounds, got {bounds.tolist()}; or use quadrature")
-    counts = np.broadcast_to(np.asarray(num_points, dtype=object), (target.dim,))
+    counts = [num_points] * target.dim if np.ndim(num_points) == 0 else list(num_points)
+    if len(counts) != target.dim:
+        raise BayeslibError(f"num_points must be one number or {target.dim}, got {num_points!r}")
     counts = [as_count(n, "num_points", minimum=2) for n in counts]
     check_memory((np.prod(counts, dtype=float), 4 * target.dim + 3), "the grid")
     steps = (bounds[:, 1] - bounds[:, 0]) / counts

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..errors import BayeslibError, BayeslibWarning
 from ..results import Estimate
+from ..target import as_target
 from ..validate import as_count, as_positive
 from .grid import Grid, as_bounds, evaluate, rule_error
 from .scouts import Place, find_peaks
@@ -93,7 +94,7 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
     above all nodes is halved too. A separate peak far narrower than their spacing can still be
     missed.
     """
-    if target.dim > _MOST_DIMS:
+    if as_target(target).dim > _MOST_DIMS:
         raise BayeslibError(
             f"quadrature needs 15^dim evaluations a region and is meant for at most {_MOST_DIMS} "
             f"dimensions, the target has {target.dim}; sample from it instead"

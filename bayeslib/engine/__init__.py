@@ -20,8 +20,8 @@ from .callback import (
     density,
     evaluate_many,
     helper,
-    inlined,
     kernel,
+    together,
     workspace,
 )
 from .chains import (
@@ -80,7 +80,6 @@ __all__ = [
     "gradient_array",
     "helper",
     "initial_positions",
-    "inlined",
     "kernel",
     "outcome",
     "plain_function",
@@ -88,5 +87,6 @@ __all__ = [
     "slope",
     "spawn",
     "warmup_windows",
+    "together",
     "workspace",
 ]

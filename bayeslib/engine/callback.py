@@ -27,9 +27,12 @@ GENERATOR = typeof(np.random.default_rng(0))
 # Everything of fastmath but nnan and ninf: a nan must still reject, an infinity still compare.
 FAST = {"reassoc", "contract", "arcp", "nsz"}
 JIT = {"nogil": True, "error_model": "numpy", "fastmath": FAST}
+INLINED = JIT | {"forceinline": True}
 
 # Added to the last word of a handle to stop the kernel that holds it; below it, errors are counted.
 STOP = 1 << 40
+
+_APART = 512  # bytes: twice what a vector loop works on at a time
 
 _PLAIN = weakref.WeakValueDictionary()
 _NUMBERS = itertools.count(1)
@@ -68,11 +71,6 @@ def _density_plain(address, theta, grad, handle):
 
 # density(address, theta, grad, handle) -> float, for use in kernels.
 density = _density_plain if config.DISABLE_JIT else _density_compiled
-
-
-def inlined(function):
-    """Decorate a helper of the innermost loop: arrays are many words, and slow to pass."""
-    return njit(forceinline=True, **JIT)(function)
 
 
 @intrinsic
@@ -147,8 +145,13 @@ def kernel(returns, *arguments):
 
 
 def helper(function):
-    """Decorate a function that kernels of the same file call; it compiles into them."""
-    return njit(**JIT)(function)
+    """Decorate a function that kernels of the same file call; it becomes part of them.
+
+    A function that stays one is compiled twice, alone and with its caller, and which of the two is
+    called depends on whether the caller came from the disk cache: the same run could then differ in
+    the last bit between a first process and the next. Besides, arrays are slow to pass.
+    """
+    return njit(**INLINED)(function)
 
 
 @kernel(types.void, ADDRESS, HANDLE, MATRIX, VECTOR)
@@ -269,7 +272,24 @@ def workspace(num_rows, dim):
     return _aligned_buffer(8 * num_rows * width).view(np.float64).reshape(num_rows, width)
 
 
+def together(*arrays):
+    """Return copies of float64 arrays that lie in memory as they would in every other run.
+
+    A compiled loop has a vector and a scalar form, and takes the scalar one when the arrays it
+    reads and writes lie close to each other. The two add up in different orders, so where the
+    allocator happens to put an array would show in the last bit of a sum, and soon in the draws.
+    """
+    sizes = [-(-array.size // 8) * 64 + _APART for array in arrays]
+    buffer, copies, start = _aligned_buffer(sum(sizes)), [], 0
+    for array, size in zip(arrays, sizes, strict=True):
+        copy = buffer[start : start + array.nbytes].view(np.float64).reshape(array.shape)
+        copy[...] = array
+        copies.append(copy)
+        start += size
+    return copies
+
+
 def _aligned_buffer(num_bytes):
-    buffer = np.zeros(num_bytes + 64, dtype=np.uint8)
-    start = -buffer.ctypes.data % 64
+    buffer = np.zeros(num_bytes + 64 + 2 * _APART, dtype=np.uint8)
+    start = _APART + -(buffer.ctypes.data + _APART) % 64
     return buffer[start : start + num_bytes]

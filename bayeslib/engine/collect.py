@@ -71,7 +71,9 @@ def _join(outcomes, target, interrupted, num_warmup, method, settings, extra_eva
         stats={name: stack([o.stats[name] for o in kept]) for name in kept[0].stats},
         num_evals=extra_evals + sum(int(outcome.counts[NUM_EVALS]) for outcome in outcomes),
         method=method,
-        settings=settings | own | {"interrupted": interrupted, "num_nan": num_nan},
+        settings={"num_samples": len(kept[0].values), **settings}
+        | own
+        | {"interrupted": interrupted, "num_nan": num_nan},
         names=target.names,
     )
 

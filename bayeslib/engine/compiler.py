@@ -9,6 +9,7 @@ import tempfile
 import threading
 import types as pytypes
 from pathlib import Path
+from pickle import UnpicklingError
 
 import numba
 import numpy as np
@@ -19,7 +20,7 @@ from numba.core.typing.templates import signature as make_signature
 from numba.extending import intrinsic
 
 from ..errors import BayeslibError, BayeslibTypeError, GradientError
-from .callback import FAST, FLOAT, INT, JIT, Bound, CompiledCallback, PlainCallback
+from .callback import FAST, FLOAT, INLINED, INT, Bound, CompiledCallback, PlainCallback
 from .fingerprint import fingerprint
 
 _CALLBACK = make_signature(
@@ -147,7 +148,9 @@ def _compile(key, kind, functions, data, dim):
         if jitted is not None:
             raise
         # The wrapper is on disk, its machine code is not: another processor, or a pruned cache.
-        return _callback(path, source, namespace, _jitted(kind, functions, dim), cached)
+    except (AttributeError, EOFError, ImportError, UnpicklingError):
+        cached = False  # stored by a module that cannot be imported here, or not to the end
+    return _callback(path, source, namespace, jitted or _jitted(kind, functions, dim), cached)
 
 
 def _callback(path, source, namespace, jitted, cached):
@@ -173,7 +176,7 @@ def _jitted(kind, functions, dim):
 
     if kind == "auto":
         return (differentiate(functions[0], dim),)
-    return tuple(compilable(function, **JIT) for function in functions)
+    return tuple(compilable(function, **INLINED) for function in functions)
 
 
 def _wrapper_source(kind, data):
@@ -241,8 +244,10 @@ def _check_return_type(function, returned, is_density):
     name = function.__name__
     if not is_density:
         if not (isinstance(returned, types.Array) and returned.ndim == 1):
-            message = f"gradient {name!r} must return a one-dimensional array, got {returned}"
-            raise GradientError(message)
+            raise GradientError(
+                f"gradient {name!r} must return a one-dimensional array, got {returned}; "
+                "write return np.array([...])"
+            )
         return
     if isinstance(returned, (types.Float, types.Integer)):
         return
@@ -269,7 +274,9 @@ def _compile_error(function, error):
     )
     if "readonly array" in text and "setitem" in text:
         remedy = "theta and the data are read-only: write to a copy."
-    message = f"{function.__name__!r} does not compile{line}: {' '.join(said[:2])} {remedy}"
+    message = (
+        f"{function.__name__!r} does not compile{line}: {' '.join(said[:2]).rstrip('.')}. {remedy}"
+    )
     return BayeslibTypeError(message)
 
 

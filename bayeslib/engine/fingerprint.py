@@ -15,8 +15,10 @@ def fingerprint(*objects):
     """Return a hex digest that changes when the meaning of `objects` does.
 
     Functions are read through: byte code, constants, defaults, closure cells and the globals
-    they name, helpers included. Line numbers and names do not count, so moving a function keeps
-    its digest, and editing a helper or a global array changes it.
+    they name, helpers included. Line numbers and names do not count, so moving a function within
+    its module keeps its digest, and editing a helper or a global array changes it. Its module does
+    count: machine code on disk imports the modules it was made from, which another process may not
+    have, or whose import may do more than define functions.
 
     Parameters
     ----------
@@ -85,6 +87,7 @@ def _feed_all(digest, items, seen):
 
 def _feed_function(digest, function, seen):
     _feed(digest, function.__code__, seen)
+    _feed(digest, ("of module", function.__globals__.get("__name__")), seen)
     _feed_all(digest, [function.__defaults__, function.__kwdefaults__], seen)
     for cell in function.__closure__ or ():
         try:

@@ -95,6 +95,10 @@ def _check_value(target, start):
         return
     if np.isnan(value):
         reason = "is nan; look for 0/0, inf - inf or the logarithm of a negative number"
+        for i, array in enumerate(target.data):
+            num_nan = int(np.isnan(array).sum())
+            if num_nan:
+                reason = f"is nan; data[{i}] holds {num_nan} nan: remove or impute them"
     elif value < 0:
         reason = "is -inf: this is outside the support; start where the density is positive"
     else:

@@ -1,6 +1,7 @@
 """Hamiltonian Monte Carlo."""
 
+from .nuts_sampler import nuts
 from .sampler import hmc
 from .trajectory import Trajectory, leapfrog
 
-__all__ = ["Trajectory", "hmc", "leapfrog"]
+__all__ = ["Trajectory", "hmc", "leapfrog", "nuts"]

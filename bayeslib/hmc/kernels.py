@@ -1,7 +1,7 @@
 """The compiled loops of Hamiltonian Monte Carlo.
 
 `metric` is the inverse mass matrix M^-1: shape (1, dim) for its diagonal, (dim, dim) when dense.
-`factor` has the same shape: the reciprocal roots of the diagonal, or the lower Cholesky factor.
+`factor` is its root, of the same shape: the roots of the diagonal, or the lower Cholesky factor.
 """
 
 import numpy as np
@@ -24,7 +24,6 @@ from ..engine import (
     borrowed,
     density,
     helper,
-    inlined,
     kernel,
 )
 
@@ -39,7 +38,7 @@ STEP, AVERAGE, DEFICIT, CENTRE, COUNT, WINDOW, BEGUN = range(7)
 ACCEPT, LEARN = range(2)
 
 
-@inlined
+@helper
 def draw_momentum(rng, factor, momentum):
     """Draw from N(0, M): dim standard normals in order, divided by the root of M^-1."""
     dim = momentum.size
@@ -47,7 +46,7 @@ def draw_momentum(rng, factor, momentum):
         momentum[i] = rng.standard_normal()
     if factor.shape[0] == 1:
         for i in range(dim):
-            momentum[i] *= factor[0, i]
+            momentum[i] /= factor[0, i]
         return
     for i in range(dim - 1, -1, -1):
         total = momentum[i]
@@ -56,7 +55,7 @@ def draw_momentum(rng, factor, momentum):
         momentum[i] = total / factor[i, i]
 
 
-@inlined
+@helper
 def kinetic_energy(momentum, metric):
     """Return p' M^-1 p / 2; the constant log|M| / 2 is left out."""
     dim, total = momentum.size, 0.0
@@ -72,7 +71,7 @@ def kinetic_energy(momentum, metric):
     return 0.5 * total
 
 
-@inlined
+@helper
 def integrate(address, handle, position, momentum, gradient, metric, step_size, num_steps):
     """Do leapfrog steps in place; return the log density at the end and the steps taken.
 
@@ -182,7 +181,7 @@ def adapt_metric(t, ends, state, position, moments, metric, factor):
         for i in range(position.size):
             variance = moments[1, i] / max(n - 1.0, 1.0)
             metric[0, i] = (n * variance + 1e-3 * 5.0) / (n + 5.0)
-            factor[0, i] = 1.0 / np.sqrt(metric[0, i])
+            factor[0, i] = np.sqrt(metric[0, i])
         moments[:] = 0.0
     return inside
 

@@ -12,6 +12,7 @@ from ..engine import (
     outcome,
     run_chains,
     spawn,
+    together,
     warmup_windows,
     workspace,
 )
@@ -30,10 +31,10 @@ def _hmc_chain(
 ):  # fmt: skip
     dim = target.dim
     bound, record = target.bind(gradient=True), Record(dim)
-    position, gradient = start.copy(), np.empty(dim)
+    position, gradient, metric, factor, moments, work = together(
+        start, np.zeros(dim), metric, factor, np.zeros((2, dim)), workspace(3, dim)
+    )
     current = np.array([bound(position, gradient)])
-    metric, factor, moments = metric.copy(), factor.copy(), np.zeros((2, dim))
-    work = workspace(3, dim)
     state, constants, ends = np.zeros(7), np.zeros(2), np.array([num_warmup])
     state[STEP] = 1.0 if step_size is None else step_size
     if step_size is None:
@@ -150,9 +151,7 @@ def hmc(
     num_samples = as_count(num_samples, "num_samples")
     num_warmup = as_count(num_warmup, "num_warmup", minimum=0)
     num_chains = as_count(num_chains, "num_chains")
-    target_accept = as_real(target_accept, "target_accept", minimum=0.0, maximum=1.0)
-    if target_accept in (0.0, 1.0):
-        raise BayeslibError(f"target_accept must lie between 0 and 1, got {target_accept}")
+    target_accept = as_target_accept(target_accept)
     if step_size is not None:
         step_size = as_positive(step_size, "step_size")
     elif num_warmup == 0:
@@ -183,19 +182,27 @@ def hmc(
         outcomes, target=target, interrupted=interrupted, num_warmup=num_warmup, method="hmc",
         settings=settings, extra_evals=num_evals,
     )  # fmt: skip
-    _warn_of_divergences(draws)
+    warn_of_divergences(draws, 'they began at values[stats["diverging"]]')
     return draws
 
 
-def _warn_of_divergences(draws):
+def as_target_accept(value):
+    """Return an acceptance rate to aim at, strictly between 0 and 1."""
+    value = as_real(value, "target_accept", minimum=0.0, maximum=1.0)
+    if value in (0.0, 1.0):
+        raise BayeslibError(f"target_accept must lie between 0 and 1, got {value}")
+    return value
+
+
+def warn_of_divergences(draws, where):
+    """Warn, once and on the sampler's caller, of transitions that diverged."""
     by_chain = draws.stats["diverging"].sum(axis=1)
     if by_chain.any():
         share = 100.0 * by_chain.sum() / draws.stats["diverging"].size
         warnings.warn(
             f"{by_chain.sum()} of {draws.stats['diverging'].size} transitions diverged "
             f"({share:.1f} %; by chain: {', '.join(map(str, by_chain))}): take smaller steps, "
-            "raise target_accept, or reparameterise; they began at "
-            'values[stats["diverging"]]',
+            f"raise target_accept, or reparameterise; {where}",
             BayeslibWarning,
             stacklevel=3,
         )

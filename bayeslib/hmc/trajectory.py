@@ -83,11 +83,11 @@ def leapfrog(target, position, momentum, *, step_size, num_steps, inverse_mass_m
 
 
 def as_metric(inverse_mass_matrix, dim):
-    """Return M^-1 and the factor that turns normals into momenta, as the kernels take them."""
+    """Return M^-1 and its root, as the kernels take them."""
     if inverse_mass_matrix is None:
         return np.ones((1, dim)), np.ones((1, dim))
     if np.ndim(inverse_mass_matrix) < 2:
         metric = as_scale(inverse_mass_matrix, "inverse_mass_matrix", dim)[None, :]
-        return metric, 1.0 / np.sqrt(metric)
+        return metric, np.sqrt(metric)
     metric = as_covariance(inverse_mass_matrix, "inverse_mass_matrix", dim)
     return metric, np.ascontiguousarray(np.linalg.cholesky(metric))

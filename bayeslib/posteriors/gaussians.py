@@ -14,7 +14,7 @@ def gaussian(mean, cov):
     Parameters
     ----------
     mean : float or array, shape (dim,)
-    cov : array, shape (dim, dim), or (dim,) for independent coordinates, or a variance
+    cov : array, shape (dim, dim), or (dim,) for independent coordinates, or one variance
         Symmetric positive definite.
 
     Returns
@@ -70,8 +70,8 @@ def mixture(weights, means, covs):
     weights : array, shape (k,)
         Not negative, summing to 1.
     means : array, shape (k, dim), or (k,) on the line
-    covs : array, shape (k, dim, dim), or (k, dim) for independent coordinates, or (k,) variances
-        on the line
+    covs : array, shape (k, dim, dim), or (k, dim) for independent coordinates, or (k,) variances,
+        or one variance for all
 
     Returns
     -------
@@ -89,8 +89,10 @@ def mixture(weights, means, covs):
     if np.any(weights < 0.0):
         raise BayeslibError(f"weights must not be negative, got {weights.min()}")
     if abs(weights.sum() - 1.0) > 1e-8:
-        raise BayeslibError(f"weights must sum to 1, they sum to {weights.sum()!r}")
+        raise BayeslibError(f"weights must sum to 1, they sum to {weights.sum():.10g}")
     means = means.reshape(weights.size, -1)
+    if np.ndim(covs) == 0:
+        covs = [covs] * weights.size
     if len(covs) != weights.size:
         raise BayeslibError(f"covs must hold {weights.size} covariances, got {len(covs)}")
     dim = means.shape[1]

@@ -32,7 +32,10 @@ class Quantiles(Mapping):
         return self._table
 
     def __getitem__(self, probability):
-        return self._known()[probability]
+        known = self._known()
+        if probability not in known:
+            raise KeyError(f"no quantile at {probability!r}; there are {sorted(known)}")
+        return known[probability]
 
     def __iter__(self):
         return iter(self._known())

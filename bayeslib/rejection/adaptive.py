@@ -6,6 +6,7 @@ from ..engine import Outcome, run_chains
 from ..engine import advance as advance_chain
 from ..errors import BayeslibError, EnvelopeError, TargetError
 from ..results import Draws, Estimate
+from ..target import as_target
 from ..validate import as_count, as_floats, as_rng, check_finite, check_memory
 from .hull import (
     AREA,
@@ -83,7 +84,7 @@ def adaptive_rejection_sample(target, *, points, num_samples, rng):
     ----------
     Gilks and Wild (1992), "Adaptive rejection sampling for Gibbs sampling".
     """
-    if target.dim != 1:
+    if as_target(target).dim != 1:
         raise BayeslibError(
             f"adaptive rejection sampling draws on the line, but the target has dim={target.dim}"
         )

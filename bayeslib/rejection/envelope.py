@@ -7,6 +7,7 @@ import numpy as np
 from ..errors import BayeslibError, BayeslibWarning, EnvelopeError, RejectionError, TargetError
 from ..proposals import as_proposal
 from ..results import Draws, Estimate
+from ..target import as_target
 from ..validate import as_count, as_real, as_rng, check_memory
 
 
@@ -54,13 +55,14 @@ def rejection_sample(target, proposal, *, log_bound, num_samples, rng, max_propo
     without bias (Haldane 1945), and its variance is estimated by a (1 - a) / (T - 2). The evidence
     is that times exp(log_bound); its logarithm gets its error by the delta method.
 
-    An interrupt returns what was accepted until then, flagged in ``settings["interrupted"]``.
+    An interrupt returns what was accepted in the rounds until then, flagged in
+    ``settings["interrupted"]``; before the first round is over there is nothing to return.
 
     References
     ----------
     von Neumann (1951), "Various techniques used in connection with random digits".
     """
-    proposal = as_proposal(proposal, target.dim)
+    proposal = as_proposal(proposal, as_target(target).dim)
     log_bound = as_real(log_bound, "log_bound")
     num_samples = as_count(num_samples, "num_samples")
     if max_proposals is None:
@@ -84,6 +86,8 @@ def rejection_sample(target, proposal, *, log_bound, num_samples, rng, max_propo
             log_u = np.log(rng.random(num_samples))
             rounds.add(values, log_u, proposal.logdensity(values))
     except KeyboardInterrupt:
+        if rounds.num_accepted == 0:
+            raise
         settings["interrupted"] = True
     if rounds.first_nan is not None:
         warnings.warn(

@@ -1,0 +1,259 @@
+"""The public sampler: the No-U-Turn Sampler."""
+
+import numpy as np
+
+from ..engine import (
+    Record,
+    advance,
+    collect,
+    initial_positions,
+    outcome,
+    run_chains,
+    spawn,
+    together,
+    warmup_windows,
+    workspace,
+)
+from ..errors import BayeslibError
+from ..target import as_target
+from ..validate import as_count, as_positive, as_rng, check_memory
+from .kernels import STEP
+from .nuts_kernels import DENSE, DIAGONAL, STATE_SIZE, UNIT, nuts_kernel
+from .sampler import as_target_accept, warn_of_divergences
+from .trajectory import as_metric
+from .tree import work_rows
+
+_METRICS = {"unit": UNIT, "diag": DIAGONAL, "dense": DENSE}
+_NUMBERS = ("acceptance_rate", "energy", "step_size")
+_DEEPEST = 20  # a million gradients a draw
+_DIVERGENCES = 1000  # positions kept, a chain
+
+
+def metric_windows(num_warmup, learned):
+    """Return where the windows of the warm-up end, the last at `num_warmup`.
+
+    A dense metric has Stan's. A diagonal one learns in windows of 10 iterations for the first fifth
+    of the warm-up and of 30 % of it from there to 85 %, where its estimate is frozen.
+    """
+    if learned == DENSE:
+        return warmup_windows(num_warmup)
+    early, late = int(0.2 * num_warmup), int(0.85 * num_warmup)
+    ends, end, size = [], 0, 10
+    while end + 2 * size <= late:
+        end += size
+        ends.append(end)
+        if end >= early:
+            size = max(10, int(0.3 * num_warmup))
+    return np.array([*ends, late, num_warmup])
+
+
+def _nuts_chain(
+    control, chain, target, rng, start, step_size, inverse_mass, root, learned, max_tree_depth,
+    target_accept, num_warmup, num_samples,
+):  # fmt: skip
+    dim = target.dim
+    bound, record = target.bind(gradient=True), Record(dim)
+    position, gradient, inverse_mass, root, moments, work = together(
+        start,
+        np.zeros(dim),
+        inverse_mass,
+        root,
+        np.zeros((1 + dim, dim) if learned == DENSE else (8, dim)),
+        workspace(work_rows(max_tree_depth), dim),
+    )
+    current = np.array([bound(position, gradient), 0.0])
+    state = np.zeros(STATE_SIZE)
+    state[STEP] = 1.0 if step_size is None else step_size
+    wanted, ends = 0.0, np.array([num_warmup])
+    if step_size is None:
+        wanted, ends = target_accept, metric_windows(num_warmup, learned)
+    values, numbers = np.empty((num_samples, dim)), np.empty((4, num_samples))
+    whole = np.empty((2, num_samples), dtype=np.int64)
+    flags = np.empty((2, num_samples), dtype=bool)
+    divergences = np.full((min(num_samples, _DIVERGENCES), dim), np.nan)
+
+    def step(first, last):
+        return nuts_kernel(
+            bound.address, bound.handle, rng, first, last, max_tree_depth, learned, wanted, ends,
+            position, gradient, current, inverse_mass, root, moments, state, work, record.counts,
+            record.points, values, numbers, whole, flags, divergences,
+        )  # fmt: skip
+
+    num_iterations = num_warmup + num_samples
+    done = advance(step, bound=bound, control=control, chain=chain, num_iterations=num_iterations)
+    stats = {name: numbers[i + 1] for i, name in enumerate(_NUMBERS)}
+    stats |= {"tree_depth": whole[0], "n_steps": whole[1]}
+    stats |= {"diverging": flags[0], "reached_max_treedepth": flags[1]}
+    settings = {
+        "step_size": state[STEP],
+        "inverse_mass_matrix": inverse_mass[0] if len(inverse_mass) == 1 else inverse_mass,
+        "divergences": divergences,
+    }
+    return outcome(
+        done, bound=bound, record=record, rng=rng, values=values, logdensity=numbers[0],
+        stats=stats, settings=settings,
+    )  # fmt: skip
+
+
+def nuts(
+    target,
+    initial_position=None,
+    *,
+    num_samples=1000,
+    num_warmup=1000,
+    num_chains=4,
+    target_accept=0.8,
+    max_tree_depth=10,
+    metric="diag",
+    step_size=None,
+    inverse_mass_matrix=None,
+    rng,
+    executor=None,
+    progress=None,
+):
+    """Sample by the No-U-Turn Sampler: Hamiltonian Monte Carlo that chooses its own path lengths.
+
+    Parameters
+    ----------
+    target : Target
+        With a gradient; it is compared with finite differences at the first chain's start.
+    initial_position : array_like, shape (dim,) or (num_chains, dim), optional
+        None draws a start for each chain, see Notes.
+    num_samples : int
+        Draws kept in each chain.
+    num_warmup : int
+        Iterations before them, in each chain, that adapt step size and metric; not kept, but
+        counted in `num_evals`.
+    num_chains : int
+    target_accept : float
+        Mean acceptance rate the adapted step aims at, between 0 and 1. Higher means smaller steps.
+    max_tree_depth : int
+        A trajectory doubles at most this many times, up to 20: ``2**max_tree_depth - 1`` steps.
+    metric : {"diag", "dense", "unit"}
+        What of the inverse mass matrix M^-1 the warm-up learns: its diagonal, sd(draws) /
+        sd(gradients) in each dimension; all of it, the regularised covariance of the draws; or
+        nothing.
+    step_size : float, optional
+        Given, nothing is adapted and the warm-up is only a run-in.
+    inverse_mass_matrix : array_like, shape (dim,) or (dim, dim), optional
+        M^-1, in units of variance. Given, it is kept whatever `metric` says.
+    rng : int, Generator, SeedSequence or None
+        One chain draws from it; several draw from ``rng.spawn(num_chains)``. None takes fresh
+        entropy and records it in ``settings["seed"]``.
+    executor : concurrent.futures.Executor, optional
+        Where the chains run; threads by default. The draws do not depend on it.
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
+
+    Returns
+    -------
+    Draws
+        stats: ``acceptance_rate``, the mean of min(1, exp(-energy error)) over the trajectory;
+        ``energy`` of the state kept; ``step_size``; ``tree_depth``, completed doublings;
+        ``n_steps``, leapfrog steps; ``diverging``, an energy error passed 1000 (the draw beside it
+        comes from the doublings before that); ``reached_max_treedepth``, the trajectory had not
+        turned when it was full.
+        Settings: ``step_size`` (num_chains,), ``inverse_mass_matrix`` (num_chains, dim[, dim]),
+        ``divergences`` (n, dim), the positions from which the diverging steps set out, chain after
+        chain, at most 1000 a chain. Interrupted, it returns what was drawn,
+        ``settings["interrupted"]`` set.
+
+    Raises
+    ------
+    BayeslibError
+        For arguments out of range, each named; StartError when the density at a start is nan,
+        infinite or zero; GradientError for a missing or wrong gradient; ImproperError when the
+        step size grows without bound.
+    MemoryError
+        Before the run, when the draws would not fit.
+
+    Notes
+    -----
+    Momenta are N(0, M), the energy is H = -log p(theta) + p' M^-1 p / 2. From the current state the
+    trajectory doubles, forwards or backwards, until it turns back: until r' M^-1 p <= 0 for the sum
+    r of its momenta and the first or last momentum p, in the whole, in one of the subtrees it was
+    doubled from (then the new half is dropped), or across the seam of two. The next state is drawn
+    with probability proportional to exp(-H) within each new half, and the new half's is preferred
+    to the old with probability min(1, ratio of the two sums of exp(-H)).
+
+    Draw order, for each iteration: `dim` standard normals z in order, where the momentum is
+    z / sqrt(diag M^-1), or L'^-1 z with the lower Cholesky factor L of a dense M^-1. For each
+    doubling one uniform, forwards when it is below 1/2; after each of its steps but the first, and
+    unless that diverged, one, by which the newest state replaces the half's proposal when it is
+    below the newest weight over the half's sum; and when the half is complete one, by which its
+    proposal becomes the next state. All are drawn also when they cannot matter. Before the first
+    iteration of a warm-up that adapts, and after the first change of a diagonal metric or each of
+    a dense one, the search for a first step draws `dim` normals for each step size that it tries.
+    When `initial_position` is None, `dim` uniforms for each attempted start come first.
+
+    The diagonal metric is updated after every warm-up iteration up to 85 %, from draws that reach
+    back by one or two windows; the variance of the gradients makes its estimate exact for an
+    uncorrelated Gaussian after a few draws. The dense one has Stan's doubling windows.
+
+    References
+    ----------
+    Hoffman and Gelman (2014), The No-U-Turn Sampler. Betancourt (2017), A conceptual introduction
+    to Hamiltonian Monte Carlo, for the multinomial draw and the criterion. The Stan Development
+    Team (2019), Stan 2.21, for the checks across subtrees. Seyboldt, Carlson and Carpenter (2026),
+    Preconditioning Hamiltonian Monte Carlo by minimizing Fisher divergence, for the metric.
+    """
+    dim = as_target(target).dim
+    num_samples = as_count(num_samples, "num_samples")
+    num_warmup = as_count(num_warmup, "num_warmup", minimum=0)
+    num_chains = as_count(num_chains, "num_chains")
+    max_tree_depth = as_count(max_tree_depth, "max_tree_depth", maximum=_DEEPEST)
+    target_accept = as_target_accept(target_accept)
+    if not (isinstance(metric, str) and metric in _METRICS):
+        known = ", ".join(f'"{name}"' for name in _METRICS)
+        raise BayeslibError(f"metric must be one of {known}, got {metric!r}")
+    if step_size is not None:
+        step_size = as_positive(step_size, "step_size")
+    elif num_warmup == 0:
+        raise BayeslibError("num_warmup=0 leaves no time to find a step size; pass step_size")
+    learned = UNIT
+    if inverse_mass_matrix is None and step_size is None:
+        learned = _METRICS[metric]
+    if learned == DENSE:
+        inverse_mass_matrix = np.eye(dim)
+    inverse_mass, root = as_metric(inverse_mass_matrix, dim)
+    check_memory((2, num_chains, num_samples, dim + 7), "draws")
+    rng, seed = as_rng(rng)
+    generators = spawn(rng, num_chains)
+    starts, num_evals = initial_positions(target, initial_position, generators, gradient=True)
+    jobs = [
+        (
+            target, generator, start, step_size, inverse_mass, root, learned, max_tree_depth,
+            target_accept, num_warmup, num_samples,
+        )
+        for generator, start in zip(generators, starts, strict=True)
+    ]  # fmt: skip
+    nuts_kernel.compile()
+    outcomes, interrupted = run_chains(
+        _nuts_chain, jobs, num_iterations=num_warmup + num_samples, executor=executor,
+        progress=progress, title="nuts",
+    )  # fmt: skip
+    if num_chains == 1:
+        rng.bit_generator.state = outcomes[0].rng_state  # it may have advanced in another process
+    settings = {"num_warmup": num_warmup, "seed": seed, "adapted": step_size is None}
+    settings |= {
+        "target_accept": target_accept, "max_tree_depth": max_tree_depth, "metric": metric,
+    }  # fmt: skip
+    try:
+        draws = collect(
+            outcomes, target=target, interrupted=interrupted, num_warmup=num_warmup, method="nuts",
+            settings=settings, extra_evals=num_evals,
+        )  # fmt: skip
+    except Exception as error:
+        _join_divergences(getattr(error, "partial", None))
+        raise
+    _join_divergences(draws)
+    warn_of_divergences(draws, 'the steps began at settings["divergences"]')
+    return draws
+
+
+def _join_divergences(draws):
+    """Join the positions noted for the draws that are kept, chain after chain."""
+    if draws is not None:
+        counts = draws.stats["diverging"].sum(axis=1)
+        noted = zip(draws.settings["divergences"], counts, strict=True)
+        draws.settings["divergences"] = np.concatenate([rows[:count] for rows, count in noted])
