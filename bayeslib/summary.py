@@ -32,7 +32,9 @@ class Summary:
     def _cells(self):
         yield ("", *self.columns)
         for name, numbers in self.rows.items():
-            yield (name, *(_cell(c, x) for c, x in zip(self.columns, numbers, strict=True)))
+            pairs = list(zip(self.columns, numbers, strict=True))
+            decimals = _decimals(dict(pairs).get("mcse", np.nan))
+            yield (name, *(_cell(column, number, decimals) for column, number in pairs))
 
     def __str__(self):
         cells = list(self._cells())
@@ -64,12 +66,21 @@ class Summary:
         )
 
 
-def _cell(column, number):
+def _decimals(error):
+    """How many decimals a mean of this error deserves: two digits of the error, no more."""
+    if not (np.isfinite(error) and error > 0.0):
+        return None
+    return int(np.clip(1 - np.floor(np.log10(error)), 0, 15))
+
+
+def _cell(column, number, decimals):
     if not np.isfinite(number):
         return str(number)
     if column.startswith("ess"):
         return f"{number:.0f}"
-    return f"{number:.2g}" if column == "mcse" else f"{number:.4g}"
+    if column == "rhat":
+        return f"{number:.3f}"
+    return f"{number:.4g}" if decimals is None else f"{number:.{decimals}f}"
 
 
 def weighted_quantiles(values, weights, probabilities):
