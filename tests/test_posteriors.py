@@ -1,7 +1,6 @@
 """The book's posteriors: densities, gradients and exact truths, each against something else."""
 
 import pickle
-import time
 
 import numpy as np
 import pytest
@@ -309,28 +308,6 @@ def test_mixture_quantiles_of_a_single_gaussian():
 
 
 # The house rules
-
-
-MAKERS = {
-    "gamma_student": lambda i: posteriors.gamma_student(4.0 + 0.01 * i),
-    "coin": lambda i: posteriors.coin(8 + i, 2),
-    "gaussian": lambda i: posteriors.gaussian(np.zeros(20) + i, np.eye(20)),
-    "mixture": lambda i: posteriors.mixture(WEIGHTS, MEANS, COVS),
-    "banana": lambda i: posteriors.banana(1.0 + i),
-    "donut": lambda i: posteriors.donut(3.0 + i),
-    "funnel": lambda i: posteriors.funnel(10 + i),
-    "eight_schools": lambda i: posteriors.eight_schools(),
-}
-
-
-@pytest.mark.parametrize("name", MAKERS)
-def test_posteriors_are_cheap_to_make(name):
-    taken = []
-    for i in range(3):
-        began = time.perf_counter()
-        MAKERS[name](i)
-        taken.append(time.perf_counter() - began)
-    assert min(taken) < 0.05
 
 
 @every_target

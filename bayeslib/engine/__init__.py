@@ -14,7 +14,6 @@ from .callback import (
     MATRIX,
     VECTOR,
     Bound,
-    Kernel,
     aligned,
     borrowed,
     density,
@@ -40,7 +39,7 @@ from .chains import (
     warmup_windows,
 )
 from .collect import collect
-from .compiler import as_arguments, bind, gradient_array, plain_function
+from .compiler import as_arguments, bind, plain_function
 from .differences import check_gradient, slope
 from .starts import initial_positions
 
@@ -63,7 +62,6 @@ __all__ = [
     "STATUS",
     "VECTOR",
     "Bound",
-    "Kernel",
     "Outcome",
     "Record",
     "advance",
@@ -77,7 +75,6 @@ __all__ = [
     "collect",
     "density",
     "evaluate_many",
-    "gradient_array",
     "helper",
     "initial_positions",
     "kernel",
