@@ -32,7 +32,7 @@ book: $(READY)  ## build the book into _build/html; warnings are errors, every c
 test: $(READY)  ## test the library, run the notebooks, lint both
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest --nbmake --nbmake-timeout=180 tests chapters --ignore=tests/test_book.py
+	$(BIN)/python -m pytest -n auto --dist worksteal --nbmake --nbmake-timeout=180 tests chapters --ignore=tests/test_book.py
 
 test-book: $(READY)  ## test the built book in a browser (Chromium; make book first)
 	$(BIN)/python -m pytest tests/test_book.py
