@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from twins import plain_twin
 
 import bayeslib as bl
 from bayeslib import posteriors
@@ -114,3 +115,15 @@ def test_a_sampler_with_other_arguments_is_told_its_own():
     with pytest.raises(AttributeError) as error:
         bl.monte_carlo(np.exp, lambda rng, n: rng.random(n), num_samples=5, rng=1)
     assert "sample(num_samples, rng)" in error.value.__notes__[0]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_page_has_plain_twins(seed):
+    prior, options = stats.gamma(3), {"num_samples": 500, "rng": seed}
+    plain = plain_twin("monte_carlo", "monte_carlo")(np.sqrt, prior, **options)
+    fast = bl.monte_carlo(np.sqrt, prior, **options)
+    np.testing.assert_allclose(plain, (fast.value, fast.mcse), rtol=1e-10)
+    plain = plain_twin("monte_carlo", "inverse_cdf_sample")(prior.ppf, **options)
+    np.testing.assert_array_equal(plain, bl.inverse_cdf_sample(prior.ppf, **options))
+    other = bl.monte_carlo(np.sqrt, prior, num_samples=500, rng=seed + 9)
+    assert other.value != fast.value

@@ -1,20 +1,18 @@
 """What holds for every sampling algorithm, over the table in registry.py."""
 
 import inspect
-import json
 import pickle
 import warnings
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 from registry import ALGORITHMS, scaled
 from scipy import stats
+from twins import plain_twin
 
 import bayeslib as bl
 
-CHAPTERS = Path(__file__).parent.parent / "chapters"
 CASES = [pytest.param(a, c, id=f"{a.name}-{c}") for a in ALGORITHMS for c in a.cases]
 EVERY = [pytest.param(a, id=a.name) for a in ALGORITHMS]
 # Bonferroni within a test: each asks for less than 16 numbers, so 1e-6 a test.
@@ -33,20 +31,6 @@ def first_case(algorithm):
 def draws_of(algorithm_name, case, seed=1):
     (algorithm,) = [a for a in ALGORITHMS if a.name == algorithm_name]
     return algorithm.run(case, seed)
-
-
-@cache
-def plain_twin(page, name):
-    """Run the page's cells tagged ``plain-<name>`` and return the function they define."""
-    notebook = json.loads((CHAPTERS / f"{page}.ipynb").read_text())
-    cells = [c for c in notebook["cells"] if f"plain-{name}" in c["metadata"].get("tags", ())]
-    assert cells, f"{page} has no cell tagged plain-{name}"
-    for cell in cells:
-        lines = [line for line in "".join(cell["source"]).splitlines() if line.strip()]
-        assert len(lines) <= 20, f"a plain cell of {name} has {len(lines)} lines, more than 20"
-    namespace = {"np": np}
-    exec("\n".join("".join(c["source"]) for c in cells), namespace)
-    return namespace[name]
 
 
 WITH_TWIN = [

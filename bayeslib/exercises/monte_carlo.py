@@ -1,0 +1,130 @@
+"""The exercises of the page on Monte Carlo."""
+
+from functools import cache
+
+import numpy as np
+
+from ..grading import Routine, Statistical, Value
+from ..study import Exercise
+
+
+def _student_coverage():
+    from scipy.stats import t
+
+    return t(9).cdf(2.0) - t(9).cdf(-2.0)
+
+
+@cache
+def _prior_predictive_tail():
+    """P(y* > 8) for theta from Gamma(3, 1) and Student noise with two degrees of freedom."""
+    from scipy import integrate, stats
+
+    noise = stats.t(2)
+    return integrate.quad(
+        lambda theta: 0.5 * theta**2 * np.exp(-theta) * noise.sf(8.0 - theta),
+        0.0, 80.0, points=(8.0,), epsabs=1e-12, limit=200,
+    )[0]  # fmt: skip
+
+
+def _quantile(u, weights):
+    cumulated = np.cumsum(np.asarray(weights, dtype=float))
+    return np.searchsorted(cumulated / cumulated[-1], u, side="left")
+
+
+def _next_one(u, weights):
+    cumulated = np.cumsum(np.asarray(weights, dtype=float))
+    return np.searchsorted(cumulated / cumulated[-1], u, side="left") + 1
+
+
+def _not_normalised(u, weights):
+    return np.searchsorted(np.cumsum(weights), u, side="left")
+
+
+EXERCISES = (
+    Exercise(
+        "monte_carlo-digits",
+        expects=Value(3.0e6, rtol=1e-3),
+        mistakes=(
+            (
+                lambda a: np.isclose(a, np.sqrt(3.0) / 0.001, rtol=1e-2),
+                "The error is sigma over the square root of N: the ratio has to be squared.",
+            ),
+            (
+                lambda a: np.isclose(a, 9.0e6, rtol=1e-2),
+                "Three is the variance of this prior, not its standard deviation.",
+            ),
+            (lambda a: np.isclose(a, 3.0e3, rtol=1e-2), "Square the error as well."),
+        ),
+        hint="Solve sigma / sqrt(N) = 0.001.",
+        praise="Three million, and the next digit costs three hundred million.",
+    ),
+    Exercise(
+        "monte_carlo-coverage",
+        expects=Value(_student_coverage, rtol=1e-3),
+        mistakes=(
+            (
+                lambda a: np.isclose(a, 0.9545, atol=1e-3),
+                "That is so when sigma is known; here it is estimated from ten draws.",
+            ),
+            (
+                lambda a: np.isclose(a, 0.9266, atol=2e-4),
+                "Nearly: ten draws leave nine degrees of freedom, not ten.",
+            ),
+            (lambda a: a > 1.0, "Give a probability, between zero and one."),
+        ),
+        hint="A Student distribution with N - 1 degrees of freedom.",
+        praise="A little less than promised; with a hundred draws nobody would notice.",
+    ),
+    Exercise(
+        "monte_carlo-crossover",
+        expects=Value(12.0, rtol=0.0),
+        mistakes=(
+            (8.0, "That is for Simpson's rule, with error m to the power -4."),
+            (3.0, "Monte Carlo's power is one half: 6/d = 1/2."),
+            (6.0, "There the rate is 1/N, twice the power of Monte Carlo's."),
+        ),
+        hint="Set N^(-6/d) equal to N^(-1/2).",
+        praise="Better rules move the crossover; none removes it.",
+    ),
+    Exercise(
+        "monte_carlo-quantile",
+        expects=Routine(
+            _quantile,
+            cases=(
+                (np.array([0.0, 0.1, 0.49, 0.51, 0.99]), np.array([1.0, 2.0, 3.0])),
+                (np.array([0.25, 0.75, 0.999999]), np.array([0.5, 0.0, 0.0, 1.5])),
+                (np.linspace(0.05, 0.95, 7), np.array([0.1, 0.2, 0.3, 0.4])),
+            ),
+        ),
+        mistakes=(
+            (_next_one, "One too far: the first index is zero."),
+            (_not_normalised, "The weights need not sum to one: divide by their sum."),
+        ),
+        hint="Cumulate, divide by the total, search from the left.",
+        praise="This is how every discrete variable in this book is drawn.",
+    ),
+    Exercise(
+        "monte_carlo-tail",
+        expects=Statistical(_prior_predictive_tail, max_mcse=5e-4),
+        mistakes=(),
+        hint="Average noise.sf(8 - theta) over draws of theta.",
+        praise="The noise was integrated, not drawn; its variance is gone.",
+    ),
+    Exercise(
+        "monte_carlo-remember",
+        expects=Value(lambda: np.sqrt(19.0), rtol=2e-3),
+        mistakes=(
+            (19.0, "That is the factor of the variance; the error is its square root."),
+            (
+                lambda a: np.isclose(a, np.sqrt(10.0), rtol=5e-3),
+                "Both neighbours count, those before and those after: 1 + 2 (0.9 + 0.81 + ...).",
+            ),
+            (
+                lambda a: np.isclose(a, 1.0 / np.sqrt(19.0), rtol=5e-3),
+                "The other way round: the true error is larger.",
+            ),
+        ),
+        hint="The factor of the variance is (1 + rho) / (1 - rho).",
+        praise="Nineteen such draws are worth one independent one: the effective sample size.",
+    ),
+)

@@ -1,0 +1,83 @@
+"""What the page on Monte Carlo claims of one seed, over many."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import bayeslib as bl
+from bayeslib import posteriors
+
+SEEDS = range(1, 6)
+PRIOR = stats.gamma(3)
+Z_LIMIT = 5.5
+
+
+def intervals(values):
+    """Mean and standard error of each row."""
+    return values.mean(axis=1), values.std(axis=1, ddof=1) / np.sqrt(values.shape[1])
+
+
+def covered(values, exact):
+    mean, error = intervals(values)
+    return np.mean(np.abs(mean - exact) <= 2 * error)
+
+
+def share_z(share, chance, n):
+    return abs(share - chance) / np.sqrt(chance * (1 - chance) / n)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_rare_event_is_reported_as_zero_plus_minus_zero(seed):
+    """Three hundred draws: most laboratories see nothing, and coverage is what is left."""
+    theta = np.random.default_rng(seed).gamma(3, size=(2_000, 300))
+    values = (theta > 12) * 1.0
+    mean, error = intervals(values)
+    silent = np.mean(error == 0)
+    assert share_z(silent, PRIOR.cdf(12) ** 300, 2_000) < Z_LIMIT
+    assert np.all(mean[error == 0] == 0)
+    assert covered(values, PRIOR.sf(12)) < 0.3
+    assert covered(theta, 3.0) > 0.9, "the mean of theta, from the same draws, is covered"
+    assert np.mean(mean < PRIOR.sf(12)) > 0.7, "unbiased, and mostly too low"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_infinite_variance_makes_the_error_bar_a_fiction(seed):
+    rng = np.random.default_rng(seed)
+    theta = rng.gamma(3, size=(300, 10_000))
+    calm, wild = np.exp(0.2 * theta), np.exp(0.8 * theta)
+    assert covered(calm, 0.8**-3) > 0.87
+    assert covered(wild, 0.2**-3) < 0.6
+    assert np.mean(wild.mean(axis=1) < 0.2**-3) > 0.7
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_averages_of_cauchy_draws_are_cauchy(seed):
+    means = np.random.default_rng(seed).standard_cauchy((2_000, 1_000)).mean(axis=1)
+    assert stats.kstest(means, stats.cauchy.cdf).pvalue > 1e-6
+    assert stats.kstest(means * 10, stats.cauchy.cdf).pvalue < 1e-6, "no error shrinks"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_average_flood_does_no_damage(seed):
+    theta = posteriors.gamma_student().truth.sample(40_000, np.random.default_rng(seed))[:, 0]
+    damage = np.maximum(theta - 6, 0) ** 2
+    assert np.maximum(theta.mean() - 6, 0) == 0
+    assert damage.mean() / (damage.std() / np.sqrt(damage.size)) > 10
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_way_to_reduce_variance_does_and_stays_right(seed):
+    rng = np.random.default_rng(seed)
+    u, noise = rng.random(50_000), stats.t(2)
+    theta = PRIOR.ppf(u)
+    f = noise.pdf(5 - theta)
+    pair = (f + noise.pdf(5 - PRIOR.ppf(1 - u))) / 2
+    g = np.column_stack([theta, theta**2])
+    b = np.linalg.solve(np.cov(g.T), [np.cov(f, c)[0, 1] for c in g.T])
+    controlled = f - (g - [3, 12]) @ b
+    exact = np.exp(posteriors.gamma_student().truth.log_evidence)
+    for values in (f, pair, controlled):
+        estimate = bl.Estimate(values.mean(), values.std() / np.sqrt(values.size))
+        assert abs(estimate.z(exact)) < Z_LIMIT
+    assert f.var() > 1.8 * 2 * pair.var()
+    assert f.var() > 2 * controlled.var()
