@@ -15,6 +15,9 @@
     BayeslibWarning (UserWarning)              a result that is not to be trusted, said once
 """
 
+import sys
+import warnings
+
 
 class BayeslibError(ValueError):
     """Base of every error that bayeslib raises on purpose.
@@ -78,3 +81,11 @@ class ImproperError(BayeslibError):
 
 class BayeslibWarning(UserWarning):
     """A result that is not to be trusted as it stands; says why and what to do."""
+
+
+def warn(message):
+    """Issue a `BayeslibWarning` at the first line outside bayeslib that led here."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("bayeslib."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, BayeslibWarning, stacklevel=level)

@@ -1,11 +1,11 @@
 """Checks at the door: each names the argument, its value and the rule."""
 
 import numbers
-import os
 
 import numpy as np
 
 from .errors import BayeslibError, BayeslibTypeError
+from .memory import available_memory
 
 
 def as_rng(rng):
@@ -183,11 +183,10 @@ def as_covariance(value, name, dim):
 
 
 def check_memory(shape, name):
-    """Raise before allocating more than the machine has free; `shape` is of float64 numbers."""
+    """Raise before allocating more than is free; `shape` is of float64 numbers."""
     needed = 8.0 * float(np.prod([float(n) for n in shape]))
-    try:
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
+    free = available_memory()
+    if free is None:
         return
     if needed > free:
         raise MemoryError(

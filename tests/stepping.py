@@ -2,13 +2,14 @@
 
 import hashlib
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
 import numpy as np
 
-from bayeslib import engine, hmc, mcmc  # noqa: F401  (loads the modules named below)
-from bayeslib.engine import Record, workspace
+from bayeslib import engine, hmc, mcmc, proposals  # noqa: F401  (loads the modules named below)
+from bayeslib.engine import Move, Record, workspace
 from bayeslib.hmc.nuts_kernels import STATE_SIZE
 from bayeslib.hmc.trajectory import as_metric
 from bayeslib.hmc.tree import work_rows
@@ -17,12 +18,13 @@ from bayeslib.hmc.tree import work_rows
 Z_LIMIT = 5.6
 
 
-def metropolis_steps(target, starts, *, scale, num_steps, rng, module=None):
+def metropolis_steps(target, starts, *, scale=None, cov=None, num_steps, rng, module=None):
     """Do `num_steps` Metropolis steps from each start; return the last states, acceptance (n,)."""
-    kernel = (module or sys.modules["bayeslib.mcmc"]).metropolis_kernel
+    kernel = (module or sys.modules["bayeslib.mcmc.walk"]).metropolis_kernel
     dim = target.dim
     bound, record, ends = target.bind(gradient=False), Record(dim), np.array([0])
-    shape, moments, state = np.full(dim, scale), np.zeros((2, dim)), np.zeros(4)
+    root = np.full((1, dim), scale) if cov is None else np.linalg.cholesky(cov).copy(order="C")
+    moments, state = np.zeros((2, dim)), np.zeros(4)
     draws, logdensity = np.empty((num_steps, dim)), np.empty(num_steps)
     acceptance, accepted = np.empty(num_steps), np.empty(num_steps, dtype=bool)
     results, rates = np.empty_like(starts), np.empty(len(starts))
@@ -30,12 +32,88 @@ def metropolis_steps(target, starts, *, scale, num_steps, rng, module=None):
     for i, start in enumerate(starts):
         current[0] = values[i]
         kernel(
-            bound.address, bound.handle, rng, 0, num_steps, ends, start.copy(), current, shape,
+            bound.address, bound.handle, rng, 0, num_steps, ends, start.copy(), current, root,
             moments, state, np.zeros(2), record.counts, record.points, draws, logdensity,
             acceptance, accepted,
         )  # fmt: skip
         results[i], rates[i] = draws[-1], acceptance.mean()
     return results, rates
+
+
+def hastings_steps(
+    target, starts, *, propose, log_ratio, args=(), num_steps, rng, compiled=True, module=None
+):
+    """Do `num_steps` Metropolis-Hastings steps from each start, as `metropolis_steps`."""
+    kernel = (module or sys.modules["bayeslib.mcmc.hastings"]).hastings_kernel
+    dim = target.dim
+    bound, record = target.bind(gradient=False), Record(dim)
+    moves = Move(propose, log_ratio, args, dim)
+    moves.compiled = moves.compiled and compiled
+    move, correction = moves.bind(rng)
+    corrects = (0, np.zeros(1, dtype=np.int64))
+    if correction is not None:
+        corrects = (correction.address, correction.handle)
+    draws, logdensity = np.empty((num_steps, dim)), np.empty(num_steps)
+    acceptance, accepted = np.empty(num_steps), np.empty(num_steps, dtype=bool)
+    results, rates = np.empty_like(starts), np.empty(len(starts))
+    values, current, room = target.many(starts), np.empty(1), np.empty(dim)
+    for i, start in enumerate(starts):
+        current[0] = values[i]
+        kernel(
+            bound.address, bound.handle, move.address, move.handle, *corrects, rng, 0, num_steps,
+            0, start.copy(), room, current, record.counts, record.points, draws, logdensity,
+            acceptance, accepted,
+        )  # fmt: skip
+        results[i], rates[i] = draws[-1], acceptance.mean()
+    return results, rates
+
+
+def independence_steps(target, starts, *, proposal, num_steps, rng, module=None):
+    """Do `num_steps` steps with independent proposals, as `metropolis_steps`."""
+    kernel = (module or sys.modules["bayeslib.mcmc.independence"]).independence_kernel
+    dim = target.dim
+    bound, record = target.bind(gradient=False), Record(dim)
+    distribution = proposals.as_proposal(proposal, dim)
+    proposed = distribution.sample(num_steps * len(starts), rng).reshape(-1, num_steps, dim)
+    log_q = distribution.logdensity(proposed.reshape(-1, dim)).reshape(-1, num_steps)
+    uniforms = rng.random((len(starts), num_steps))
+    draws, numbers = np.empty((num_steps, dim)), np.empty((3, num_steps))
+    accepted = np.empty(num_steps, dtype=bool)
+    results, rates = np.empty_like(starts), np.empty(len(starts))
+    values = target.many(starts)
+    weights = values - distribution.logdensity(starts)
+    for i, start in enumerate(starts):
+        kernel(
+            bound.address, bound.handle, 0, num_steps, 0, proposed[i], log_q[i], uniforms[i],
+            start.copy(), np.array([values[i], weights[i]]), record.counts, record.points, draws,
+            numbers, accepted,
+        )  # fmt: skip
+        results[i], rates[i] = draws[-1], numbers[1].mean()
+    return results, rates
+
+
+def slice_steps(
+    target, starts, *, width, max_steps_out=50, at_random=False, num_steps, rng, module=None
+):
+    """Do `num_steps` sweeps from each start; return the last states, evaluations a sweep (n,)."""
+    kernel = (module or sys.modules["bayeslib.mcmc.slices"]).slice_kernel
+    dim = target.dim
+    bound, record = target.bind(gradient=False), Record(dim)
+    ends, window, widths = np.array([0]), np.zeros(2, dtype=np.int64), np.zeros((2, dim))
+    draws, logdensity = np.empty((num_steps, dim)), np.empty(num_steps)
+    spent, cut = np.empty(num_steps, dtype=np.int64), np.empty(num_steps, dtype=bool)
+    results, evaluations = np.empty_like(starts), np.empty(len(starts))
+    values, current = target.many(starts), np.empty(1)
+    for i, start in enumerate(starts):
+        current[0] = values[i]
+        kernel(
+            bound.address, bound.handle, rng, 0, num_steps, max_steps_out, at_random, False, ends,
+            window, start.copy(), current, np.full(dim, width), widths, record.counts,
+            record.points, draws, logdensity, spent, cut,
+        )  # fmt: skip
+        assert record.counts[0] == 0
+        results[i], evaluations[i] = draws[-1], spent.mean()
+    return results, evaluations
 
 
 def hmc_steps(
@@ -131,7 +209,9 @@ def mutant(folder, module_name, *replacements):
     digest = hashlib.sha256(source.encode()).hexdigest()[:16]
     path = Path(folder) / f"mutant_{digest}.py"
     if not path.exists():
-        path.write_text(source, encoding="utf-8")
+        whole = path.with_suffix(f".{os.getpid()}")  # another process may want the same
+        whole.write_text(source, encoding="utf-8")
+        os.replace(whole, path)
     name = f"{original.__package__}.mutant_{digest}"
     specification = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(specification)

@@ -30,6 +30,7 @@ from .chains import (
     NUM_EVALS,
     NUM_NAN,
     STATUS,
+    UNDEFINED,
     Outcome,
     Record,
     advance,
@@ -38,9 +39,11 @@ from .chains import (
     spawn,
     warmup_windows,
 )
-from .collect import collect
+from .collect import collect, shown
 from .compiler import as_arguments, bind, plain_function
 from .differences import check_gradient, slope
+from .moves import Move
+from .run import as_counts, sample_chains
 from .starts import initial_positions
 
 __all__ = [
@@ -57,9 +60,11 @@ __all__ = [
     "INTS",
     "JIT",
     "MATRIX",
+    "Move",
     "NUM_EVALS",
     "NUM_NAN",
     "STATUS",
+    "UNDEFINED",
     "VECTOR",
     "Bound",
     "Outcome",
@@ -67,6 +72,7 @@ __all__ = [
     "advance",
     "aligned",
     "as_arguments",
+    "as_counts",
     "as_data",
     "as_function",
     "bind",
@@ -81,6 +87,8 @@ __all__ = [
     "outcome",
     "plain_function",
     "run_chains",
+    "sample_chains",
+    "shown",
     "slope",
     "spawn",
     "warmup_windows",

@@ -8,13 +8,13 @@ from ..errors import BayeslibTypeError
 from .callback import aligned
 
 
-def as_function(function, argument, leading, data):
+def as_function(function, argument, leading, data, name="data"):
     """Return the plain function behind `function`, which must take (*leading, *data)."""
     plain = getattr(function, "py_func", function)
     if not inspect.isfunction(plain):
         raise BayeslibTypeError(f"{argument} must be a function, got {function!r}")
     parameters = inspect.signature(plain)
-    wanted = (*leading, *(f"data[{i}]" for i in range(len(data))))
+    wanted = (*leading, *(f"{name}[{i}]" for i in range(len(data))))
     try:
         parameters.bind(*wanted)
     except TypeError:
@@ -24,21 +24,21 @@ def as_function(function, argument, leading, data):
     return plain
 
 
-def as_data(data):
+def as_data(data, name="data"):
     """Return arrays and numbers as aligned read-only arrays; a number becomes a 0-d one."""
     if not isinstance(data, (tuple, list)):
         raise BayeslibTypeError(
-            f"data must be a tuple of arrays and numbers, got {type(data).__name__}; "
-            "for a single array write data=(array,)"
+            f"{name} must be a tuple of arrays and numbers, got {type(data).__name__}; "
+            f"for a single array write {name}=(array,)"
         )
     packed = []
     for i, item in enumerate(data):
         try:
             array = np.asarray(item)
         except ValueError as error:
-            raise BayeslibTypeError(f"data[{i}] is not an array of numbers: {error}") from None
+            raise BayeslibTypeError(f"{name}[{i}] is not an array of numbers: {error}") from None
         if array.dtype.kind not in "biufc" or array.dtype.itemsize > 16:
-            raise BayeslibTypeError(f"data[{i}] must hold numbers, got dtype {array.dtype}")
+            raise BayeslibTypeError(f"{name}[{i}] must hold numbers, got dtype {array.dtype}")
         dtype = np.dtype(np.float32) if array.dtype == np.float16 else array.dtype
         packed.append(aligned(array.astype(dtype.newbyteorder("="))))
     return tuple(packed)

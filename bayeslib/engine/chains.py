@@ -18,7 +18,7 @@ _MOST_THREADS = 32
 
 # What a kernel leaves in Record.counts: why it ended early, proposals that were nan, evaluations.
 STATUS, NUM_NAN, NUM_EVALS = range(3)
-FINE, INFINITE, IMPROPER = range(3)
+FINE, INFINITE, IMPROPER, UNDEFINED = range(4)
 
 
 class Record:
@@ -27,8 +27,8 @@ class Record:
     Attributes
     ----------
     counts : numpy.ndarray of int64, shape (3,)
-        Why it ended early (`FINE`, `INFINITE`, `IMPROPER`), how often the log density was nan,
-        how often it was evaluated.
+        Why it ended early (`FINE`, `INFINITE`, `IMPROPER`, `UNDEFINED`), how often the log density
+        was nan, how often it was evaluated.
     points : numpy.ndarray, shape (2, dim)
         The first position that gave nan, and the one at which the run ended.
     """
@@ -43,7 +43,8 @@ class Outcome:
     """One chain's part of a run, as a worker returns it.
 
     `done` counts completed iterations, warm-up included; `values`, `logdensity` and `stats` hold
-    the draws asked for, of which the first ``done - num_warmup`` were made.
+    the draws asked for, of which the first ``done - num_warmup`` were made. `failed_at` is where
+    the log density raised, `raised` what another function of the user's did.
     """
 
     done: int
@@ -55,6 +56,20 @@ class Outcome:
     points: np.ndarray
     failed_at: np.ndarray | None
     rng_state: dict = field(repr=False)
+    error: BaseException | None = None  # why there is none of all this
+    raised: Exception | None = None
+
+    @property
+    def ended_early(self):
+        """Whether something went wrong, so that the other chains need not go on."""
+        failed = self.failed_at is not None or self.raised is not None
+        return failed or self.counts[STATUS] != FINE
+
+
+def lost(error):
+    """The outcome of a chain that did not come back."""
+    nothing, counts = np.empty(0), np.zeros(3, dtype=np.int64)
+    return Outcome(0, nothing, nothing, {}, {}, counts, nothing, None, {}, error)
 
 
 class Control:
@@ -180,7 +195,8 @@ def run_chains(chain, jobs, *, num_iterations, executor=None, progress=None, tit
     Returns
     -------
     outcomes : list of Outcome
-        In the order of the jobs. After an interrupt, of the chains that had begun.
+        In the order of the jobs. After an interrupt, of the chains that handed back their draws;
+        else of all, where a chain that did not come back has the reason as its `error`.
     interrupted : bool
         Whether Ctrl-C (or a kernel's stop button) ended the run.
 
@@ -188,10 +204,20 @@ def run_chains(chain, jobs, *, num_iterations, executor=None, progress=None, tit
     ------
     KeyboardInterrupt
         If interrupted before any chain could hand back its draws.
+    Exception
+        If no chain came back: what the first of them, or the executor, raised.
+
+    Notes
+    -----
+    A chain is decided by its job alone, so that an executor may run it again when its worker has
+    died (Dask does, as often as ``distributed.scheduler.allowed-failures`` says) and the draws are
+    the same. An executor that gives up instead (a process pool does at once) ends the run with its
+    own error, which keeps the chains that came back.
     """
-    if executor is not None and not hasattr(executor, "submit"):
+    if executor is not None and not isinstance(executor, futures.Executor):
+        remedy = "; pass its get_executor()" if hasattr(executor, "get_executor") else ""
         raise BayeslibTypeError(
-            f"executor must be a concurrent.futures.Executor or None, got {executor!r}"
+            f"executor must be a concurrent.futures.Executor or None, got {executor!r}{remedy}"
         )
     if progress not in (None, True, False):
         raise BayeslibTypeError(f"progress must be None, True or False, got {progress!r}")
@@ -215,20 +241,41 @@ def run_chains(chain, jobs, *, num_iterations, executor=None, progress=None, tit
     finally:
         if own:
             pool.shutdown(wait=True)
-    outcomes = [job.result() for job in pending if job.done() and not job.cancelled()]
-    if not outcomes:
-        raise KeyboardInterrupt
-    return outcomes, interrupted
+    return _gather(pending, interrupted), interrupted
+
+
+def _gather(pending, interrupted):
+    errors = [_error(job) for job in pending]
+    if interrupted:
+        kept = [job.result() for job, error in zip(pending, errors, strict=True) if error is None]
+        if not kept:
+            raise KeyboardInterrupt from next((error for error in errors if error), None)
+        return kept
+    if all(errors):
+        raise errors[0]
+    return [
+        lost(error) if error else job.result() for job, error in zip(pending, errors, strict=True)
+    ]
+
+
+def _error(job):
+    """Why a job has no result, or None when it has one."""
+    if not job.done():
+        return TimeoutError("the chain did not end in time")
+    if job.cancelled():
+        return futures.CancelledError("the executor cancelled the chain")
+    return job.exception()
 
 
 def _wait(pending, control, num_iterations, progress, title):
     began = time.perf_counter()
     total = len(pending) * num_iterations
     with contextlib.ExitStack() as stack:
-        bar = None
+        bar, waiting = None, pending
         while True:
+            # Only those still out: a failed one among them would end each wait at once.
             finished, waiting = futures.wait(
-                pending, timeout=_POLL_SECONDS, return_when=futures.FIRST_EXCEPTION
+                waiting, timeout=_POLL_SECONDS, return_when=futures.FIRST_EXCEPTION
             )
             ended_early = any(_ended_early(job) for job in finished)
             done = sum(
@@ -248,10 +295,7 @@ def _wait(pending, control, num_iterations, progress, title):
 
 
 def _ended_early(job):
-    if job.exception() is not None:
-        return True
-    outcome = job.result()
-    return outcome.failed_at is not None or outcome.counts[STATUS] != FINE
+    return _error(job) is not None or job.result().ended_early
 
 
 def _seems_long(elapsed, done, total):
@@ -270,10 +314,10 @@ def _bar(total, title):
         return tqdm(total=total, desc=title, unit="it", leave=False)
 
 
-def outcome(done, *, bound, record, rng, values, logdensity, stats, settings):
+def outcome(done, *, bound, record, rng, values, logdensity, stats, settings, raised=None):
     """Collect what a chain made, for its `Outcome`."""
     failed_at = bound.failed_at.copy() if bound.num_errors else None
     return Outcome(
         done, values, logdensity, stats, settings, record.counts, record.points, failed_at,
-        rng.bit_generator.state,
+        rng.bit_generator.state, raised=raised,
     )  # fmt: skip

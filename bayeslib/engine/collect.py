@@ -1,12 +1,10 @@
 """From the chains' outcomes to Draws, or to an error that keeps what was drawn."""
 
-import warnings
-
 import numpy as np
 
-from ..errors import BayeslibWarning, ImproperError, TargetError
+from ..errors import ImproperError, TargetError, warn
 from ..results import Draws
-from .chains import FINE, IMPROPER, INFINITE, NUM_EVALS, NUM_NAN, STATUS
+from .chains import IMPROPER, INFINITE, NUM_EVALS, NUM_NAN, STATUS
 
 FAR = 1e10
 
@@ -23,7 +21,8 @@ def collect(outcomes, *, target, interrupted, num_warmup, method, settings, extr
     num_warmup : int
     method : str
     settings : dict
-        Completed by the chains' own (one entry a chain) and by ``interrupted``.
+        Completed by the chains' own (one entry a chain), by ``interrupted``, and by
+        ``acceptance`` where proposals are accepted or not.
     extra_evals : int
         Evaluations made outside the chains.
 
@@ -34,7 +33,8 @@ def collect(outcomes, *, target, interrupted, num_warmup, method, settings, extr
     Raises
     ------
     Exception
-        Whatever the log density raised, with a note of where; `partial` keeps the draws.
+        Whatever the log density raised, with a note of where, or whatever lost a chain (its
+        worker died); `partial` keeps the draws of the other chains.
     TargetError
         The log density reached +inf.
     ImproperError
@@ -43,8 +43,9 @@ def collect(outcomes, *, target, interrupted, num_warmup, method, settings, extr
         If interrupted during the warm-up.
     """
     draws = _join(outcomes, target, interrupted, num_warmup, method, settings, extra_evals)
+    _raise_lost(outcomes, draws)
     for chain, outcome in enumerate(outcomes):
-        if outcome.failed_at is not None or outcome.counts[STATUS] != FINE:
+        if outcome.ended_early:
             _raise(target, outcome, chain, draws)
     if draws is None:
         raise KeyboardInterrupt
@@ -64,11 +65,14 @@ def _join(outcomes, target, interrupted, num_warmup, method, settings, extra_eva
         return np.stack([array[:size] for array in arrays])
 
     own = {name: np.stack([o.settings[name] for o in kept]) for name in kept[0].settings}
+    stats = {name: stack([o.stats[name] for o in kept]) for name in kept[0].stats}
+    if "accepted" in stats:
+        own["acceptance"] = float(stats["accepted"].mean())
     num_nan = sum(int(outcome.counts[NUM_NAN]) for outcome in outcomes)
     return Draws(
         stack([outcome.values for outcome in kept]),
         logdensity=stack([outcome.logdensity for outcome in kept]),
-        stats={name: stack([o.stats[name] for o in kept]) for name in kept[0].stats},
+        stats=stats,
         num_evals=extra_evals + sum(int(outcome.counts[NUM_EVALS]) for outcome in outcomes),
         method=method,
         settings={"num_samples": len(kept[0].values), **settings}
@@ -78,14 +82,31 @@ def _join(outcomes, target, interrupted, num_warmup, method, settings, extra_eva
     )
 
 
+def _raise_lost(outcomes, draws):
+    lost = [chain for chain, outcome in enumerate(outcomes) if outcome.error is not None]
+    if not lost:
+        return
+    error = outcomes[lost[0]].error
+    error.add_note(
+        f"bayeslib: of {len(outcomes)} chains these were lost: {', '.join(map(str, lost))}. The "
+        "draws of the others are in the error's `partial`; the same call with the same rng makes "
+        "the same chains again"
+    )
+    error.partial = draws
+    raise error
+
+
 def _raise(target, outcome, chain, draws):
     where = f"chain {chain}, iteration {outcome.done} (warm-up included)"
-    if outcome.failed_at is not None:
+    if outcome.raised is not None:
+        error = outcome.raised
+        error.add_note(f"bayeslib: in {where}")
+    elif outcome.failed_at is not None:
         error = target.explain(outcome.failed_at)
-        error.add_note(f"bayeslib: raised at theta={_shown(outcome.failed_at)} in {where}")
+        error.add_note(f"bayeslib: raised at theta={shown(outcome.failed_at)} in {where}")
     elif outcome.counts[STATUS] == INFINITE:
         error = TargetError(
-            f"the log density is +inf at theta={_shown(outcome.points[1])} in {where}: it "
+            f"the log density is +inf at theta={shown(outcome.points[1])} in {where}: it "
             "overflows, or the density is not integrable there"
         )
     else:
@@ -101,19 +122,14 @@ def _raise(target, outcome, chain, draws):
 def _warn(outcomes, draws):
     if draws.settings["num_nan"]:
         first = next(o.points[0] for o in outcomes if o.counts[NUM_NAN])
-        warnings.warn(
+        warn(
             f"the log density was nan at {draws.settings['num_nan']} proposals, which were "
-            f"rejected; the first was theta={_shown(first)}",
-            BayeslibWarning,
-            stacklevel=4,
+            f"rejected; the first was theta={shown(first)}"
         )
     if max(draws.values.max(), -draws.values.min()) > FAR:
-        warnings.warn(
-            f"draws reach beyond {FAR:g}: the posterior may be improper; check the priors",
-            BayeslibWarning,
-            stacklevel=4,
-        )
+        warn(f"draws reach beyond {FAR:g}: the posterior may be improper; check the priors")
 
 
-def _shown(theta):
+def shown(theta):
+    """Return a position as an error message prints it."""
     return np.array2string(theta, precision=6, separator=", ", threshold=12)

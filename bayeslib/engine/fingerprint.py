@@ -89,6 +89,7 @@ def _feed_function(digest, function, seen):
     _feed(digest, function.__code__, seen)
     _feed(digest, ("of module", function.__globals__.get("__name__")), seen)
     _feed_all(digest, [function.__defaults__, function.__kwdefaults__], seen)
+    _feed(digest, getattr(function, "__compiled__", None), seen)
     for cell in function.__closure__ or ():
         try:
             _feed(digest, cell.cell_contents, seen)

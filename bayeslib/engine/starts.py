@@ -1,16 +1,14 @@
 """Where chains begin, and whether they can."""
 
-import warnings
-
 import numpy as np
 
-from ..errors import BayeslibWarning, GradientError, StartError
+from ..errors import GradientError, StartError, warn
 from ..validate import as_positions
 
 _TRIES = 100
 
 
-def initial_positions(target, initial_position, generators, *, gradient):
+def initial_positions(target, initial_position, generators, *, gradient=False, draw=None):
     """Return one start a chain at which the density is finite, checked.
 
     Parameters
@@ -24,6 +22,8 @@ def initial_positions(target, initial_position, generators, *, gradient):
     generators : list of numpy.random.Generator
     gradient : bool
         Whether the chains will need gradients; they are then checked by finite differences.
+    draw : callable, optional
+        draw(rng) -> (dim,) makes an attempted start, in place of the uniforms.
 
     Returns
     -------
@@ -41,19 +41,17 @@ def initial_positions(target, initial_position, generators, *, gradient):
     target.refresh(gradient)
     num_chains = len(generators)
     if initial_position is None:
-        drawn = [_draw_start(target, rng) for rng in generators]
+        drawn = [_draw_start(target, rng, draw) for rng in generators]
         starts = np.stack([start for start, _ in drawn])
         num_evals = sum(tries for _, tries in drawn)
     else:
         starts = as_positions(initial_position, "initial_position", target.dim, num_chains)
         num_evals = num_chains
         if num_chains > 1 and np.all(starts == starts[0]):
-            warnings.warn(
+            warn(
                 f"all {num_chains} chains start at the same point, so R-hat cannot show a chain "
                 f"that is stuck; pass {num_chains} starts, shape ({num_chains}, {target.dim}), "
-                "or initial_position=None",
-                BayeslibWarning,
-                stacklevel=4,
+                "or initial_position=None"
             )
     target.verify(starts[0], gradient=gradient)
     for start in np.unique(starts, axis=0):
@@ -65,14 +63,15 @@ def initial_positions(target, initial_position, generators, *, gradient):
     return starts, num_evals
 
 
-def _draw_start(target, rng):
+def _draw_start(target, rng, draw):
     for tries in range(1, _TRIES + 1):
-        start = scatter(rng.random(target.dim), target.support)
+        start = draw(rng) if draw else scatter(rng.random(target.dim), target.support)
         if np.isfinite(target(start)):
             return start, tries
+    remedy = "a proposal that covers the target" if draw else "support= to the Target"
     raise StartError(
         f"no start with a finite log density in {_TRIES} attempts; pass initial_position, or "
-        "support= to the Target"
+        f"{remedy}"
     )
 
 

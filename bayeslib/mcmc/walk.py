@@ -1,10 +1,8 @@
-"""Markov chain Monte Carlo: the random-walk Metropolis algorithm."""
-
-import warnings
+"""The random-walk Metropolis algorithm."""
 
 import numpy as np
 
-from .engine import (
+from ..engine import (
     ADDRESS,
     FLAGS,
     GENERATOR,
@@ -19,73 +17,36 @@ from .engine import (
     VECTOR,
     Record,
     advance,
-    collect,
+    as_counts,
     density,
-    helper,
-    initial_positions,
     kernel,
     outcome,
-    run_chains,
-    spawn,
+    sample_chains,
     together,
-    warmup_windows,
 )
-from .errors import BayeslibWarning
-from .target import as_target
-from .validate import as_count, as_rng, as_scale, check_memory
+from ..errors import BayeslibError, warn
+from ..target import as_target
+from ..validate import as_covariance, as_scale
+from .adaptation import (
+    AVERAGE,
+    BEST_ACCEPTANCE,
+    FACTOR,
+    JUMP,
+    adapt_factor,
+    adapt_one,
+    adapt_root,
+    walk_windows,
+)
 
-# Acceptance rates at which the random walk mixes fastest, for 1, 2, … dimensions
-# (Gelman, Roberts and Gilks, 1996); the last holds beyond.
-_BEST_ACCEPTANCE = (0.44, 0.35, 0.28, 0.26, 0.234)
-_JUMP = 2.38  # times the posterior's scale over sqrt(dim): the best step for a Gaussian
-
-# The adaptation's state: logarithm of the factor, its average, steps since the window began.
-_FACTOR, _AVERAGE, _COUNT, _WINDOW = range(4)
-
-
-@helper
-def _adapt_factor(state, ratio, best):
-    """Move the logarithm of the factor towards the best acceptance (Robbins and Monro, 1951)."""
-    state[_COUNT] += 1.0
-    n = state[_COUNT]
-    accepted = np.exp(min(ratio, 0.0)) if ratio == ratio else 0.0
-    state[_FACTOR] += (accepted - best) * n**-0.6 / (best * (1.0 - best)) ** 0.5
-    weight = n**-0.75  # recent values count more, as in Nesterov's dual averaging
-    state[_AVERAGE] += weight * (state[_FACTOR] - state[_AVERAGE])
-
-
-@helper
-def _adapt_shape(t, ends, state, position, shape, moments, start):
-    """Learn each dimension's scale from the draws of this window; begin the next at its end."""
-    window = int(state[_WINDOW])
-    if window > 0 and window < ends.size - 1:
-        n = t - ends[window - 1] + 1.0
-        for i in range(position.size):
-            change = position[i] - moments[0, i]
-            moments[0, i] += change / n
-            moments[1, i] += change * (position[i] - moments[0, i])
-    if t + 1 != ends[window]:
-        return
-    if window > 0 and window < ends.size - 1:
-        n = ends[window] - ends[window - 1]
-        for i in range(position.size):
-            old = np.exp(2.0 * state[_AVERAGE]) * shape[i] ** 2
-            variance = moments[1, i] / max(n - 1.0, 1.0)
-            shape[i] = np.sqrt((n * variance + 1e-3 * 5.0 * old) / (n + 5.0))
-        # The first scales learned replace a guess, and the factor that went with it.
-        state[_FACTOR] = start if window == 1 else state[_AVERAGE]
-        state[_AVERAGE] = state[_FACTOR]
-    moments[:] = 0.0
-    state[_COUNT] = 0.0
-    state[_WINDOW] += 1.0
+_METRICS = ("diag", "dense")
 
 
 @kernel(
-    INT, ADDRESS, HANDLE, GENERATOR, INT, INT, INTS, VECTOR, VECTOR, VECTOR, MATRIX, VECTOR,
+    INT, ADDRESS, HANDLE, GENERATOR, INT, INT, INTS, VECTOR, VECTOR, MATRIX, MATRIX, VECTOR,
     VECTOR, INTS, MATRIX, MATRIX, VECTOR, VECTOR, FLAGS,
 )  # fmt: skip
 def metropolis_kernel(
-    address, handle, rng, first, last, ends, position, current, shape, moments, state,
+    address, handle, rng, first, last, ends, position, current, root, moments, state,
     constants, counts, points, draws, logdensity, acceptance, accepted,
 ):  # fmt: skip
     """Do the iterations first, …, last - 1; the first ``ends[-1]`` are adaptation or warm-up.
@@ -93,19 +54,31 @@ def metropolis_kernel(
     `current` holds the log density at `position`; `constants` the best acceptance rate (0 when
     the scale is fixed) and the logarithm of the initial factor. Returns where it stopped.
     """
-    dim = position.size
-    proposal, unused, scale = np.empty(dim), np.empty(dim), np.empty(dim)
+    dim, dense = position.size, root.shape[0] > 1
+    proposal, unused, scale, z = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
     num_warmup = ends[ends.size - 1]
     best, start = constants[0], constants[1]
-    lp = current[0]
+    lp, factor = current[0], 1.0
     for t in range(first, last):
         if t == first or t <= num_warmup:
-            log_factor = state[_AVERAGE] if t >= num_warmup else state[_FACTOR]
+            log_factor = state[AVERAGE] if t >= num_warmup else state[FACTOR]
             factor = np.exp(log_factor)
             for i in range(dim):
-                scale[i] = factor * shape[i]
-        for i in range(dim):
-            proposal[i] = position[i] + scale[i] * rng.standard_normal()
+                scale[i] = factor * root[0, i]
+        single = best > 0.0 and t < ends[0]
+        if single:
+            for i in range(dim):
+                proposal[i] = position[i]
+            proposal[t % dim] += np.exp(moments[0, t % dim]) * rng.standard_normal()
+        elif dense:
+            for i in range(dim):
+                z[i] = factor * rng.standard_normal()
+                proposal[i] = position[i]
+                for j in range(i + 1):
+                    proposal[i] += root[i, j] * z[j]
+        else:
+            for i in range(dim):
+                proposal[i] = position[i] + scale[i] * rng.standard_normal()
         uniform = rng.random()
         new = density(address, proposal, unused, handle)
         counts[NUM_EVALS] += 1
@@ -130,9 +103,11 @@ def metropolis_kernel(
             for i in range(dim):
                 position[i] = proposal[i]
         if t < num_warmup:
-            if best > 0.0:
-                _adapt_factor(state, ratio, best)
-                _adapt_shape(t, ends, state, position, shape, moments, start)
+            if single:
+                adapt_one(t, ends[0], ratio, state, root, moments, start)
+            elif best > 0.0:
+                adapt_factor(state, ratio, best)
+                adapt_root(t, ends, state, position, root, moments, start)
             continue
         n = t - num_warmup
         for i in range(dim):
@@ -144,26 +119,25 @@ def metropolis_kernel(
     return last
 
 
-def _metropolis_chain(control, chain, target, rng, start, scale, num_warmup, num_samples):
-    dim = target.dim
+def _metropolis_chain(control, chain, target, rng, start, root, adapted, num_warmup, num_samples):
+    dim, dense = target.dim, len(root) > 1
     bound, record = target.bind(gradient=False), Record(dim)
-    position, shape, moments = together(start, np.ones(dim), np.zeros((2, dim)))
+    moments = np.zeros((1 + dim if dense else 2, dim))
+    position, root, moments = together(start, root, moments)
     current = np.array([bound(position, np.empty(dim))])
     values, logdensity = np.empty((num_samples, dim)), np.empty(num_samples)
     acceptance, accepted = np.empty(num_samples), np.empty(num_samples, dtype=bool)
     state = np.zeros(4)
     ends, constants = np.array([num_warmup]), np.zeros(2)
-    if scale is None:
-        log_factor = np.log(_JUMP / np.sqrt(dim))
-        state[_FACTOR] = state[_AVERAGE] = log_factor
-        constants[:] = _BEST_ACCEPTANCE[min(dim, len(_BEST_ACCEPTANCE)) - 1], log_factor
-        ends = warmup_windows(num_warmup)
-    else:
-        shape[:] = scale
+    if adapted:
+        log_factor = np.log(JUMP / np.sqrt(dim))
+        state[FACTOR] = state[AVERAGE] = log_factor
+        constants[:] = BEST_ACCEPTANCE[min(dim, len(BEST_ACCEPTANCE)) - 1], log_factor
+        ends = walk_windows(num_warmup, dim)
 
     def step(first, last):
         return metropolis_kernel(
-            bound.address, bound.handle, rng, first, last, ends, position, current, shape,
+            bound.address, bound.handle, rng, first, last, ends, position, current, root,
             moments, state, constants, record.counts, record.points, values, logdensity,
             acceptance, accepted,
         )  # fmt: skip
@@ -171,7 +145,11 @@ def _metropolis_chain(control, chain, target, rng, start, scale, num_warmup, num
     num_iterations = num_warmup + num_samples
     done = advance(step, bound=bound, control=control, chain=chain, num_iterations=num_iterations)
     stats = {"acceptance_rate": acceptance, "accepted": accepted}
-    settings = {"scale": np.exp(state[_AVERAGE]) * shape}
+    factor = np.exp(state[AVERAGE])
+    settings = {"scale": factor * root[0]}
+    if dense:
+        settings["cov"] = factor**2 * root @ root.T
+        settings["scale"] = np.sqrt(np.diag(settings["cov"]))
     return outcome(
         done, bound=bound, record=record, rng=rng, values=values, logdensity=logdensity,
         stats=stats, settings=settings,
@@ -183,6 +161,8 @@ def metropolis(
     initial_position,
     *,
     scale=None,
+    cov=None,
+    metric="diag",
     num_samples=1000,
     num_warmup=1000,
     num_chains=4,
@@ -198,9 +178,14 @@ def metropolis(
     initial_position : array_like, shape (dim,) or (num_chains, dim), or None
         None draws a start for each chain, see Notes.
     scale : float or array_like, shape (dim,), optional
-        Standard deviation of the proposal in each dimension. None adapts it in the warm-up: each
-        dimension's scale from the draws of doubling windows, times a common factor tuned to an
-        acceptance rate between 0.44 (one dimension) and 0.234 (five and more). It is frozen
+        Standard deviation of the proposal in each dimension. Given, nothing is adapted and the
+        warm-up is only a run-in.
+    cov : array_like, shape (dim, dim), optional
+        Covariance of the proposal, instead of `scale`.
+    metric : {"diag", "dense"}
+        What the warm-up learns when neither is given: the scale of each dimension, or the
+        covariance (for which 100 iterations a dimension are few), times a common factor tuned to
+        an acceptance rate between 0.44 (one dimension) and 0.234 (five and more). It is frozen
         before the first draw that is kept.
     num_samples : int
         Draws kept in each chain.
@@ -211,7 +196,9 @@ def metropolis(
         One chain draws from it; several draw from ``rng.spawn(num_chains)``. None takes fresh
         entropy and records it in ``settings["seed"]``.
     executor : concurrent.futures.Executor, optional
-        Where the chains run; threads by default. The draws do not depend on it.
+        Where the chains run; threads by default. A process pool, or ``client.get_executor()`` of
+        a Dask cluster, makes the same draws. If a chain is lost with its worker for good, the
+        executor's error is raised, and its `partial` keeps the other chains.
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
 
@@ -219,8 +206,10 @@ def metropolis(
     -------
     Draws
         stats: ``acceptance_rate``, the probability with which the proposal was accepted, and
-        ``accepted``, whether it was. ``settings["scale"]`` has the scale of each chain,
-        (num_chains, dim). Interrupted, it returns what was drawn, ``settings["interrupted"]`` set.
+        ``accepted``, whether it was. Settings: ``scale``, the proposal's standard deviations in
+        each chain, (num_chains, dim), ``cov`` (num_chains, dim, dim) where it has one, and
+        ``acceptance``, the share accepted. Interrupted, it returns what was drawn,
+        ``settings["interrupted"]`` set.
 
     Raises
     ------
@@ -232,49 +221,49 @@ def metropolis(
 
     Notes
     -----
-    From theta, the proposal theta' = theta + scale * z is accepted with probability
-    min(1, p(theta') / p(theta)). Draw order, for each iteration: the `dim` standard normals z, in
-    order, then one uniform, also when it cannot matter; accepted when it is below the
-    probability. A proposal where the density is nan is rejected and counted
-    (``settings["num_nan"]``). When `initial_position` is None, `dim` uniforms for each attempted
-    start come first.
+    From theta, the proposal theta' = theta + scale * z, or theta + L z with the lower Cholesky
+    factor L of `cov`, is accepted with probability min(1, p(theta') / p(theta)). Draw order, for
+    each iteration: the `dim` standard normals z, in order, then one uniform, also when it cannot
+    matter; accepted when it is below the probability. A proposal where the density is nan is
+    rejected and counted (``settings["num_nan"]``). When `initial_position` is None, `dim` uniforms
+    for each attempted start come first.
+
+    A warm-up that adapts begins with moves of one coordinate at a time, 25 of each but at most
+    40 % of the iterations, with one normal and one uniform an iteration; each coordinate's scale
+    is tuned to an acceptance rate of 0.44. Windows that double then learn the scales or the
+    covariance from the draws, and the last fifth only tunes the factor.
 
     References
     ----------
     Metropolis, Rosenbluth, Rosenbluth, Teller and Teller (1953), Equation of state calculations
     by fast computing machines. Gelman, Roberts and Gilks (1996), Efficient Metropolis jumping
-    rules.
+    rules. Haario, Saksman and Tamminen (2001), An adaptive Metropolis algorithm; here adaptation
+    ends with the warm-up.
     """
     dim = as_target(target).dim
-    num_samples = as_count(num_samples, "num_samples")
-    num_warmup = as_count(num_warmup, "num_warmup", minimum=0)
-    num_chains = as_count(num_chains, "num_chains")
-    if scale is not None:
-        scale = as_scale(scale, "scale", dim)
-    elif num_warmup == 0:
-        warnings.warn(
+    counts = as_counts(num_samples, num_warmup, num_chains)
+    adapted = scale is None and cov is None
+    root = _as_root(scale, cov, metric, dim)
+    if adapted and counts[1] == 0:
+        warn(
             "num_warmup=0 leaves no time to adapt the scale, which stays at "
-            f"{_JUMP / np.sqrt(dim):.3g}; pass scale, or num_warmup=1000",
-            BayeslibWarning,
-            stacklevel=2,
+            f"{JUMP / np.sqrt(dim):.3g}; pass scale, or num_warmup=1000"
         )
-    check_memory((2, num_chains, num_samples, dim + 3), "draws")
-    rng, seed = as_rng(rng)
-    generators = spawn(rng, num_chains)
-    starts, num_evals = initial_positions(target, initial_position, generators, gradient=False)
-    jobs = [
-        (target, generator, start, scale, num_warmup, num_samples)
-        for generator, start in zip(generators, starts, strict=True)
-    ]
-    metropolis_kernel.compile()
-    outcomes, interrupted = run_chains(
-        _metropolis_chain, jobs, num_iterations=num_warmup + num_samples, executor=executor,
-        progress=progress, title="metropolis",
+    return sample_chains(
+        _metropolis_chain, (root, adapted), kernel=metropolis_kernel, target=target,
+        initial_position=initial_position, counts=counts, numbers=3, rng=rng, executor=executor,
+        progress=progress, method="metropolis", settings={"adapted": adapted},
     )  # fmt: skip
-    if num_chains == 1:
-        rng.bit_generator.state = outcomes[0].rng_state  # it may have advanced in another process
-    return collect(
-        outcomes, target=target, interrupted=interrupted, num_warmup=num_warmup,
-        method="metropolis", extra_evals=num_evals,
-        settings={"num_warmup": num_warmup, "seed": seed, "adapted": scale is None},
-    )  # fmt: skip
+
+
+def _as_root(scale, cov, metric, dim):
+    """Return the root of the proposal's covariance, its diagonal (1, dim) or (dim, dim)."""
+    if not (isinstance(metric, str) and metric in _METRICS):
+        raise BayeslibError(f'metric must be "diag" or "dense", got {metric!r}')
+    if scale is not None and cov is not None:
+        raise BayeslibError("pass scale or cov, not both: each says how far proposals go")
+    if cov is not None:
+        return np.ascontiguousarray(np.linalg.cholesky(as_covariance(cov, "cov", dim)))
+    if scale is not None:
+        return as_scale(scale, "scale", dim)[None, :]
+    return np.eye(dim) if metric == "dense" else np.ones((1, dim))
