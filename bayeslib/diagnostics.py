@@ -4,25 +4,29 @@ Every function takes a `Draws` or an array of shape (num_chains, num_samples) or
 (num_chains, num_samples, dim), and returns a float, or one value per dimension, shape (dim,).
 The definitions are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021).
 What cannot be estimated is nan: a constant array, a nan or infinite draw, fewer than 4 draws.
+Draws with weights are refused, since every one would count the same.
 """
 
 import numpy as np
 from scipy import fft, special
 
 from .errors import BayeslibError
-from .validate import as_count, as_floats
+from .validate import as_count, as_floats, as_real
 
 
-def ess(draws, *, kind="bulk"):
+def ess(draws, *, kind="bulk", probability=None):
     """Effective sample size: how many independent draws would be worth as much.
 
     Parameters
     ----------
     draws : Draws or array, shape (num_chains, num_samples[, dim])
-    kind : {"bulk", "tail", "mean"}
+    kind : {"bulk", "tail", "mean", "sd", "quantile"}
         "bulk": for the centre of the distribution, on rank-normalised split chains;
         "tail": the smaller of those for the 5 % and the 95 % quantile;
-        "mean": for the mean itself, on split chains, without rank normalisation.
+        "mean": for the mean itself, on split chains, without rank normalisation;
+        "sd": for the standard deviation; "quantile": for the quantile at `probability`.
+    probability : float, optional
+        Between 0 and 1; for kind "quantile" only.
 
     Returns
     -------
@@ -30,13 +34,24 @@ def ess(draws, *, kind="bulk"):
         nan where it cannot be estimated. May exceed the number of draws for
         chains whose draws are negatively correlated.
 
+    Raises
+    ------
+    BayeslibError
+        For another kind or shape, a probability that is missing or out of place, or draws with
+        weights.
+
     References
     ----------
     Geyer (1992) for the truncation; Vehtari et al. (2021) for ranks and tails.
     """
-    kinds = {"bulk": _ess_bulk, "tail": _ess_tail, "mean": _ess_mean}
-    if kind not in kinds:
-        raise BayeslibError(f"kind must be one of {sorted(kinds)}, got {kind!r}")
+    kinds = {
+        "bulk": _ess_bulk,
+        "tail": _ess_tail,
+        "mean": _ess_mean,
+        "sd": _ess_sd,
+        "quantile": lambda x: _ess_quantile(x, probability),
+    }
+    probability = _checked(kind, kinds, probability)
     return _per_dimension(draws, kinds[kind])
 
 
@@ -60,24 +75,73 @@ def rhat(draws):
     return _per_dimension(draws, _rhat_rank)
 
 
-def mcse(draws):
-    """Monte Carlo standard error of the mean: sd / sqrt(ess of the mean).
+def mcse(draws, *, kind="mean", probability=None):
+    """Monte Carlo standard error of the mean, of the standard deviation, or of a quantile.
 
     Parameters
     ----------
     draws : Draws or array, shape (num_chains, num_samples[, dim])
+    kind : {"mean", "sd", "quantile"}
+        "mean": sd / sqrt(ess of the mean); "sd": by the delta method, from the variance of the
+        squared deviations; "quantile": half the width of the interval of the ordered draws that
+        covers the quantile at `probability` as often as one standard error does.
+    probability : float, optional
+        Between 0 and 1; for kind "quantile" only.
 
     Returns
     -------
     float or numpy.ndarray, shape (dim,)
         In the units of the draws.
+
+    Raises
+    ------
+    BayeslibError
+        As in `ess`.
+
+    References
+    ----------
+    Vehtari et al. (2021) for quantiles; Kenney and Keeping (1951) for the standard deviation.
     """
+    kinds = {
+        "mean": _mcse_mean,
+        "sd": _mcse_sd,
+        "quantile": lambda x: _mcse_quantile(x, probability),
+    }
+    probability = _checked(kind, kinds, probability)
+    return _per_dimension(draws, kinds[kind])
 
-    def error(x):
-        size = _ess_mean(x)
-        return np.nan if np.isnan(size) else np.std(x, ddof=1) / np.sqrt(size)
 
-    return _per_dimension(draws, error)
+def hdi(draws, *, probability=0.9):
+    """Highest density interval: the shortest that holds a share `probability` of the draws.
+
+    Parameters
+    ----------
+    draws : Draws or array, shape (num_chains, num_samples[, dim])
+    probability : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    numpy.ndarray, shape (2,) or (2, dim)
+        Its ends, in the units of the draws; nan when a draw is nan or infinite. Of a density with
+        several peaks it is one interval all the same, valleys included.
+
+    Raises
+    ------
+    BayeslibError
+        As in `ess`.
+    """
+    probability = _as_probability(probability)
+
+    def interval(x):
+        if not np.isfinite(x).all():
+            return np.full(2, np.nan)
+        x = np.sort(x, axis=None)
+        inside = min(int(probability * x.size), x.size - 1)
+        first = int(np.argmin(x[inside:] - x[: x.size - inside]))
+        return x[[first, first + inside]]
+
+    return _per_dimension(draws, interval)
 
 
 def autocorrelation(draws, *, max_lag=None):
@@ -133,7 +197,29 @@ def bfmi(energy):
     return np.square(np.diff(energy, axis=1)).mean(axis=1) / energy.var(axis=1, ddof=1)
 
 
+def _checked(kind, kinds, probability):
+    if kind not in kinds:
+        raise BayeslibError(f"kind must be one of {sorted(kinds)}, got {kind!r}")
+    if kind == "quantile":
+        return _as_probability(probability)
+    if probability is not None:
+        raise BayeslibError(f'probability={probability!r} needs kind="quantile", got {kind!r}')
+    return None
+
+
+def _as_probability(value):
+    value = as_real(value, "probability")
+    if not 0.0 < value < 1.0:
+        raise BayeslibError(f"probability must lie between 0 and 1, got {value}")
+    return value
+
+
 def _values(draws):
+    if getattr(draws, "log_weights", None) is not None:
+        raise BayeslibError(
+            "these draws have weights, which chains' diagnostics would ignore: summary() says what "
+            "they are worth; resample() makes draws that count the same"
+        )
     values = as_floats(getattr(draws, "values", draws), "draws")
     if values.ndim not in (2, 3):
         raise BayeslibError(
@@ -181,11 +267,41 @@ def _ess_mean(x):
     return np.nan if _unusable(x) else _ess(_split(x))
 
 
-def _ess_tail(x):
+def _ess_sd(x):
+    return np.nan if _unusable(x) else _ess_mean(np.square(x - x.mean()))
+
+
+def _ess_quantile(x, probability):
     if _unusable(x):
         return np.nan
-    tails = [x <= q for q in np.quantile(x, [0.05, 0.95])]
-    return min(_ess(_split(tail.astype(float))) for tail in tails)
+    return _ess(_split((x <= np.quantile(x, probability)).astype(float)))
+
+
+def _ess_tail(x):
+    return min(_ess_quantile(x, 0.05), _ess_quantile(x, 0.95))
+
+
+def _mcse_mean(x):
+    size = _ess_mean(x)
+    return np.nan if np.isnan(size) else np.std(x, ddof=1) / np.sqrt(size)
+
+
+def _mcse_sd(x):
+    if _unusable(x):
+        return np.nan
+    squares = np.square(x - x.mean())
+    return np.sqrt(squares.var() / _ess_mean(squares) / squares.mean()) / 2.0
+
+
+def _mcse_quantile(x, probability):
+    size = _ess_quantile(x, probability)
+    if np.isnan(size):
+        return np.nan
+    within_one_error = special.ndtr([-1.0, 1.0])
+    shape = size * probability + 1.0, size * (1.0 - probability) + 1.0
+    low, high = special.betaincinv(*shape, within_one_error) * x.size - 1.0
+    x = np.sort(x, axis=None)
+    return (x[min(int(np.ceil(high)), x.size - 1)] - x[max(int(low), 0)]) / 2.0
 
 
 def _ess(x):

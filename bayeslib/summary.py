@@ -5,6 +5,8 @@ from html import escape
 
 import numpy as np
 
+PROBABILITIES = (0.05, 0.5, 0.95)  # of the quantiles shown
+
 
 @dataclass(frozen=True)
 class Summary:

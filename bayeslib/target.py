@@ -223,6 +223,13 @@ class Target:
             plain = self._plain(theta)
         except ArithmeticError:
             return  # 1/0 and exp(1000) raise in Python only
+        except Exception as error:
+            error.add_note(
+                f"bayeslib: raised in plain Python at theta={theta.tolist()}; compiled, "
+                f"{self.logdensity.__name__!r} is {value!r} there, because compiled code does not "
+                "notice an index out of bounds"
+            )
+            raise
         if not _close(value, plain):
             raise TargetError(
                 f"{self.logdensity.__name__!r} is {plain!r} in plain Python at "

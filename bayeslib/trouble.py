@@ -8,6 +8,8 @@ ESS_PER_CHAIN = 100
 RHAT_LIMIT = 1.01
 BFMI_LIMIT = 0.3
 DEPTH_LIMIT = 0.01
+STAY_LIMIT = 0.05
+_SHORTEST_HALF = 20  # draws that a working chain may well reject in a row
 
 
 def khat_limit(num_samples):
@@ -33,7 +35,7 @@ def find_problems(draws):
     if not np.isfinite(draws.values).all():
         found.append("some draws are nan or infinite")
         return tuple(found)
-    if draws.log_weights is not None:
+    if draws.log_weights is not None or "family" in draws.stats:
         found += _weight_problems(draws)
     elif not draws.independent:
         found += _chain_problems(draws)
@@ -42,14 +44,15 @@ def find_problems(draws):
 
 def _weight_problems(draws):
     size = draws.num_chains * draws.num_samples
-    ess = 1.0 / np.square(draws.weights).sum()
+    ess = draws.worth
     if "khat" in draws.settings and draws.settings["khat"] > khat_limit(size):
         yield (
             f"k-hat is {draws.settings['khat']:.2f}, above {khat_limit(size):.2f}: a few weights "
             "dominate and the standard error cannot be believed; use a proposal with heavier tails"
         )
     if ess < min(10.0, size):
-        yield f"{size} weighted draws are worth {ess:.1f}: find a better proposal"
+        kind = "weighted" if draws.log_weights is not None else "resampled"
+        yield f"{size} {kind} draws are worth {ess:.1f}: find a better proposal"
 
 
 def _chain_problems(draws):
@@ -70,9 +73,17 @@ def _chain_problems(draws):
         worst = float(np.min(diagnostics.bfmi(draws)))
         if worst < BFMI_LIMIT:
             yield f"E-BFMI is {worst:.2f}, below {BFMI_LIMIT}: the energy is explored too slowly"
+    stay = longest_stay_problem(draws)
+    if stay:
+        yield stay
     constant = [n for n in draws.names if np.any(np.ptp(draws[n], axis=1) == 0.0)]
     if constant:
         yield f"a chain never moved in {_listed(constant)}: its proposals were all rejected"
+    elif stood := [n for n in draws.names if _stood_still(draws[n])]:
+        yield (
+            f"a chain stood still in {_listed(stood)} for half of its draws or more, so that its "
+            "errors and sample sizes mean nothing: take smaller steps, or reparameterise"
+        )
     rhat = np.atleast_1d(diagnostics.rhat(draws))
     if draws.num_chains == 1:
         yield "one chain cannot show that it disagrees with others: run at least 4"
@@ -91,6 +102,24 @@ def _chain_problems(draws):
                 f"{kind} ESS is {ess[worst]:.0f} for {draws.names[worst]}, below {wanted} "
                 f"({ESS_PER_CHAIN} a chain): run longer"
             )
+
+
+def _stood_still(x):
+    half = x.shape[1] // 2
+    ends = (x[:, :half], x[:, -half:])
+    return half >= _SHORTEST_HALF and any(np.any(np.ptp(end, axis=1) == 0.0) for end in ends)
+
+
+def longest_stay_problem(draws):
+    """Say which chain of independent proposals was held by one state, or return None."""
+    stays = np.atleast_1d(draws.settings.get("longest_stay", 0))
+    worst = int(np.argmax(stays))
+    if stays[worst] <= max(STAY_LIMIT * draws.num_samples, 20):
+        return None
+    return (
+        f"chain {worst} stayed in one state for {stays[worst]} of {draws.num_samples} draws: the "
+        "proposal is too thin there; use one with heavier tails"
+    )
 
 
 def _listed(names):

@@ -64,6 +64,7 @@ def test_weighted_error_is_honest_over_replications():
     assert not low < np.sum(np.square(2 * np.array(z))) < high
 
 
+@pytest.mark.trust("S12")
 def test_weights_are_shift_invariant():
     log_weights = np.random.default_rng(4).standard_normal((1, 50))
     x = np.zeros((1, 50, 1))
@@ -99,6 +100,7 @@ def test_shapes_that_disagree_are_refused(make):
         make()
 
 
+@pytest.mark.trust("S11")
 def test_resampling_follows_the_weights():
     values = np.arange(3.0).reshape(1, 3, 1)
     log_weights = np.log([[0.5, 0.5, 1e-300]])

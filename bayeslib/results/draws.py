@@ -1,0 +1,296 @@
+"""Draws from the posterior: what every sampler returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+
+from .. import diagnostics
+from ..errors import BayeslibError, ZeroWeightsError
+from ..rows import apply_rows
+from ..summary import PROBABILITIES, Summary, weighted_quantiles
+from ..validate import as_count, as_rng
+from .estimate import Estimate
+from .families import family_totals, mean_and_error
+from .files import write
+
+
+@dataclass(frozen=True, repr=False)
+class Draws:
+    """Draws from the posterior, weighted or not, in one or several chains.
+
+    Parameters
+    ----------
+    values : array, shape (num_chains, num_samples, dim)
+    logdensity : array, shape (num_chains, num_samples), optional
+        The unnormalised log density of the target at each draw.
+    log_weights : array, shape (num_chains, num_samples), optional
+        Unnormalised log importance weights; None when every draw counts the same.
+    stats : dict of arrays, shape (num_chains, num_samples)
+        By ArviZ's names: acceptance_rate, diverging, energy, …; ``family``, of integers, is equal
+        for draws that descend from the same one.
+    num_evals : int
+        Evaluations of the density (one with its gradient counts once), warm-up included.
+    method : str
+        The name of the function that drew them.
+    settings : dict
+        What it was asked for and what it settled on, the seed included.
+    names : sequence of str, optional
+        One a dimension.
+    log_evidence : Estimate, optional
+        The logarithm of the target's integral, where the method estimates it.
+    independent : bool
+        True when the draws are independent of each other, as chains' are not.
+
+    Raises
+    ------
+    BayeslibError
+        When shapes disagree.
+    """
+
+    values: np.ndarray
+    logdensity: np.ndarray | None = None
+    log_weights: np.ndarray | None = None
+    stats: dict = field(default_factory=dict)
+    num_evals: int = 0
+    method: str = ""
+    settings: dict = field(default_factory=dict)
+    names: tuple = ()
+    log_evidence: Estimate | None = None
+    independent: bool = False
+
+    def __post_init__(self):
+        values = np.asarray(self.values, dtype=float)
+        if values.ndim != 3:
+            raise BayeslibError(
+                f"values must have shape (num_chains, num_samples, dim), got {values.shape}"
+            )
+        for name in ("logdensity", "log_weights"):
+            array = getattr(self, name)
+            if array is not None and np.shape(array) != values.shape[:2]:
+                raise BayeslibError(
+                    f"{name} must have shape {values.shape[:2]}, got {np.shape(array)}"
+                )
+        names = tuple(self.names) or default_names(values.shape[2])
+        if len(names) != values.shape[2]:
+            raise BayeslibError(f"{len(names)} names for {values.shape[2]} dimensions: {names}")
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "names", names)
+
+    @property
+    def num_chains(self):
+        return self.values.shape[0]
+
+    @property
+    def num_samples(self):
+        """Draws a chain."""
+        return self.values.shape[1]
+
+    @property
+    def dim(self):
+        return self.values.shape[2]
+
+    @property
+    def flat(self):
+        """All draws in one array, chain after chain, shape (num_chains * num_samples, dim)."""
+        return self.values.reshape(-1, self.dim)
+
+    @property
+    def weights(self):
+        """Normalised weights of `flat`, shape (num_chains * num_samples,), summing to 1."""
+        self._check_some()
+        if self.log_weights is None:
+            size = self.num_chains * self.num_samples
+            return np.full(size, 1.0 / size)
+        log_weights = np.ravel(self.log_weights)
+        if log_weights.max() == -np.inf:
+            raise ZeroWeightsError(f"all {log_weights.size} weights are zero: nothing to average")
+        weights = np.exp(log_weights - log_weights.max())
+        return weights / weights.sum()
+
+    @property
+    def worth(self):
+        """How many independent draws these are worth, by weights and families alone."""
+        weights = self.weights
+        if "family" in self.stats:
+            weights = family_totals(weights, np.ravel(self.stats["family"]))
+        return float(1.0 / np.square(weights).sum())
+
+    def _check_some(self):
+        if self.num_chains * self.num_samples == 0:
+            raise BayeslibError(
+                f"there are no draws, values has shape {self.values.shape}: nothing to average"
+            )
+
+    def __getitem__(self, name):
+        """The draws of one named dimension, shape (num_chains, num_samples)."""
+        if name not in self.names:
+            raise BayeslibError(f"no dimension is named {name!r}; there are {self.names}")
+        return self.values[:, :, self.names.index(name)]
+
+    def expect(self, f=None):
+        """Estimate the posterior expectation of `f`.
+
+        Parameters
+        ----------
+        f : callable, optional
+            Takes all draws at once, shape (n, dim), and returns (n,) or (n, k), which is fast;
+            or takes one draw, shape (dim,), and returns a number or k numbers. The default is the
+            identity: the posterior mean.
+
+        Returns
+        -------
+        Estimate
+            value and mcse are floats for an `f` that returns (n,), else shape (k,).
+            The error is that of independent draws, of weighted ones (delta method), of families
+            (each counted as one), or of chains (through the effective sample size of `f` itself).
+
+        Raises
+        ------
+        BayeslibError
+            When there are no draws, or `f` does not return a number or a vector of numbers for
+            one; ZeroWeightsError when every weight is zero.
+        """
+        self._check_some()
+        results = self.flat if f is None else apply_rows(f, self.flat).astype(float)
+        if "family" in self.stats:
+            value, error = mean_and_error(results, self.weights, np.ravel(self.stats["family"]))
+        elif self.log_weights is not None:
+            weights = self.weights
+            value = weights @ results
+            error = np.sqrt(np.square(weights) @ np.square(results - value))
+        else:
+            value = results.mean(axis=0)
+            if self.independent:
+                spread = results.std(axis=0, ddof=1) if len(results) > 1 else np.nan * value
+                error = spread / np.sqrt(len(results))
+            else:
+                shape = (self.num_chains, self.num_samples)
+                error = diagnostics.mcse(results.reshape(shape + results.shape[1:]))
+        if results.ndim == 1:
+            value, error = float(value), float(error)
+        return Estimate(value, error, self.num_evals)
+
+    def sample(self, num_samples, rng):
+        """Draw with replacement from the approximation.
+
+        Parameters
+        ----------
+        num_samples : int
+        rng : int, Generator, SeedSequence or None
+
+        Returns
+        -------
+        numpy.ndarray, shape (num_samples, dim)
+            One integer (or one uniform for weighted draws) is consumed for each.
+        """
+        self._check_some()
+        num_samples = as_count(num_samples, "num_samples")
+        rng, _ = as_rng(rng)
+        size = len(self.flat)
+        if self.log_weights is None:
+            return self.flat[rng.integers(size, size=num_samples)]
+        return self.flat[rng.choice(size, size=num_samples, p=self.weights)]
+
+    @property
+    def problems(self):
+        """Why these draws are not to be trusted as they stand, tuple of str."""
+        from ..trouble import find_problems
+
+        return find_problems(self)
+
+    def summary(self):
+        """Marginal means, errors, quantiles and diagnostics.
+
+        Returns
+        -------
+        Summary
+            Prints in a terminal, renders in a notebook, and lists the problems found.
+        """
+        weights = self.weights
+        columns = ["mean", "mcse", "sd", *(f"{100 * p:g}%" for p in PROBABILITIES)]
+        mean = self.expect()
+        with np.errstate(invalid="ignore"):  # infinite draws are said among the problems
+            spread = np.sqrt(weights @ np.square(self.flat - mean.value))
+        table = [mean.value, mean.mcse, spread]
+        table += list(weighted_quantiles(self.flat, weights, PROBABILITIES))
+        if self.log_weights is not None or self.independent or "family" in self.stats:
+            columns.append("ess")
+            table.append(np.full(self.dim, self.worth))
+        else:
+            columns += ["ess_bulk", "ess_tail", "rhat"]
+            table += [diagnostics.ess(self), diagnostics.ess(self, kind="tail")]
+            table.append(diagnostics.rhat(self))
+        rows = {
+            name: tuple(float(column[i]) for column in table) for i, name in enumerate(self.names)
+        }
+        title = f"{self.method or 'draws'}: {self.num_chains} × {self.num_samples} draws"
+        title += f", {self.num_evals:,} evaluations"
+        if "acceptance" in self.settings:
+            title += f", acceptance {self.settings['acceptance']:.3g}"
+        if "khat" in self.settings:
+            title += f", k-hat {self.settings['khat']:.2g}"
+        return Summary(title, tuple(columns), rows, self.problems)
+
+    def save(self, path):
+        """Save everything to a file, from which `load` makes the same draws again.
+
+        Parameters
+        ----------
+        path : str or path-like
+            ``.npz`` is added when it is missing. A file of that name is replaced, and only when
+            the new one is complete.
+
+        Returns
+        -------
+        pathlib.Path
+            The file written: an npz archive that ``numpy.load`` opens too, with the arrays under
+            their names ("values", "stats/energy") and the rest as JSON under "header".
+
+        Raises
+        ------
+        BayeslibError
+            For a setting that is neither a number, text, array, nor a tuple, list or dictionary
+            of them.
+        OSError
+            When the file cannot be written.
+        """
+        return write(path, "Draws", {f.name: getattr(self, f.name) for f in fields(self)})
+
+    def to_arviz(self):
+        """Convert to what ArviZ takes, for its plots and comparisons.
+
+        Returns
+        -------
+        xarray.DataTree or arviz.InferenceData
+            A DataTree from ArviZ 1.0 on, InferenceData before. Group ``posterior`` has the draws,
+            with a variable ``a`` of one more dimension for dimensions named a[0], a[1], …;
+            ``sample_stats`` has the stats and, as ``lp``, the log density. The warm-up is in
+            neither. The groups' attributes name the method and the seed.
+
+        Raises
+        ------
+        BayeslibError
+            When the draws have weights, which ArviZ would ignore, or when there are none.
+        ImportError
+            When ArviZ is not installed.
+        """
+        from .arviz import to_arviz
+
+        self._check_some()
+        return to_arviz(self)
+
+    def __repr__(self):
+        return (
+            f"Draws({self.method}, num_chains={self.num_chains}, "
+            f"num_samples={self.num_samples}, dim={self.dim}, num_evals={self.num_evals})"
+        )
+
+    def _repr_html_(self):
+        return self.summary()._repr_html_()
+
+
+def default_names(dim):
+    """Names of unnamed dimensions: theta, or theta[0], theta[1], …"""
+    return ("theta",) if dim == 1 else tuple(f"theta[{i}]" for i in range(dim))

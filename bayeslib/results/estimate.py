@@ -1,0 +1,63 @@
+"""A number that knows its Monte Carlo error."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number that knows its Monte Carlo error.
+
+    Parameters
+    ----------
+    value : float or numpy.ndarray
+        The estimate, in the units of the quantity.
+    mcse : float or numpy.ndarray
+        Its Monte Carlo standard error, same shape; nan where it is unknown.
+    num_evals : int
+        Evaluations of the log density (or of the integrand) that it cost.
+
+    Notes
+    -----
+    Printing shows the error to two significant digits and the value no further.
+    """
+
+    value: float | np.ndarray
+    mcse: float | np.ndarray
+    num_evals: int = 0
+
+    def z(self, truth):
+        """How many standard errors the estimate lies above `truth`."""
+        difference, mcse = np.asarray(self.value) - truth, np.asarray(self.mcse)
+        with np.errstate(divide="ignore", invalid="ignore"):  # an exact value has no error
+            return np.where((difference == 0.0) & (mcse == 0.0), 0.0, difference / mcse)[()]
+
+    def __float__(self):
+        return float(np.asarray(self.value).item())
+
+    def __str__(self):
+        values, errors = np.broadcast_arrays(np.asarray(self.value), np.asarray(self.mcse))
+        if values.ndim == 0:
+            return _with_error(float(values), float(errors))
+        inner = ", ".join(
+            _with_error(float(v), float(e))
+            for v, e in zip(values.ravel(), errors.ravel(), strict=True)
+        )
+        return f"[{inner}]"
+
+    def __repr__(self):
+        return f"Estimate({self}, num_evals={self.num_evals})"
+
+    def __format__(self, spec):
+        return str(self) if not spec else format(float(self), spec)
+
+
+def _with_error(value, error):
+    if not (np.isfinite(value) and np.isfinite(error)):
+        return f"{value:.6g} ± {error:.2g}"
+    if error == 0.0:
+        return f"{value:.6g} ± 0"
+    decimals = 1 - int(np.floor(np.log10(error)))
+    shown = max(decimals, 0)
+    return f"{round(value, decimals):.{shown}f} ± {round(error, decimals):.{shown}f}"
