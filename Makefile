@@ -12,7 +12,7 @@ PORT ?= 8000
 PINS := requirements.txt constraints.txt pyproject.toml
 READY := $(VENV)/.ready-$(shell cat $(PINS) | cksum | cut -d' ' -f1)
 
-.PHONY: help book test test-book serve lab bench clean
+.PHONY: help book test test-slow test-fresh test-book serve lab bench clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -32,7 +32,17 @@ book: $(READY)  ## build the book into _build/html; warnings are errors, every c
 test: $(READY)  ## test the library, run the notebooks, lint both
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest -n auto --dist worksteal --nbmake --nbmake-timeout=180 tests chapters --ignore=tests/test_book.py
+	$(BIN)/python -m pytest -n auto --dist worksteal --nbmake --nbmake-timeout=180 -m "not slow" tests chapters --ignore=tests/test_book.py
+
+test-slow: $(READY)  ## the tests that take minutes: posteriors, calibration, evidence, warnings
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-slow.txt
+	$(BIN)/python -m pytest -n auto --dist worksteal -m slow tests
+
+# Every statistical check again with seeds of the day and SCALE times the size, in two stages.
+SEED ?= $(shell date +%Y%m%d)
+SCALE ?= 10
+test-fresh: $(READY)  ## judge the samplers with the seeds of the day (SEED=20240131 SCALE=10)
+	FRESH_SEED=$(SEED) FRESH_SCALE=$(SCALE) $(BIN)/python -m pytest -n auto --dist worksteal -rP -m fresh tests
 
 test-book: $(READY)  ## test the built book in a browser (Chromium; make book first)
 	$(BIN)/python -m pytest tests/test_book.py
@@ -45,9 +55,22 @@ lab: $(READY)  ## work with the notebooks live
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt jupyterlab
 	$(BIN)/jupyter lab chapters
 
-bench: $(READY)  ## measure speed against other implementations
-	$(BIN)/python -m benchmarks
+# The peers have an environment of their own; one that does not install is reported, and missing.
+PEERS := .venv-peers
+PEER_PINS := benchmarks/peers.in benchmarks/peers.txt
+PEERS_READY := $(PEERS)/.ready-$(shell cat $(PEER_PINS) | cksum | cut -d' ' -f1)
 
-clean:  ## delete the built book and every cache, keep .venv
+$(PEERS_READY): $(PEER_PINS)
+	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	rm -f $(PEERS)/.ready-*
+	missing=; for peer in $$(tac benchmarks/peers.in); do \
+	  $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check \
+	    -c benchmarks/peers.txt "$$peer" || missing="$$missing $$peer"; \
+	done; if [ -z "$$missing" ]; then touch $@; else echo "missing:$$missing"; fi
+
+bench: $(READY) $(PEERS_READY)  ## measure speed against other samplers and C (BENCH=--quick: a trial)
+	$(BIN)/python -m benchmarks $(BENCH)
+
+clean:  ## delete the built book and every cache, keep .venv and .venv-peers
 	rm -rf _build .pytest_cache .ruff_cache
-	find . -path ./.venv -prune -o -name __pycache__ -type d -exec rm -rf {} +
+	find . -path './.venv*' -prune -o -name __pycache__ -type d -exec rm -rf {} +

@@ -1,0 +1,409 @@
+"""Planted bugs, each with the name of the test that must reject it.
+
+A bug is planted by importing a copy of its module with one line changed, and putting the copy's
+functions in the place of the real ones wherever they were imported. The test named is then run as
+it stands, from a fresh copy of its own module.
+"""
+
+import contextlib
+import importlib
+import importlib.util
+import inspect
+import sys
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+from stepping import mutant
+
+import bayeslib as bl
+from bayeslib.errors import GradientError
+
+_copies = count()
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A bug and its test.
+
+    Parameters
+    ----------
+    module : str
+        Where it is planted: a module, or the package that has the line in one of its modules.
+    change : tuple of str
+        The line as it is and as it will be; the first must occur exactly once.
+    test : str
+        module.function of the test that must fail.
+    arguments : dict
+        Those of the test, each from its own parametrisation.
+    through : str, optional
+        A module whose kernels have those of `module` inlined, to be compiled over the copy.
+    error : type, optional
+        What the test may raise besides a failed assertion.
+    """
+
+    module: str
+    change: tuple
+    test: str
+    arguments: dict = field(default_factory=dict)
+    through: str | None = None
+    error: type = AssertionError
+
+
+_PROBABILITY = "        probability = np.exp(min(ratio, 0.0))\n"
+_LAST_KICK = "        momentum[i] += {} * step_size * gradient[i]\n    return lp, num_steps"
+_WEIGHT = "leaf_weight = np.exp(gain - subtree_shift)"
+_REPEAT = """
+        while not uniform < np.exp(min(ratio, 0.0)):
+            for i in range(dim):
+                proposal[i] = position[i] + scale[i] * rng.standard_normal()
+            uniform = rng.random()
+            new = density(address, proposal, unused, handle)
+            ratio = new - lp
+        probability = np.exp(min(ratio, 0.0))
+"""
+_GAMMA = {"name": "log_gamma_normal"}
+
+METROPOLIS = {
+    "scale depends on the state, uncorrected": Bug(
+        "bayeslib.mcmc.walk",
+        (
+            "position[i] + scale[i] * rng",
+            "position[i] + scale[i] * np.exp(0.3 * position[i]) * rng",
+        ),
+        "test_mcmc.test_is_reversible_and_a_drifting_proposal_is_not",
+    ),
+    "the log density is never refreshed": Bug(
+        "bayeslib.mcmc.walk",
+        ("            lp = new\n", ""),
+        "test_mcmc.test_conserves_the_target",
+        _GAMMA,
+    ),
+    "a rejected state is not repeated": Bug(
+        "bayeslib.mcmc.walk",
+        (_PROBABILITY, _REPEAT),
+        "test_mcmc.test_conserves_the_target",
+        _GAMMA,
+    ),
+    "accepts ratio^0.9": Bug(
+        "bayeslib.mcmc.walk",
+        (_PROBABILITY, _PROBABILITY.replace("ratio", "0.9 * ratio")),
+        "test_mcmc.test_conserves_the_target",
+        _GAMMA,
+    ),
+    "acceptance is floored at e^-4": Bug(
+        "bayeslib.mcmc.walk",
+        (_PROBABILITY, _PROBABILITY.replace("min(ratio, 0.0)", "max(min(ratio, 0.0), -4.0)")),
+        "test_mcmc.test_conserves_the_target",
+        _GAMMA,
+    ),
+    "the proposal drifts": Bug(
+        "bayeslib.mcmc.walk",
+        ("position[i] + scale[i] * rng", "position[i] + 0.2 + scale[i] * rng"),
+        "test_mcmc.test_is_reversible_and_a_drifting_proposal_is_not",
+    ),
+    "the scale is never frozen": Bug(
+        "bayeslib.mcmc.walk",
+        (
+            "        n = t - num_warmup\n",
+            "        if best > 0.0:\n            adapt_factor(state, ratio, best)\n"
+            "        n = t - num_warmup\n",
+        ),
+        "test_trust_invariance.test_adaptation_ends_with_the_warm_up",
+        {"sampler": "metropolis"},
+    ),
+}
+HMC = {
+    "no accept step": Bug(
+        "bayeslib.hmc.kernels",
+        ("accept = uniform < probability", "accept = True"),
+        "test_hmc.test_conserves_the_target",
+        _GAMMA,
+    ),
+    "the last half kick is missing": Bug(
+        "bayeslib.hmc.kernels",
+        (_LAST_KICK.format("0.5"), _LAST_KICK.format("0.0")),
+        "test_hmc.test_leapfrog_is_reversible",
+        {"metric": "identity", "num_steps": 7},
+    ),
+    "accepts too often": Bug(
+        "bayeslib.hmc.kernels",
+        (
+            "probability = np.exp(min(-error, 0.0))",
+            "probability = min(1.1 * np.exp(min(-error, 0.0)), 1.0)",
+        ),
+        "test_hmc.test_conserves_the_target",
+        {"name": "mixture"},
+    ),
+    "momentum from N(0, M^-1)": Bug(
+        "bayeslib.hmc.kernels",
+        ("momentum[i] /= factor[0, i]", "momentum[i] *= factor[0, i]"),
+        "test_hmc.test_conserves_the_target_under_any_mass_matrix",
+        {"metric": "diagonal"},
+    ),
+    "the kinetic energy is ignored": Bug(
+        "bayeslib.hmc.kernels",
+        (
+            "        after = kinetic_energy(p, metric) - new\n        error = after - before\n",
+            "        after = kinetic_energy(p, metric) - new\n        error = lp - new\n",
+        ),
+        "test_hmc.test_conserves_the_target",
+        _GAMMA,
+    ),
+    "the step depends on the state": Bug(
+        "bayeslib.hmc.kernels",
+        (
+            "position[i] += step_size * metric[0, i] * momentum[i]",
+            "position[i] += step_size * (1.0 + 0.1 * position[i]) * metric[0, i] * momentum[i]",
+        ),
+        "test_hmc.test_leapfrog_preserves_volume",
+        {"metric": "identity"},
+    ),
+    "the position drifts": Bug(
+        "bayeslib.hmc.kernels",
+        (
+            "position[i] += step_size * metric[0, i] * momentum[i]",
+            "position[i] += step_size * metric[0, i] * momentum[i] + 0.02",
+        ),
+        "test_hmc.test_leapfrog_is_reversible",
+        {"metric": "diagonal", "num_steps": 1},
+    ),
+    "the step size is never frozen": Bug(
+        "bayeslib.hmc.kernels",
+        (
+            "        if t < num_warmup:\n            if wanted > 0.0:\n"
+            "                adapt_step_size(state, probability, wanted)\n",
+            "        if wanted > 0.0:\n            adapt_step_size(state, probability, wanted)\n"
+            "        if t < num_warmup:\n            if wanted > 0.0:\n",
+        ),
+        "test_trust_invariance.test_adaptation_ends_with_the_warm_up",
+        {"sampler": "hmc"},
+    ),
+    "a gradient is 15 % wrong in one coordinate": Bug(
+        "bayeslib.posteriors.shapes",
+        (
+            "grad[0] = -x + 2.0 * curvature * x * slope",
+            "grad[0] = 0.85 * (-x + 2.0 * curvature * x * slope)",
+        ),
+        "test_posteriors.test_gradient_and_fused_value_agree_with_the_plain_density",
+        {"name": "banana"},
+        error=GradientError,
+    ),
+}
+_TREE = {"module": "bayeslib.hmc.tree", "through": "bayeslib.hmc.nuts_kernels"}
+NUTS = {
+    "uniform weights": Bug(
+        change=(_WEIGHT, "leaf_weight = 1.0"),
+        test="test_nuts.test_conserves_the_target",
+        arguments=_GAMMA,
+        **_TREE,
+    ),
+    "a half that turned counts": Bug(
+        change=("        if end != FULL:\n            break\n        depth", "        depth"),
+        test="test_nuts.test_conserves_the_target",
+        arguments={"name": "truncated"},
+        **_TREE,
+    ),
+    "the new half is preferred too much": Bug(
+        change=(
+            "rng.random() * weight < subtree_weight:",
+            "rng.random() * weight < 2.0 * subtree_weight:",
+        ),
+        test="test_nuts.test_conserves_the_target",
+        arguments=_GAMMA,
+        **_TREE,
+    ),
+    "the momentum is too small": Bug(
+        change=("normal = rng.standard_normal()", "normal = 0.9 * rng.standard_normal()"),
+        test="test_nuts.test_conserves_the_target",
+        arguments={"name": "funnel"},
+        **_TREE,
+    ),
+    "proposes the end of the new half": Bug(
+        change=(
+            "if leaf == 0 or rng.random() * subtree_weight < leaf_weight:",
+            "if rng.random() < 2.0:",
+        ),
+        test="test_nuts.test_conserves_the_target",
+        arguments={"name": "truncated"},
+        **_TREE,
+    ),
+    "its step size is never frozen": Bug(
+        "bayeslib.hmc.nuts_kernels",
+        (
+            "        if t < num_warmup:\n            if wanted > 0.0:\n"
+            "                adapt_step_size(state, found[ACCEPTANCE], wanted)\n",
+            "        if wanted > 0.0:\n"
+            "            adapt_step_size(state, found[ACCEPTANCE], wanted)\n"
+            "        if t < num_warmup:\n            if wanted > 0.0:\n",
+        ),
+        "test_trust_invariance.test_adaptation_ends_with_the_warm_up",
+        {"sampler": "nuts"},
+    ),
+}
+INDEPENDENT = {
+    "rejection accepts ratio^0.9": Bug(
+        "bayeslib.rejection.envelope",
+        ("np.flatnonzero(log_u < log_ratio)", "np.flatnonzero(log_u < 0.9 * log_ratio)"),
+        "test_rejection.test_draws_follow_the_posterior_and_the_leaky_ones_do_not",
+    ),
+    "the evidence forgets the bound": Bug(
+        "bayeslib.rejection.envelope",
+        ('float(np.log(acceptance) + self.settings["log_bound"])', "float(np.log(acceptance))"),
+        "test_rejection.test_acceptance_and_evidence_are_those_of_the_theory",
+    ),
+    "adaptive rejection squeezes too high": Bug(
+        "bayeslib.rejection.hull",
+        ("accepted = log_u <= chord - envelope", "accepted = log_u <= chord - envelope + 0.2"),
+        "test_rejection.test_adaptive_draws_follow_the_target",
+        {"name": "gamma"},
+        through="bayeslib.rejection.adaptive",
+    ),
+    "weights forget the proposal": Bug(
+        "bayeslib.importance",
+        ("np.where(nan, -np.inf, logdensity - log_q)", "np.where(nan, -np.inf, logdensity)"),
+        "test_importance.test_posterior_expectations_and_evidence",
+    ),
+    "k-hat is not shrunk": Bug(
+        "bayeslib.importance",
+        ("(n * shape + 5.0) / (n + 10.0)", "shape"),
+        "test_importance.test_psis_equals_arviz",
+        {"stored": 0},
+    ),
+    "resampling ignores the weights": Bug(
+        "bayeslib.results",
+        ("size=num_samples, p=self.weights)]", "size=num_samples)]"),
+        "test_results.test_resampling_follows_the_weights",
+    ),
+    "the error of a mean is a standard deviation's": Bug(
+        "bayeslib.monte_carlo",
+        ("results.std(axis=0, ddof=1) / np.sqrt(num_samples)", "results.std(axis=0, ddof=1)"),
+        "test_monte_carlo.test_an_expectation_in_closed_form",
+    ),
+}
+DIAGNOSTICS = {
+    "ranks are not split": Bug(
+        "bayeslib.diagnostics",
+        ("    halves = _split(x)\n", "    halves = x\n"),
+        "test_diagnostics.test_equals_arviz",
+        {"name": "sticky"},
+    ),
+    "autocorrelations are not cut": Bug(
+        "bayeslib.diagnostics",
+        ("while t < n - 3 and even + odd > 0.0:", "while t < n - 3:"),
+        "test_diagnostics.test_equals_arviz",
+        {"name": "sticky"},
+    ),
+    "chains share their generator": Bug(
+        "bayeslib.engine.chains",
+        ("rng.spawn(num_chains)", "[rng] * num_chains"),
+        "test_trust_seeds.test_draws_are_the_same_for_any_number_of_threads_and_chains",
+        {"name": "metropolis"},
+    ),
+}
+BUGS = {
+    f"{group}: {name}": bug
+    for group, bugs in [
+        ("metropolis", METROPOLIS),
+        ("hmc", HMC),
+        ("nuts", NUTS),
+        ("independent", INDEPENDENT),
+        ("diagnostics", DIAGNOSTICS),
+    ]
+    for name, bug in bugs.items()
+}
+
+
+def home(bug):
+    """Return the name of the module that has the line, which may be a part of the one named."""
+    importlib.import_module(bug.module)
+    parts = [n for n in sys.modules if f"{n}.".startswith(f"{bug.module}.") and not is_copy(n)]
+    line = bug.change[0]
+    have = [n for n in parts if line in Path(sys.modules[n].__file__).read_text(encoding="utf-8")]
+    assert len(have) == 1, f"{line!r} is in {have or 'none'} of {parts}"
+    return have[0]
+
+
+def is_copy(name):
+    return ".mutant_" in name
+
+
+def own_copies(bug, folder):
+    """Return the pairs (real module, its copy with the bug)."""
+    name = home(bug)
+    wrong = mutant(folder, name, bug.change)
+    pairs = [(sys.modules[name], wrong)]
+    if bug.through:
+        here, there = name.rsplit(".", 1)[1], wrong.__name__.rsplit(".", 1)[1]
+        over = mutant(folder, bug.through, (f"from .{here} import", f"from .{there} import"))
+        pairs.append((sys.modules[bug.through], over))
+    return pairs
+
+
+@contextlib.contextmanager
+def planted(bug, folder):
+    """Put the functions of a module with a bug in the place of the real ones."""
+    for name in bl.__all__:
+        getattr(bl, name)  # or the package would keep the first it looked up, which may be wrong
+    wrong = {
+        id(value): vars(copy)[name]
+        for real, copy in own_copies(bug, folder)
+        for name, value in vars(real).items()
+        if callable(value) and vars(copy).get(name, value) is not value
+    }
+    places = [
+        module
+        for name, module in list(sys.modules.items())
+        if name.split(".")[0] in ("bayeslib", "stepping", "registry", "densities")
+        and not is_copy(name)
+    ]
+    real = [
+        (vars(place), name, value)
+        for place in places
+        for name, value in vars(place).items()
+        if id(value) in wrong
+    ]
+    try:
+        for place, name, value in real:
+            place[name] = wrong[id(value)]
+        yield
+    finally:
+        for place, name, value in real:
+            place[name] = value
+
+
+def fresh_test(name):
+    """Return the function of a test from a copy of its module made now."""
+    module, function = name.split(".")
+    path = Path(__file__).parent / f"{module}.py"
+    specification = importlib.util.spec_from_file_location(f"{module}_{next(_copies)}", path)
+    copy = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(copy)
+    return getattr(copy, function)
+
+
+def arguments_of(function, chosen, folder):
+    """Return what the test's own parametrisation gives for the arguments chosen.
+
+    A value may be named by its place in the list. The fixture `mutants` is the folder.
+    """
+    offered = {"mutants": [folder]}
+    for mark in getattr(function, "pytestmark", ()):
+        if mark.name != "parametrize":
+            continue
+        names, values = mark.args[:2]
+        names = [n.strip() for n in names.split(",")] if isinstance(names, str) else list(names)
+        assert len(names) == 1, "only arguments that are parametrised one by one"
+        offered[names[0]] = list(values)
+    wanted = set(inspect.signature(function).parameters)
+    if "mutants" in wanted:
+        chosen = chosen | {"mutants": folder}
+    assert set(chosen) == wanted, f"{function.__name__} takes {sorted(wanted)}"
+    found = {}
+    for name, value in chosen.items():
+        values = offered[name]
+        if value not in values and isinstance(value, int):
+            value = values[value]
+        assert value in values, f"{name}={value!r} is not among {values}"
+        found[name] = value
+    return found

@@ -1,0 +1,134 @@
+"""The same call on a cluster of worker processes, of which some die: needs Dask's scheduler.
+
+``requirements-slow.txt`` has it. Every worker killed here is one that the test has started.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from densities import gaussian2
+from test_long_runs import slow
+
+from bayeslib import BayeslibTypeError, Target, hmc, metropolis, nuts
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals"),
+]
+SHORT = {"num_samples": 200, "num_warmup": 150, "rng": 11}
+
+
+@pytest.fixture(scope="module")
+def cluster(need):
+    need(find_spec("distributed"), "Dask is not installed: pip install -r requirements-slow.txt")
+    from dask.distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    from dask.distributed import Client
+
+    with Client(cluster) as client:
+        client.wait_for_workers(2, timeout=120)
+        yield client
+
+
+@pytest.mark.parametrize("options", [{}, {"pure": False}])
+def test_draws_are_those_of_one_process(client, options):
+    executor = client.get_executor(**options)
+    runs = [
+        lambda **where: metropolis(gaussian2(), None, **SHORT, **where),
+        lambda **where: hmc(gaussian2(), num_steps=4, **SHORT, **where),
+        lambda **where: nuts(gaussian2(), **SHORT, **where),
+    ]
+    for run in runs:
+        here, there = run(), run(executor=executor)
+        np.testing.assert_array_equal(here.values, there.values)
+        assert here.num_evals == there.num_evals and there.problems == here.problems
+    processes = set(client.run(os.getpid).values())
+    assert len(processes) == 2 and os.getpid() not in processes
+
+
+def test_a_client_is_told_to_be_an_executor(client):
+    with pytest.raises(BayeslibTypeError, match=r"executor must be.*pass its get_executor\(\)"):
+        nuts(gaussian2(), executor=client, **SHORT)
+
+
+def at_work(dask_worker):
+    return os.getpid() if dask_worker.state.executing else None
+
+
+def kill_one(client, executing=2):
+    """Kill a worker once `executing` of them run a chain, and return its process."""
+    until = time.monotonic() + 120.0
+    while time.monotonic() < until:
+        busy = [process for process in client.run(at_work).values() if process]
+        if len(busy) >= executing:
+            time.sleep(0.3)
+            os.kill(busy[0], signal.SIGKILL)
+            return busy[0]
+        time.sleep(0.05)
+    raise AssertionError("no worker ran a chain")
+
+
+def in_the_background(function, *arguments):
+    """Start a thread; join() hands back what it returned."""
+    returned = []
+    thread = threading.Thread(target=lambda: returned.append(function(*arguments)))
+    thread.start()
+
+    def join():
+        thread.join()
+        return returned[0]
+
+    return join
+
+
+TARGET = Target(slow, dim=1, data=(20_000,), gradient=None)
+LONG = {"num_samples": 3000, "num_warmup": 0, "scale": 2.0, "rng": 1}
+
+
+def test_a_worker_that_dies_costs_time_and_no_draw(client):
+    """Dask runs the lost chain again elsewhere; it is decided by its job alone."""
+    join = in_the_background(kill_one, client)
+    draws = metropolis(TARGET, None, executor=client.get_executor(pure=False), **LONG)
+    killed = join()
+    assert draws.values.shape == (4, 3000, 1)
+    np.testing.assert_array_equal(draws.values, metropolis(TARGET, None, **LONG).values)
+    client.wait_for_workers(2, timeout=120)
+    assert killed not in client.run(os.getpid).values()
+
+
+def test_a_chain_that_keeps_killing_workers_is_an_error_that_keeps_the_others(client):
+    import dask
+    from dask.distributed import KilledWorker
+
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+        client.run_on_scheduler(allow_failures, 0)
+        join = in_the_background(kill_one, client)
+        try:
+            with pytest.raises(KilledWorker) as caught:
+                metropolis(TARGET, None, executor=client.get_executor(pure=False), **LONG)
+        finally:
+            join()
+            client.run_on_scheduler(allow_failures, 3)
+    (note,) = caught.value.__notes__
+    lost = [int(chain) for chain in note.split("lost: ")[1].split(".")[0].split(", ")]
+    assert 1 <= len(lost) <= 2  # the one that ran there, and one that waited there
+    whole = metropolis(TARGET, None, **LONG).values
+    np.testing.assert_array_equal(caught.value.partial.values, np.delete(whole, lost, axis=0))
+
+
+def allow_failures(number, dask_scheduler=None):
+    dask_scheduler.allowed_failures = number

@@ -1,0 +1,190 @@
+"""Samplers with their models: joint distribution tests and simulation-based calibration."""
+
+import numpy as np
+import pytest
+from models import MODELS
+from registry import ALGORITHMS, uneven, uneven_ratio
+from verdict import fails, passes
+
+import bayeslib as bl
+
+pytestmark = [
+    pytest.mark.slow,
+    # one data set in a thousand makes a step diverge, or overflow while the step size is sought
+    pytest.mark.filterwarnings("ignore:.*diverged"),
+    pytest.mark.filterwarnings("ignore:the log density was nan"),
+    # twenty proposals from the prior may all be rejected where the data say much
+    pytest.mark.filterwarnings("ignore:chain . stayed in one state"),
+]
+
+
+def metropolis_step(target, theta, rng):
+    options = {"num_samples": 10, "num_warmup": 0, "num_chains": 1}
+    return bl.metropolis(target, theta, scale=0.4, rng=rng, **options).values[0, -1]
+
+
+def hmc_step(target, theta, rng):
+    options = {"num_samples": 2, "num_warmup": 0, "num_chains": 1, "step_size": 0.25}
+    return bl.hmc(target, theta, num_steps=5, rng=rng, **options).values[0, -1]
+
+
+def nuts_step(target, theta, rng):
+    options = {"num_samples": 2, "num_warmup": 0, "num_chains": 1, "step_size": 0.3}
+    return bl.nuts(target, theta, rng=rng, **options).values[0, -1]
+
+
+def hastings_step(target, theta, rng):
+    moves = {"propose": uneven, "log_ratio": uneven_ratio, "args": (0.3,)}
+    options = {"num_samples": 10, "num_warmup": 0, "num_chains": 1}
+    return bl.metropolis_hastings(target, theta, rng=rng, **moves, **options).values[0, -1]
+
+
+def independence_step(target, theta, rng):
+    proposal = bl.Gaussian(np.zeros(theta.size), np.eye(theta.size))
+    options = {"num_samples": 20, "num_warmup": 0, "num_chains": 1}
+    return bl.independence_metropolis(
+        target, proposal, initial_position=theta, rng=rng, **options
+    ).values[0, -1]
+
+
+def slice_step(target, theta, rng):
+    options = {"num_samples": 2, "num_warmup": 0, "num_chains": 1}
+    return bl.slice_sample(target, theta, width=1.0, rng=rng, **options).values[0, -1]
+
+
+STEPS = {
+    "metropolis": metropolis_step,
+    "metropolis_hastings": hastings_step,
+    "independence_metropolis": independence_step,
+    "slice_sample": slice_step,
+    "hmc": hmc_step,
+    "nuts": nuts_step,
+}
+
+
+def joint(model, step, power=1.0, simulate=None):
+    """A check by Geweke's test: size chains of 30 steps, each starting where it is to stay."""
+
+    def check(rng, size):
+        found = bl.geweke_test(
+            model.prior,
+            simulate or model.simulate,
+            lambda theta, data, rng: step(model.target(data, power), theta, rng),
+            quantities=model.log_likelihood,
+            num_chains=size,
+            num_steps=30,
+            rng=rng,
+        )
+        return found.pvalues
+
+    return check
+
+
+@pytest.mark.fresh
+@pytest.mark.trust("M4")
+@pytest.mark.parametrize("sampler", STEPS)
+@pytest.mark.parametrize("name", MODELS)
+def test_sampler_and_model_agree_jointly(name, sampler):
+    check = joint(MODELS[name], STEPS[sampler])
+    size = 50 if sampler == "independence_metropolis" else 100  # its weights take time
+    assert passes(check, name=f"geweke {name} {sampler}", size=size)
+
+
+def test_every_sampler_of_chains_is_tested_jointly():
+    assert {a.name for a in ALGORITHMS if a.chains} <= set(STEPS)
+
+
+@pytest.mark.trust("M4")
+@pytest.mark.parametrize("name", MODELS)
+def test_a_sampler_that_pulls_inwards_is_found_jointly(name):
+    def pulled(target, theta, rng):
+        return 0.9 * metropolis_step(target, theta, rng)
+
+    assert fails(joint(MODELS[name], pulled), name=f"pulled {name}", size=100)
+
+
+@pytest.mark.trust("M4")
+@pytest.mark.parametrize("name", ["normal", "groups"])
+def test_a_likelihood_counted_with_another_weight_is_found_jointly(name):
+    check = joint(MODELS[name], metropolis_step, power=0.4)
+    assert fails(check, name=f"tempered {name}", size=100)
+
+
+@pytest.mark.trust("M4")
+def test_a_simulator_with_another_noise_is_found_jointly():
+    """The model's own side may be the wrong one: half as much noise again as the density says."""
+    model = MODELS["groups"]
+
+    def noisy(theta, rng):
+        means = model.simulate(theta, rng)
+        return means + rng.standard_normal(means.shape) * np.sqrt(1.25)
+
+    assert fails(joint(model, metropolis_step, simulate=noisy), name="noisy groups", size=100)
+
+
+def nuts_fit(target, rng):
+    options = {"num_samples": 2000, "num_warmup": 300, "num_chains": 1, "target_accept": 0.9}
+    return bl.nuts(target, rng=rng, **options)
+
+
+def hmc_fit(target, rng):
+    return bl.hmc(target, num_steps=5, num_samples=5000, num_warmup=500, num_chains=1, rng=rng)
+
+
+def metropolis_fit(target, rng):
+    return bl.metropolis(target, None, num_samples=10_000, num_warmup=1000, num_chains=1, rng=rng)
+
+
+FITS = {"metropolis": metropolis_fit, "hmc": hmc_fit, "nuts": nuts_fit}
+
+
+def calibrated(model, fit, power=1.0):
+    """A check by the ranks of `size` fits among 99 draws, of parameters and log likelihood."""
+
+    def check(rng, size):
+        found = bl.simulation_based_calibration(
+            model.prior,
+            model.simulate,
+            lambda data, rng: fit(model.target(data, power), rng),
+            quantities=model.log_likelihood,
+            num_fits=size,
+            rng=rng,
+        )
+        assert found.ranks.shape == (size, model.dim + 1) and found.num_draws == 99
+        assert found.num_short <= 0.05 * size, "the fits have too few effective draws to rank by"
+        return found.pvalues
+
+    return check
+
+
+@pytest.mark.fresh
+@pytest.mark.trust("M5")
+@pytest.mark.parametrize(
+    ("name", "sampler"),
+    [(name, "nuts") for name in MODELS] + [("normal", "hmc"), ("counts", "metropolis")],
+)
+def test_fits_are_calibrated(name, sampler):
+    assert passes(calibrated(MODELS[name], FITS[sampler]), name=f"sbc {name} {sampler}", size=500)
+
+
+@pytest.mark.trust("M5")
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("power", [0.6, 1.6])
+def test_a_likelihood_counted_with_another_weight_is_not_calibrated(name, power):
+    check = calibrated(MODELS[name], nuts_fit, power)
+    assert fails(check, name=f"sbc {name} to the power {power}", size=500)
+
+
+@pytest.mark.trust("M5")
+def test_a_sampler_that_ignores_the_data_shows_in_the_likelihood_alone():
+    model = MODELS["normal"]
+    found = bl.simulation_based_calibration(
+        model.prior,
+        model.simulate,
+        lambda data, rng: np.array([model.prior(rng) for _ in range(99)]),
+        quantities=model.log_likelihood,
+        rng=501,
+    )
+    assert found.pvalues[:2].min() > 1e-6
+    assert found.pvalues[2] < 1e-6
+    assert len(found.problems) == 1 and found.problems[0].startswith("quantity is not calibrated")

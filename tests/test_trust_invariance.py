@@ -1,0 +1,85 @@
+"""What every Markov chain must keep: an adaptation that ends, an acceptance known beforehand."""
+
+import numpy as np
+import pytest
+from densities import gaussian2
+from scipy import special
+from stepping import hmc_steps
+
+from bayeslib import Target, hmc, metropolis, nuts
+
+ADAPTED = {
+    "metropolis": (lambda **options: metropolis(gaussian2(), None, **options), ["scale"]),
+    "hmc": (
+        lambda **options: hmc(gaussian2(), num_steps=3, **options),
+        ["step_size", "inverse_mass_matrix"],
+    ),
+    "nuts": (lambda **options: nuts(gaussian2(), **options), ["step_size", "inverse_mass_matrix"]),
+}
+
+
+@pytest.mark.trust("S8")
+@pytest.mark.parametrize("sampler", ADAPTED)
+def test_adaptation_ends_with_the_warm_up(sampler):
+    """What was learned is, to the last bit, the same however many draws follow."""
+    run, learned = ADAPTED[sampler]
+    runs = [run(num_samples=n, num_warmup=200, num_chains=2, rng=401) for n in (1, 150, 700)]
+    for name in learned:
+        for other in runs[1:]:
+            np.testing.assert_array_equal(other.settings[name], runs[0].settings[name])
+    np.testing.assert_array_equal(runs[1].values, runs[2].values[:, :150])
+    for name in {"step_size"} & set(runs[2].stats):
+        steps = runs[2].stats[name]
+        np.testing.assert_array_equal(steps, np.broadcast_to(steps[:, :1], steps.shape))
+    shorter = run(num_samples=1, num_warmup=199, num_chains=2, rng=401)
+    assert not np.array_equal(shorter.settings[learned[0]], runs[0].settings[learned[0]])
+
+
+def standard(theta):
+    return -0.5 * theta[0] ** 2
+
+
+def standard_gradient(theta):
+    return -theta
+
+
+def leapfrog_matrix(step_size, num_steps):
+    """The map of (q, p) on N(0, 1), which is linear."""
+    one = [
+        [1.0 - step_size**2 / 2.0, step_size],
+        [-step_size * (1.0 - step_size**2 / 4.0), 1.0 - step_size**2 / 2.0],
+    ]
+    return np.linalg.matrix_power(np.array(one), num_steps)
+
+
+def exact_acceptance(step_size, num_steps):
+    """E min(1, exp(-error)) on N(0, 1), in closed form but for one integral over the angle.
+
+    The error is (q, p) A (q, p)' / 2 with A = M'M - I; in polar coordinates its integral over the
+    radius is 1 / (1 + a) where a = max(A along the angle, 0).
+    """
+    matrix = leapfrog_matrix(step_size, num_steps)
+    change = matrix.T @ matrix - np.eye(2)
+    angle = (np.arange(20_000) + 0.5) * 2.0 * np.pi / 20_000
+    along = np.column_stack([np.cos(angle), np.sin(angle)])
+    rise = np.maximum(np.einsum("ni,ij,nj->n", along, change, along), 0.0)
+    return float(np.mean(1.0 / (1.0 + rise)))
+
+
+@pytest.mark.trust("S10")
+@pytest.mark.parametrize(("step_size", "num_steps"), [(1.2, 1), (1.7, 3), (1.9, 2)])
+def test_acceptance_of_hamiltonian_monte_carlo_on_a_normal_is_known(step_size, num_steps):
+    """z at alpha 1e-6; an acceptance wrong by 0.015 would be seen with probability 0.999."""
+    rng = np.random.default_rng(402)
+    starts = rng.standard_normal((50_000, 1))
+    target = Target(standard, dim=1, gradient=standard_gradient)
+    _, rates = hmc_steps(
+        target, starts, step_size=step_size, num_leapfrogs=num_steps, num_steps=1, rng=rng
+    )
+    error = rates.std(ddof=1) / np.sqrt(len(rates))
+    limit = -special.ndtri(5e-7)
+    exact = exact_acceptance(step_size, num_steps)
+    assert abs(rates.mean() - exact) < limit * error
+    assert (limit + 3.1) * error < 0.015
+    assert 0.3 < exact < 0.97
+    assert abs(rates.mean() - exact_acceptance(0.9 * step_size, num_steps)) > limit * error
