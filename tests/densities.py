@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from bayeslib import Target
+from bayeslib import Target, posteriors
 
 
 def correlated(theta, precision):
@@ -36,6 +36,13 @@ def gaussian2():
 
 def sample_gaussian2(num_samples, rng):
     return rng.standard_normal((num_samples, 2)) @ np.linalg.cholesky(COV).T
+
+
+def gaussian20():
+    """Correlated, with scales from 0.05 to 20."""
+    distance = np.abs(np.subtract.outer(np.arange(20), np.arange(20)))
+    scales = np.exp(np.linspace(-3.0, 3.0, 20))
+    return posteriors.gaussian(np.arange(20.0), 0.8**distance * np.outer(scales, scales))
 
 
 def log_gamma_normal(theta):

@@ -161,8 +161,8 @@ def nuts_steps(target, starts, *, step_size, num_steps, rng, max_depth=6, metric
         current[0] = bound(position, gradient)
         kernel(
             bound.address, bound.handle, rng, 0, num_steps, max_depth, 0, 0.0, ends, position,
-            gradient, current, metric, root, moments, state, work, record.counts, record.points,
-            draws, numbers, whole, flags, np.empty((0, dim)),
+            gradient, current, metric, root, moments, state, work, np.zeros(4), record.counts,
+            record.points, draws, numbers, whole, flags, np.empty((0, dim)),
         )  # fmt: skip
         results[i], depths[i] = draws[-1], whole[0].mean()
     return results, depths

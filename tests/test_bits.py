@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 import bayeslib as bl
 from bayeslib import posteriors
@@ -42,6 +43,7 @@ def digests(folder, seed):
     return run.stdout.split()
 
 
+@pytest.mark.trust("S14")
 def test_a_first_process_and_the_next_draw_the_same(tmp_path):
     first = digests(tmp_path, 1)
     assert len(first) == 4

@@ -103,13 +103,15 @@ def integrate(address, handle, position, momentum, gradient, metric, step_size, 
 
 
 @kernel(
-    INT, ADDRESS, HANDLE, VECTOR, MATRIX, FLOAT, MATRIX, MATRIX, VECTOR, VECTOR
+    INT, ADDRESS, HANDLE, VECTOR, VECTOR, VECTOR, MATRIX, FLOAT, MATRIX, MATRIX, VECTOR, VECTOR
 )  # fmt: skip
 def leapfrog_kernel(
-    address, handle, gradient, metric, step_size, positions, momenta, logdensity, energy
-):
-    """Fill a trajectory from its first row; return the evaluations made."""
-    position, momentum = positions[0].copy(), momenta[0].copy()
+    address, handle, position, momentum, gradient, metric, step_size, positions, momenta,
+    logdensity, energy,
+):  # fmt: skip
+    """Fill a trajectory beyond its first row, moving its start; return the evaluations made."""
+    handle, metric, gradient = borrowed(handle), borrowed(metric), borrowed(gradient)
+    position, momentum = borrowed(position), borrowed(momentum)
     logdensity[0] = density(address, position, gradient, handle)
     energy[0] = kinetic_energy(momentum, metric) - logdensity[0]
     for step in range(1, positions.shape[0]):

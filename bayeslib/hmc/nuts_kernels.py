@@ -20,9 +20,10 @@ from ..engine import (
 from .kernels import AVERAGE, BEGUN, STEP, WINDOW, adapt_step_size, begin_step_size
 from .tree import ACCEPTANCE, BROKEN, DEPTH, DIVERGED, ENERGY, FULL, SOURCE, STEPS, copy, transition
 
-# After the state that it shares with hmc: draws in the two estimates of a diagonal metric.
-FRONT, BACK = 7, 8
-STATE_SIZE = 9
+# After the state that it shares with hmc: draws in the two estimates of a diagonal metric, depth of
+# the last trajectory of the warm-up that was let grow, transitions watched and how many were lost.
+FRONT, BACK, REACHED, WATCHED, LOST = 7, 8, 9, 10, 11
+STATE_SIZE = 12
 # What is learned: nothing, the diagonal from draws and gradients, or the covariance of the draws.
 UNIT, DIAGONAL, DENSE = range(3)
 
@@ -30,6 +31,11 @@ COUNTS, SIGNS = INT[:, ::1], types.boolean[:, ::1]
 
 _SMALLEST, _LARGEST = 1e-20, 1e20
 _FEWEST = 4  # draws before a variance is believed
+_FULL_EVERY = 8  # iterations of the warm-up from one full trajectory to the next
+_LOST = 0.01  # an acceptance rate below it: the step was unstable where the trajectory went
+_FEW_LOST = 1.0 / 1500.0
+_LEAST = 0.7  # of the averaged step; a funnel is to show its divergences
+_STEEPNESS = 8.0  # the share of lost transitions grows about as this power of the step
 
 
 @helper
@@ -146,27 +152,64 @@ def adapt_metric(t, ends, learned, position, gradient, state, moments, metric, r
     return learn_diagonal(position, gradient, switch, state, moments, metric, root) and is_new
 
 
+@helper
+def warmup_depth(t, ends, state, max_depth):
+    """How often a trajectory of the warm-up may double: most stop one short of the last full one.
+
+    They cost half and teach the metric as much. The first tenth and the last window are full.
+    """
+    num_warmup = ends[ends.size - 1]
+    if t % _FULL_EVERY == 0 or 10 * t < num_warmup or 20 * t >= 17 * num_warmup:
+        return max_depth
+    return min(max_depth, max(int(state[REACHED]) - 1, 1))
+
+
+@helper
+def watch(t, num_warmup, state, probability, step_size):
+    """Count lost transitions among those of the usual step, after the first fifth."""
+    if 5 * t >= num_warmup and step_size <= 1.1 * np.exp(state[AVERAGE]):
+        state[WATCHED] += 1.0
+        if probability < _LOST:
+            state[LOST] += 1.0
+
+
+@helper
+def final_step_size(state):
+    """Return the averaged step, reduced where too many transitions were lost with it.
+
+    The mean acceptance rate does not see a step that is unstable in the tails only.
+    """
+    step_size = np.exp(state[AVERAGE])
+    if state[LOST] > _FEW_LOST * state[WATCHED]:
+        excess = state[LOST] / (_FEW_LOST * state[WATCHED])
+        step_size *= max(_LEAST, excess ** (-1.0 / _STEEPNESS))
+    return step_size
+
+
 @kernel(
     INT, ADDRESS, HANDLE, GENERATOR, INT, INT, INT, INT, FLOAT, INTS, VECTOR, VECTOR, VECTOR,
-    MATRIX, MATRIX, MATRIX, VECTOR, MATRIX, INTS, MATRIX, MATRIX, MATRIX, COUNTS, SIGNS, MATRIX,
+    MATRIX, MATRIX, MATRIX, VECTOR, MATRIX, VECTOR, INTS, MATRIX, MATRIX, MATRIX, COUNTS, SIGNS,
+    MATRIX,
 )  # fmt: skip
 def nuts_kernel(
     address, handle, rng, first, last, max_depth, learned, wanted, ends, position, gradient,
-    current, metric, root, moments, state, work, counts, points, draws, numbers, whole, flags,
-    divergences,
+    current, metric, root, moments, state, work, found, counts, points, draws, numbers, whole,
+    flags, divergences,
 ):  # fmt: skip
     """Do the iterations first, …, last - 1, of which the first ``ends[-1]`` are warm-up.
 
     `current` holds the log density at `position` and how many divergences were noted, `gradient`
     the gradient there. `learned` says what of the metric, `wanted` the acceptance rate to aim at
     (0 keeps the step). `ends` are the windows of `metric`'s adaptation, then of the step size's.
+    `found` is room for what `transition` finds out.
     Rows of `numbers` receive log density, acceptance rate, energy, step size; of `whole`, depth and
     steps; of `flags`, diverging and reached_max_treedepth. Returns where it stopped.
     """
     dim = position.size
     handle, metric, root = borrowed(handle), borrowed(metric), borrowed(root)
     position, gradient, work = borrowed(position), borrowed(gradient), borrowed(work)
-    found = np.empty(4)
+    ends, state, moments = borrowed(ends), borrowed(state), borrowed(moments)
+    counts, points, found = borrowed(counts), borrowed(points), borrowed(found)
     q, p, g = work[0, :dim], work[1, :dim], work[2, :dim]
     num_warmup = ends[ends.size - 1]
     lp = current[0]
@@ -179,8 +222,11 @@ def nuts_kernel(
             if handle[handle.size - 1] != 0 or counts[STATUS] != 0:
                 copy(position, points[1])
                 return t
+        deepest, step_size = max_depth, state[STEP]
+        if wanted > 0.0 and t < num_warmup:
+            deepest = warmup_depth(t, ends, state, max_depth)
         lp, end = transition(
-            address, handle, rng, position, gradient, lp, root, state[STEP], max_depth, work,
+            address, handle, rng, position, gradient, lp, root, step_size, deepest, work,
             counts, points, found,
         )  # fmt: skip
         if end == BROKEN:
@@ -189,10 +235,13 @@ def nuts_kernel(
         if t < num_warmup:
             if wanted > 0.0:
                 adapt_step_size(state, found[ACCEPTANCE], wanted)
+                watch(t, num_warmup, state, found[ACCEPTANCE], step_size)
+                if deepest == max_depth:
+                    state[REACHED] = found[DEPTH]
                 if adapt_metric(t, ends, learned, position, gradient, state, moments, metric, root):
-                    state[BEGUN] = 0.0
+                    state[BEGUN] = state[WATCHED] = state[LOST] = 0.0
                 if t + 1 == num_warmup:
-                    state[STEP] = np.exp(state[AVERAGE])
+                    state[STEP] = final_step_size(state)
             continue
         n = t - num_warmup
         for i in range(dim):

@@ -5,18 +5,16 @@ import numpy as np
 from ..engine import (
     Record,
     advance,
-    collect,
-    initial_positions,
+    as_counts,
     outcome,
-    run_chains,
-    spawn,
+    sample_chains,
     together,
     warmup_windows,
     workspace,
 )
 from ..errors import BayeslibError
 from ..target import as_target
-from ..validate import as_count, as_positive, as_rng, check_memory
+from ..validate import as_count, as_positive
 from .kernels import STEP
 from .nuts_kernels import DENSE, DIAGONAL, STATE_SIZE, UNIT, nuts_kernel
 from .sampler import as_target_accept, warn_of_divergences
@@ -62,7 +60,7 @@ def _nuts_chain(
         workspace(work_rows(max_tree_depth), dim),
     )
     current = np.array([bound(position, gradient), 0.0])
-    state = np.zeros(STATE_SIZE)
+    state, found = np.zeros(STATE_SIZE), np.zeros(4)
     state[STEP] = 1.0 if step_size is None else step_size
     wanted, ends = 0.0, np.array([num_warmup])
     if step_size is None:
@@ -75,8 +73,8 @@ def _nuts_chain(
     def step(first, last):
         return nuts_kernel(
             bound.address, bound.handle, rng, first, last, max_tree_depth, learned, wanted, ends,
-            position, gradient, current, inverse_mass, root, moments, state, work, record.counts,
-            record.points, values, numbers, whole, flags, divergences,
+            position, gradient, current, inverse_mass, root, moments, state, work, found,
+            record.counts, record.points, values, numbers, whole, flags, divergences,
         )  # fmt: skip
 
     num_iterations = num_warmup + num_samples
@@ -127,6 +125,7 @@ def nuts(
     num_chains : int
     target_accept : float
         Mean acceptance rate the adapted step aims at, between 0 and 1. Higher means smaller steps.
+        The step is made smaller still where it is unstable in the tails, see Notes.
     max_tree_depth : int
         A trajectory doubles at most this many times, up to 20: ``2**max_tree_depth - 1`` steps.
     metric : {"diag", "dense", "unit"}
@@ -141,7 +140,9 @@ def nuts(
         One chain draws from it; several draw from ``rng.spawn(num_chains)``. None takes fresh
         entropy and records it in ``settings["seed"]``.
     executor : concurrent.futures.Executor, optional
-        Where the chains run; threads by default. The draws do not depend on it.
+        Where the chains run; threads by default. A process pool, or ``client.get_executor()`` of
+        a Dask cluster, makes the same draws. If a chain is lost with its worker for good, the
+        executor's error is raised, and its `partial` keeps the other chains.
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
 
@@ -190,6 +191,13 @@ def nuts(
     back by one or two windows; the variance of the gradients makes its estimate exact for an
     uncorrelated Gaussian after a few draws. The dense one has Stan's doubling windows.
 
+    Of the warm-up's trajectories between 10 and 85 %, seven in eight may double once less often
+    than the last of the others did: that saves a third of the warm-up's gradients, and the draws
+    that are kept are as good. At the end the step of dual averaging is reduced, to 0.7 of it at
+    most, if more than one in 1500 transitions had an acceptance rate below 0.01: by the eighth
+    root of the excess. So few hardly show in the mean rate, but some of them went where the step
+    is beyond the stability limit of the leapfrog integrator, and others like them would diverge.
+
     References
     ----------
     Hoffman and Gelman (2014), The No-U-Turn Sampler. Betancourt (2017), A conceptual introduction
@@ -198,9 +206,7 @@ def nuts(
     Preconditioning Hamiltonian Monte Carlo by minimizing Fisher divergence, for the metric.
     """
     dim = as_target(target).dim
-    num_samples = as_count(num_samples, "num_samples")
-    num_warmup = as_count(num_warmup, "num_warmup", minimum=0)
-    num_chains = as_count(num_chains, "num_chains")
+    counts = as_counts(num_samples, num_warmup, num_chains)
     max_tree_depth = as_count(max_tree_depth, "max_tree_depth", maximum=_DEEPEST)
     target_accept = as_target_accept(target_accept)
     if not (isinstance(metric, str) and metric in _METRICS):
@@ -208,7 +214,7 @@ def nuts(
         raise BayeslibError(f"metric must be one of {known}, got {metric!r}")
     if step_size is not None:
         step_size = as_positive(step_size, "step_size")
-    elif num_warmup == 0:
+    elif counts[1] == 0:
         raise BayeslibError("num_warmup=0 leaves no time to find a step size; pass step_size")
     learned = UNIT
     if inverse_mass_matrix is None and step_size is None:
@@ -216,32 +222,17 @@ def nuts(
     if learned == DENSE:
         inverse_mass_matrix = np.eye(dim)
     inverse_mass, root = as_metric(inverse_mass_matrix, dim)
-    check_memory((2, num_chains, num_samples, dim + 7), "draws")
-    rng, seed = as_rng(rng)
-    generators = spawn(rng, num_chains)
-    starts, num_evals = initial_positions(target, initial_position, generators, gradient=True)
-    jobs = [
-        (
-            target, generator, start, step_size, inverse_mass, root, learned, max_tree_depth,
-            target_accept, num_warmup, num_samples,
-        )
-        for generator, start in zip(generators, starts, strict=True)
-    ]  # fmt: skip
-    nuts_kernel.compile()
-    outcomes, interrupted = run_chains(
-        _nuts_chain, jobs, num_iterations=num_warmup + num_samples, executor=executor,
-        progress=progress, title="nuts",
-    )  # fmt: skip
-    if num_chains == 1:
-        rng.bit_generator.state = outcomes[0].rng_state  # it may have advanced in another process
-    settings = {"num_warmup": num_warmup, "seed": seed, "adapted": step_size is None}
-    settings |= {
-        "target_accept": target_accept, "max_tree_depth": max_tree_depth, "metric": metric,
+    settings = {
+        "adapted": step_size is None, "target_accept": target_accept,
+        "max_tree_depth": max_tree_depth, "metric": metric,
     }  # fmt: skip
     try:
-        draws = collect(
-            outcomes, target=target, interrupted=interrupted, num_warmup=num_warmup, method="nuts",
-            settings=settings, extra_evals=num_evals,
+        draws = sample_chains(
+            _nuts_chain,
+            (step_size, inverse_mass, root, learned, max_tree_depth, target_accept),
+            kernel=nuts_kernel, target=target, initial_position=initial_position, gradient=True,
+            counts=counts, numbers=7, rng=rng, executor=executor, progress=progress,
+            method="nuts", settings=settings,
         )  # fmt: skip
     except Exception as error:
         _join_divergences(getattr(error, "partial", None))

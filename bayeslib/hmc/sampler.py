@@ -1,24 +1,20 @@
 """The public sampler: Hamiltonian Monte Carlo with a fixed number of leapfrog steps."""
 
-import warnings
-
 import numpy as np
 
 from ..engine import (
     Record,
     advance,
-    collect,
-    initial_positions,
+    as_counts,
     outcome,
-    run_chains,
-    spawn,
+    sample_chains,
     together,
     warmup_windows,
     workspace,
 )
-from ..errors import BayeslibError, BayeslibWarning
+from ..errors import BayeslibError, warn
 from ..target import as_target
-from ..validate import as_count, as_positive, as_real, as_rng, check_memory
+from ..validate import as_count, as_positive, as_real
 from .kernels import ACCEPT, LEARN, STEP, hmc_kernel
 from .trajectory import as_metric
 
@@ -105,7 +101,9 @@ def hmc(
     target_accept : float
         Mean acceptance rate the adapted step aims at, between 0 and 1.
     executor : concurrent.futures.Executor, optional
-        Where the chains run; threads by default. The draws do not depend on it.
+        Where the chains run; threads by default. A process pool, or ``client.get_executor()`` of
+        a Dask cluster, makes the same draws. If a chain is lost with its worker for good, the
+        executor's error is raised, and its `partial` keeps the other chains.
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
 
@@ -148,39 +146,21 @@ def hmc(
     """
     dim = as_target(target).dim
     num_steps = as_count(num_steps, "num_steps", maximum=100_000)
-    num_samples = as_count(num_samples, "num_samples")
-    num_warmup = as_count(num_warmup, "num_warmup", minimum=0)
-    num_chains = as_count(num_chains, "num_chains")
+    counts = as_counts(num_samples, num_warmup, num_chains)
     target_accept = as_target_accept(target_accept)
     if step_size is not None:
         step_size = as_positive(step_size, "step_size")
-    elif num_warmup == 0:
+    elif counts[1] == 0:
         raise BayeslibError("num_warmup=0 leaves no time to find a step size; pass step_size")
     metric, factor = as_metric(inverse_mass_matrix, dim)
     learn = inverse_mass_matrix is None and step_size is None
-    check_memory((2, num_chains, num_samples, dim + 7), "draws")
-    rng, seed = as_rng(rng)
-    generators = spawn(rng, num_chains)
-    starts, num_evals = initial_positions(target, initial_position, generators, gradient=True)
-    jobs = [
-        (
-            target, generator, start, step_size, num_steps, metric, factor, target_accept, learn,
-            num_warmup, num_samples,
-        )
-        for generator, start in zip(generators, starts, strict=True)
-    ]  # fmt: skip
-    hmc_kernel.compile()
-    outcomes, interrupted = run_chains(
-        _hmc_chain, jobs, num_iterations=num_warmup + num_samples, executor=executor,
-        progress=progress, title="hmc",
-    )  # fmt: skip
-    if num_chains == 1:
-        rng.bit_generator.state = outcomes[0].rng_state  # it may have advanced in another process
-    settings = {"num_steps": num_steps, "num_warmup": num_warmup, "seed": seed}
-    settings |= {"adapted": step_size is None, "target_accept": target_accept}
-    draws = collect(
-        outcomes, target=target, interrupted=interrupted, num_warmup=num_warmup, method="hmc",
-        settings=settings, extra_evals=num_evals,
+    draws = sample_chains(
+        _hmc_chain, (step_size, num_steps, metric, factor, target_accept, learn),
+        kernel=hmc_kernel, target=target, initial_position=initial_position, gradient=True,
+        counts=counts, numbers=7, rng=rng, executor=executor, progress=progress, method="hmc",
+        settings={
+            "num_steps": num_steps, "adapted": step_size is None, "target_accept": target_accept,
+        },
     )  # fmt: skip
     warn_of_divergences(draws, 'they began at values[stats["diverging"]]')
     return draws
@@ -199,10 +179,8 @@ def warn_of_divergences(draws, where):
     by_chain = draws.stats["diverging"].sum(axis=1)
     if by_chain.any():
         share = 100.0 * by_chain.sum() / draws.stats["diverging"].size
-        warnings.warn(
+        warn(
             f"{by_chain.sum()} of {draws.stats['diverging'].size} transitions diverged "
             f"({share:.1f} %; by chain: {', '.join(map(str, by_chain))}): take smaller steps, "
-            f"raise target_accept, or reparameterise; {where}",
-            BayeslibWarning,
-            stacklevel=3,
+            f"raise target_accept, or reparameterise; {where}"
         )

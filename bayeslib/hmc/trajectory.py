@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..engine import together
 from ..errors import GradientError
 from ..target import as_target
 from ..validate import as_count, as_covariance, as_position, as_positive, as_scale, check_memory
@@ -73,9 +74,12 @@ def leapfrog(target, position, momentum, *, step_size, num_steps, inverse_mass_m
     logdensity, energy = np.full((2, num_steps + 1), np.nan)
     positions[0], momenta[0] = position, momentum
     bound = target.bind(gradient=True)
+    position, momentum, gradient, metric = together(
+        position, momentum, np.zeros(target.dim), metric
+    )
     num_evals = leapfrog_kernel(
-        bound.address, bound.handle, np.zeros(target.dim), metric, step_size, positions, momenta,
-        logdensity, energy,
+        bound.address, bound.handle, position, momentum, gradient, metric, step_size, positions,
+        momenta, logdensity, energy,
     )  # fmt: skip
     if bound.num_errors:
         raise target.explain(bound.failed_at)

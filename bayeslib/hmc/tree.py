@@ -55,21 +55,6 @@ def set_force(root, gradient, force):
 
 
 @helper
-def drift(root, position, momentum, step_size):
-    """Add step_size * L momentum to the position."""
-    dim = position.size
-    if root.shape[0] == 1:
-        for i in range(dim):
-            position[i] += step_size * root[0, i] * momentum[i]
-        return
-    for i in range(dim):
-        velocity = 0.0
-        for j in range(i + 1):
-            velocity += root[i, j] * momentum[j]
-        position[i] += step_size * velocity
-
-
-@helper
 def copy(vector, into):
     """Write a vector into another, without what a slice assignment compiles to."""
     for i in range(vector.size):
@@ -122,19 +107,38 @@ def turns(work, row, last, total):
 
 @helper
 def leap(address, handle, root, q, p, force, slope, source, total, step):
-    """Do a leapfrog step in place; return the log density and kinetic energy at its end."""
-    for i in range(q.size):
+    """Do a leapfrog step in place; return the log density and kinetic energy at its end.
+
+    Few loops: in a few dimensions it is their number that takes the time.
+    """
+    dim, kick, kinetic = q.size, 0.5 * step, 0.0
+    if root.shape[0] == 1:
+        for i in range(dim):
+            source[i] = q[i]
+            p[i] += kick * force[i]
+            q[i] += step * root[0, i] * p[i]
+        lp = density(address, q, slope, handle)
+        for i in range(dim):
+            force[i] = root[0, i] * slope[i]
+            p[i] += kick * force[i]
+            kinetic += p[i] * p[i]
+            total[i] += p[i]
+        return lp, 0.5 * kinetic
+    for i in range(dim):
         source[i] = q[i]
-        p[i] += 0.5 * step * force[i]
-    drift(root, q, p, step)
+        p[i] += kick * force[i]
+    for i in range(dim):
+        velocity = 0.0
+        for j in range(i + 1):
+            velocity += root[i, j] * p[j]
+        q[i] += step * velocity
     lp = density(address, q, slope, handle)
     set_force(root, slope, force)
-    kinetic = 0.0
-    for i in range(q.size):
-        p[i] += 0.5 * step * force[i]
-        kinetic += 0.5 * p[i] * p[i]
+    for i in range(dim):
+        p[i] += kick * force[i]
+        kinetic += p[i] * p[i]
         total[i] += p[i]
-    return lp, kinetic
+    return lp, 0.5 * kinetic
 
 
 @helper
