@@ -1,18 +1,27 @@
 """Run every benchmark, print its table and write ``benchmarks/results/<name>.json``."""
 
+import argparse
+import datetime
 import json
 import os
 import platform
+import signal
 import sys
+import time
 from pathlib import Path
 
 import numba
 import numpy as np
 
-from . import against_c, start_up
+from . import against_c, against_peers, gradients, start_up
 
 RESULTS = Path(__file__).parent / "results"
-BENCHMARKS = {"start_up": start_up.measure, "against_c": against_c.measure}
+BENCHMARKS = {
+    "start_up": start_up.measure,
+    "gradients": gradients.measure,
+    "against_c": against_c.measure,
+    "against_peers": against_peers.measure,
+}
 
 
 def machine():
@@ -25,21 +34,63 @@ def machine():
     return {
         "processor": model,
         "cores": os.cpu_count(),
+        "system": platform.system(),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "numba": numba.__version__,
     }
 
 
-def main(names):
-    RESULTS.mkdir(exist_ok=True)
-    for name in names or BENCHMARKS:
-        rows = BENCHMARKS[name]()
-        if rows is None:
+def main(arguments=None):
+    """Run the benchmarks that were asked for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHMARKS))
+    parser.add_argument("--quick", action="store_true", help="the contest in small; not stored")
+    parser.add_argument("--rounds", type=int, help="of warm calls in the contest")
+    parser.add_argument("--cold", type=int, help="rounds of cold processes in the contest")
+    parser.add_argument("--posteriors", nargs="+", metavar="posterior", help="of the contest")
+    parser.add_argument("--output", type=Path, help="folder for the results")
+    chosen = parser.parse_args(arguments)
+    unknown = set(chosen.names) - set(BENCHMARKS)
+    if unknown:
+        parser.error(f"no benchmark is called {', '.join(sorted(unknown))}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the workers are ended too
+    for name in chosen.names or BENCHMARKS:
+        options = {}
+        if name == "against_peers":
+            options = {"quick": chosen.quick, "num_rounds": chosen.rounds,
+                       "num_cold": chosen.cold, "posteriors": chosen.posteriors}  # fmt: skip
+        began = time.monotonic()
+        load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+        found = BENCHMARKS[name](**options)
+        print(f"{name}: {time.monotonic() - began:.0f} s", flush=True)
+        partial = name == "against_peers" and (chosen.quick or chosen.posteriors)
+        if found is None or (partial and chosen.output is None):
             continue
-        text = json.dumps({"machine": machine(), "rows": rows}, indent=1)
-        (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+        found = found if isinstance(found, dict) else {"rows": found}
+        when = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        stored = {"date": when, "load": load, "machine": machine(), **found}
+        write(chosen.output or RESULTS, name, stored)
+
+
+def write(folder, name, stored):
+    """Write results as JSON; a number that is nan or infinite becomes null."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(_finite(stored), indent=1, allow_nan=False)
+    (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _finite(value):
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if np.isfinite(value) else None
+    return value
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -1,0 +1,112 @@
+"""`nuts` against other libraries on five posteriors, in one interleaved run.
+
+What is measured, how, and the form of the results: benchmarks/README.md.
+"""
+
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+
+from .contest import contestants, problems, rounds, rows, tables, truth, verdicts
+
+ROUNDS, COLD_ROUNDS = 5, 3
+QUICK = ("gaussian_2", "schools")
+
+
+def measure(quick=False, num_rounds=None, num_cold=None, posteriors=None):
+    """Run the contest and print its tables.
+
+    Parameters
+    ----------
+    quick : bool
+        Two posteriors, two rounds, one cold process each, unless the others say otherwise.
+    num_rounds, num_cold : int, optional
+        Rounds of warm calls, and of cold processes.
+    posteriors : sequence of str, optional
+        Names from `contest.problems`.
+
+    Returns
+    -------
+    dict
+        See benchmarks/README.md.
+    """
+    num_rounds = num_rounds or (2 if quick else ROUNDS)
+    num_cold = num_cold or (1 if quick else COLD_ROUNDS)
+    names = posteriors or (QUICK if quick else tuple(problems.PROBLEMS))
+    found, failures = [], []
+    with tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as folder:
+        caches = _Caches(Path(folder))
+        for name in names:
+            print(f"{name}: {num_rounds} rounds, then {num_cold} of cold processes", flush=True)
+            stage = rounds.Stage(name, truth.mean(name), Path(folder), caches)
+            here = _contest(stage, num_rounds, num_cold)
+            tables.print_rows(here)
+            found += here
+            failures += stage.failures
+    judged = verdicts.verdicts_of(found)
+    tables.print_verdicts(judged)
+    for failure in failures:
+        print("dropped out: {contestant} on {posterior}, {stage}: {reason}".format(**failure))
+    return {
+        "schema": 1,
+        "settings": {
+            "num_chains": problems.NUM_CHAINS,
+            "num_warmup": problems.NUM_WARMUP,
+            "num_samples": problems.NUM_SAMPLES,
+            "target_accept": problems.TARGET_ACCEPT,
+            "num_cores": problems.NUM_CORES,
+            "num_rounds": num_rounds,
+            "num_cold": num_cold,
+            "quick": quick,
+        },
+        "posteriors": {n: vars(problems.PROBLEMS[n]) for n in names},
+        "versions": versions(),
+        "rows": found,
+        "verdicts": judged,
+        "failures": failures,
+    }
+
+
+def _contest(stage, num_rounds, num_cold):
+    entries = [e for e in contestants.ENTRIES if e.variant(stage.posterior) is not None]
+    runs, first = rounds.warm_rounds(stage, entries, num_rounds)
+    entries = [entry for entry in entries if runs.get(entry)]
+    colds, others = {}, {}
+    if problems.PROBLEMS[stage.posterior].ranked:
+        colds, others = rounds.cold_rounds(stage, entries, num_cold, first)
+    return rows.rows_of(stage.posterior, runs, colds, others, entries)
+
+
+class _Caches:
+    """Where the processes of a run keep what they compile: below one folder that goes away.
+
+    PyTensor's is kept between runs, like the engine's own cache that every row is allowed.
+    """
+
+    def __init__(self, folder):
+        self._folder = folder
+
+    def __call__(self, entry, fresh):
+        if entry.is_ours:
+            return {"NUMBA_CACHE_DIR": str(self._folder / (fresh or "numba"))}
+        return {
+            "XDG_CACHE_HOME": str(self._folder / "cache"),
+            "PYTENSOR_FLAGS": f"base_compiledir={contestants.PEERS / 'pytensor'}",
+        }
+
+
+def versions():
+    """Return {package: version} of the peers' environment; empty where there is none."""
+    python = contestants.PEERS / "bin" / "python"
+    if not python.exists():
+        return {}
+    code = (
+        "import importlib.metadata as m, json, platform; "
+        "print(json.dumps({'python': platform.python_version()} | {d.metadata['Name'].lower(): "
+        "d.version for d in m.distributions()}))"
+    )
+    run = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
+    wanted = (Path(__file__).parent / "peers.in").read_text(encoding="utf-8").split()
+    found = json.loads(run.stdout)
+    return {name: found.get(name) for name in ("python", *wanted)}

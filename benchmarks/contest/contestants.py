@@ -1,0 +1,78 @@
+"""Who takes part, how each is configured, and where it lives."""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .problems import PROBLEMS
+from .process import ROOT
+
+PEERS = ROOT / ".venv-peers"
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A library in one configuration.
+
+    Attributes
+    ----------
+    name : str
+    library : str
+        `with_<library>` runs it.
+    gradient : {"hand", "auto", "none"}
+        Whether its user writes the gradient.
+    variants, cold_variants : dict
+        Posterior: variant. Cold ones only where another is faster from a cold process.
+    compiles : bool
+        Whether it compiles a model when it first meets it.
+    first_is_cold : bool
+        Its first process counts as a cold one, since more of them would take minutes.
+    """
+
+    name: str
+    library: str
+    gradient: str
+    variants: dict
+    cold_variants: dict = field(default_factory=dict)
+    compiles: bool = True
+    first_is_cold: bool = False
+
+    @property
+    def is_ours(self):
+        return self.library == "bayeslib"
+
+    @property
+    def python(self):
+        """The interpreter that has the library."""
+        return Path(sys.executable) if self.is_ours else PEERS / "bin" / "python"
+
+    def variant(self, posterior, cold=False):
+        """How it runs on a posterior; None where it does not take part."""
+        chosen = self.variants.get(posterior)
+        return self.cold_variants.get(posterior, chosen) if cold else chosen
+
+
+def _everywhere(variant, **others):
+    return dict.fromkeys(PROBLEMS, variant) | others
+
+
+# One vectorised thread waits for the longest tree of all chains, but needs no threads to meet;
+# measured for each posterior. Compilation is faster for chains on a device each.
+_JAX = _everywhere("vmap", funnel_10="pmap", gaussian_100="pmap")
+_PMAP = _everywhere("pmap")
+
+ENTRIES = (
+    Entry("bayeslib, hand-written gradient", "bayeslib", "hand", _everywhere("hand")),
+    Entry(
+        "bayeslib, automatic gradient", "bayeslib", "auto",
+        _everywhere("auto", gaussian_100="auto-short"),
+    ),
+    Entry("bayeslib, naive loop, automatic", "bayeslib", "auto", {"logistic": "naive"}),
+    Entry("BlackJAX", "blackjax", "auto", _JAX, _PMAP | {"logistic": "vmap"}),
+    Entry("NumPyro", "numpyro", "auto", _JAX, _PMAP),
+    Entry("NumPyro, MCMC.run", "numpyro", "auto", {"gaussian_2": "run", "schools": "run"}),
+    Entry("nutpie", "nutpie", "auto", _everywhere("numba")),
+    Entry("PyMC", "pymc", "auto", _everywhere("default")),
+    Entry("Stan", "stan", "auto", _everywhere("stan"), first_is_cold=True),
+    Entry("emcee", "emcee", "none", _everywhere("stretch"), compiles=False),
+)  # fmt: skip

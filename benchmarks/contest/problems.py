@@ -1,0 +1,65 @@
+"""The posteriors every contestant samples. Needs NumPy only: it runs in both environments."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+NUM_CHAINS, NUM_WARMUP, NUM_SAMPLES = 4, 1000, 1000
+TARGET_ACCEPT = 0.8
+NUM_CORES = 2
+SHORT = 50  # iterations instead of a thousand, where a full run would take minutes
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A posterior of the contest.
+
+    Attributes
+    ----------
+    title : str
+    dim : int
+    ranked : bool
+        False where no sampler mixes, so that its effective sample size ranks nothing.
+    """
+
+    title: str
+    dim: int
+    ranked: bool = True
+
+
+PROBLEMS = {
+    "gaussian_2": Problem("Gaussian, correlation 0.9", 2),
+    "funnel_10": Problem("Neal's funnel, centred", 10, ranked=False),
+    "schools": Problem("eight schools, non-centred", 10),
+    "logistic": Problem("logistic regression, 1000 rows", 25),
+    "gaussian_100": Problem("Gaussian, correlation 0.9 to the distance", 100),
+}
+
+
+def data(name):
+    """Return a posterior's data, a tuple of float64 arrays; the same numbers for everybody."""
+    if name in ("gaussian_2", "gaussian_100"):
+        return (np.ascontiguousarray(np.linalg.inv(covariance(name))),)
+    if name == "schools":
+        effects = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
+        return effects, np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
+    if name == "logistic":
+        rng = np.random.default_rng(1)
+        rows = rng.standard_normal((1000, 25))
+        rows[:, 0] = 1.0
+        weights = 0.5 * rng.standard_normal(25)
+        labels = rng.random(1000) < 1.0 / (1.0 + np.exp(-rows @ weights))
+        return rows, labels.astype(float)
+    return ()
+
+
+def covariance(name):
+    """Return the covariance of a Gaussian posterior, (dim, dim)."""
+    i = np.arange(PROBLEMS[name].dim)
+    return 0.9 ** np.abs(i[:, None] - i)
+
+
+def starts(name, seed):
+    """Return a start for each chain, uniform in (-2, 2), shape (NUM_CHAINS, dim)."""
+    shape = NUM_CHAINS, PROBLEMS[name].dim
+    return np.random.default_rng(seed).uniform(-2.0, 2.0, shape)
