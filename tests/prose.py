@@ -9,17 +9,12 @@ ROOT = Path(__file__).parent.parent
 CHAPTERS = ROOT / "chapters"
 HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+FENCE = re.compile(r"^\s*(?P<marks>`{3,}|~{3,}|:{3,})(?:\{(?P<name>[\w:-]+)\})?(?P<rest>.*)$")
+CODE = re.compile(r"code[\w-]*|math|cards?|bibliography")
+OPTION = re.compile(r"^\s*:[\w-]+:.*$", re.MULTILINE)  # of a directive
+LABEL = re.compile(r"^\([\w:-]+\)=\s*$", re.MULTILINE)
 NOT_PROSE = [
-    re.compile(r"<!--.*?-->", re.DOTALL),
-    re.compile(r"^(?P<f>`{3,}|~{3,})(?!\{)[^\n]*\n.*?^(?P=f)\s*$", re.DOTALL | re.MULTILINE),
-    re.compile(
-        r"^\s*(?:`{3,}|:{3,})\{(?:code[\w-]*|math|cards?|bibliography)\}.*?^\s*(?:`{3,}|:{3,})\s*$",
-        re.DOTALL | re.MULTILINE,
-    ),
-    re.compile(r"^\s*(?:`{3,}|:{3,})\{(?:solution|solution-start|solution-end)\}.*$", re.MULTILINE),
-    re.compile(r"^\s*(?:`{3,}|:{3,})\{[\w:-]+\}", re.MULTILINE),  # the title after it is prose
-    re.compile(r"^\s*:[\w-]+:.*$", re.MULTILINE),  # options of a directive
-    re.compile(r"^\([\w:-]+\)=\s*$", re.MULTILINE),  # a label
     re.compile(r"\{[\w:+-]+\}(`+)(?:(?!\1).)*\1", re.DOTALL),  # roles, glued numbers among them
     re.compile(r"(`+)(?:(?!\1).)+\1", re.DOTALL),
     re.compile(r"\]\([^)\n]*\)|<https?://[^>]*>|\[\^[\w-]+\]"),
@@ -75,6 +70,25 @@ def texts(path):
     ]
 
 
+def outside_code(text):
+    """Return Markdown without its blocks of code and without fences, titles of directives kept."""
+    kept, opened = [], []
+    for line in COMMENT.sub(" ", text).splitlines():
+        fence = FENCE.match(line)
+        if fence and not (opened and opened[-1][1] and fence["name"]):
+            marks, name, rest = fence["marks"], fence["name"], fence["rest"]
+            bare = not name and not rest.strip()
+            if bare and opened and marks.startswith(opened[-1][0]):
+                opened.pop()
+            else:
+                opened.append((marks, not name or bool(CODE.fullmatch(name))))
+                if name and not name.startswith("solution") and not opened[-1][1]:
+                    kept.append(rest)
+        elif not any(is_code for _, is_code in opened):
+            kept.append(line)
+    return "\n".join(kept)
+
+
 def typed_numbers(text):
     """Return the numbers that are typed into Markdown `text` rather than computed.
 
@@ -87,10 +101,8 @@ def typed_numbers(text):
         maths.append(match[0])
         return " "
 
-    for pattern in NOT_PROSE[:4]:
-        text = pattern.sub(" ", text)
-    text = MATHS.sub(keep, text)
-    for pattern in NOT_PROSE[4:]:
+    text = MATHS.sub(keep, LABEL.sub(" ", OPTION.sub(" ", outside_code(text))))
+    for pattern in NOT_PROSE:
         text = pattern.sub(" ", text)
     numbers = NUMBER.findall(text)
     for formula in maths:

@@ -70,6 +70,29 @@ def poisson(eta, count, exposure):
     return count * eta[0] - exposure * np.exp(eta[0])
 
 
+def stretch(theta, rng, scale):
+    """A lognormal step: not symmetric."""
+    return theta * np.exp(scale * rng.standard_normal(theta.size))
+
+
+def stretch_ratio(proposed, current, scale):
+    return np.sum(np.log(proposed)) - np.sum(np.log(current))
+
+
+def uneven(theta, rng, scale):
+    """A normal step whose size depends on where it begins: not symmetric."""
+    size = scale * (1.0 + 0.5 * abs(np.tanh(theta[0])))
+    return theta + size * rng.standard_normal(theta.size)
+
+
+def uneven_ratio(proposed, current, scale):
+    there = scale * (1.0 + 0.5 * abs(np.tanh(current[0])))
+    back = scale * (1.0 + 0.5 * abs(np.tanh(proposed[0])))
+    square = np.sum((proposed - current) ** 2)
+    log_ratio = current.size * np.log(there / back)
+    return log_ratio - 0.5 * square / back**2 + 0.5 * square / there**2
+
+
 def log_gamma():
     """log of a Gamma(count, exposure) variable: log-concave, skewed, known in closed form."""
     from scipy import special
@@ -120,9 +143,43 @@ ALGORITHMS = (
     ),
     Algorithm(
         bl.importance_sample,
+        page="importance",
         cases={
             "gamma_student": (GAMMA_STUDENT, (stats.gamma(3),), {}),
             "plane": (PLANE, (WIDE,), {}),
+        },
+    ),
+    Algorithm(
+        bl.annealed_importance_sample,
+        page="importance",
+        num_samples=5_000,
+        cases={
+            "gamma_student": (GAMMA_STUDENT, (stats.gamma(3),), {"scale": 1.5}),
+            "plane": (PLANE, (WIDE,), {"scale": 1.0, "inverse_temperatures": 10}),
+        },
+    ),
+    Algorithm(
+        bl.smc,
+        page="importance",
+        num_samples=5_000,
+        cases={
+            "gamma_student": (
+                GAMMA_STUDENT,
+                (stats.gamma(3),),
+                {"scale": 1.5, "inverse_temperatures": 3, "ess_threshold": 0.9, "num_steps": 2},
+            ),
+            "plane": (
+                PLANE,
+                (WIDE,),
+                {"scale": 1.0, "inverse_temperatures": 4, "ess_threshold": 0.9, "num_steps": 2},
+            ),
+        },
+    ),
+    Algorithm(
+        bl.adaptive_importance_sample,
+        cases={
+            "gamma_student": (GAMMA_STUDENT, (stats.gamma(3),), {}),
+            "plane": (PLANE, (WIDE,), {"num_components": 2}),
         },
     ),
     Algorithm(
@@ -131,6 +188,38 @@ ALGORITHMS = (
         cases={
             "gamma_student": (GAMMA_STUDENT, (_START_1D,), {}),
             "plane": (PLANE, (_START_2D,), {}),
+        },
+    ),
+    Algorithm(
+        bl.metropolis_hastings,
+        chains=True,
+        cases={
+            "gamma_student": (
+                GAMMA_STUDENT,
+                (_START_1D,),
+                {"propose": stretch, "log_ratio": stretch_ratio, "args": (0.8,)},
+            ),
+            "plane": (
+                PLANE,
+                (_START_2D,),
+                {"propose": uneven, "log_ratio": uneven_ratio, "args": (1.0,)},
+            ),
+        },
+    ),
+    Algorithm(
+        bl.independence_metropolis,
+        chains=True,
+        cases={
+            "gamma_student": (GAMMA_STUDENT, (stats.gamma(3),), {}),
+            "plane": (PLANE, (WIDE,), {}),
+        },
+    ),
+    Algorithm(
+        bl.slice_sample,
+        chains=True,
+        cases={
+            "gamma_student": (GAMMA_STUDENT, (_START_1D,), {}),
+            "plane": (PLANE, (_START_2D,), {"order": "random"}),
         },
     ),
     Algorithm(

@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 from playwright.sync_api import sync_playwright
 
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-MAX_KILOBYTES = 300
+MAX_KILOBYTES = 400
 EXTRA = ["search", "genindex"]
 
 every_page = pytest.mark.parametrize("name", [*built(), *EXTRA])

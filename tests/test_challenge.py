@@ -33,6 +33,7 @@ def test_the_coin_with_three_hypotheses():
     assert chance.value == pytest.approx(exact, abs=1e-8) and chance.mcse == 0.0
 
 
+@pytest.mark.trust("S11")
 def test_enumeration_samples_with_its_probabilities():
     posterior = bl.enumerate_posterior(coin_log_joint, list(BIAS))
     share = np.mean(posterior.sample(100_000, 1) == "fair")
@@ -123,6 +124,7 @@ LINE = {
 }
 
 
+@pytest.mark.trust("M6")
 @pytest.mark.parametrize("name", LINE)
 def test_quadrature_on_the_line(name):
     target = LINE[name]
@@ -153,6 +155,7 @@ PLANE = {
 }
 
 
+@pytest.mark.trust("M6")
 @pytest.mark.parametrize("name", PLANE)
 def test_quadrature_in_two_and_three_dimensions(name):
     target, accuracy = PLANE[name]

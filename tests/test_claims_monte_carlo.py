@@ -81,3 +81,62 @@ def test_every_way_to_reduce_variance_does_and_stays_right(seed):
         assert abs(estimate.z(exact)) < Z_LIMIT
     assert f.var() > 1.8 * 2 * pair.var()
     assert f.var() > 2 * controlled.var()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_common_draws_and_integrated_noise_pay(seed):
+    rng = np.random.default_rng(seed)
+    noise, theta = stats.t(2), PRIOR.rvs(50_000, random_state=rng)
+    other = PRIOR.rvs(50_000, random_state=rng)
+    common = noise.pdf(5.5 - theta) - noise.pdf(5 - theta)
+    separate = noise.pdf(5.5 - other) - noise.pdf(5 - theta)
+    evidence = [np.exp(posteriors.gamma_student(y).truth.log_evidence) for y in (5.0, 5.5)]
+    for values in (common, separate):
+        estimate = bl.Estimate(values.mean(), values.std() / np.sqrt(values.size))
+        assert abs(estimate.z(evidence[1] - evidence[0])) < Z_LIMIT
+    assert separate.var() > 9 * common.var()
+    drawn = theta + noise.rvs(theta.size, random_state=rng) > 8
+    assert drawn.var() > 3 * noise.sf(8 - theta).var()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_unbiased_and_consistent_are_two_promises(seed):
+    theta = np.random.default_rng(seed).gamma(3, size=(2_000, 1_000))
+    error = np.sqrt(3 / 2_000)
+    assert abs(theta[:, 0].mean() - 3) < Z_LIMIT * error, "the first draw is unbiased"
+    assert theta[:, 0].std() > 1.5, "and never settles"
+    shrunk = theta[:, :3].sum(axis=1) / 8
+    assert abs(shrunk.mean() - 9 / 8) < Z_LIMIT * shrunk.std() / np.sqrt(2_000)
+    assert abs(theta.sum(axis=1) / 1_005 - 3).mean() < 0.1, "biased, and settles on the truth"
+    assert abs(np.median(theta, axis=1) - PRIOR.median()).mean() < 0.1, "settles elsewhere"
+    assert PRIOR.median() < 2.7
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sobol_points_beat_random_ones(seed):
+    def squared(d, k):
+        points = [
+            stats.qmc.Sobol(d, rng=np.random.default_rng([seed, i])).random_base2(k)
+            for i in range(16)
+        ]
+        return np.mean(
+            [(np.prod(np.pi / 2 * np.sin(np.pi * x), 1).mean() - 1) ** 2 for x in points]
+        )
+
+    for d, gain in ((2, 100), (4, 20), (8, 1.5)):
+        assert np.sqrt(((np.pi**2 / 8) ** d - 1) / 2**12 / squared(d, 12)) > gain
+    assert np.sqrt(squared(2, 8) / squared(2, 12)) > 16, "faster than one over N"
+
+
+def test_where_monte_carlo_overtakes_simpsons_rule():
+    from scipy import integrate
+
+    def grid_error(m, d):
+        x = np.linspace(0, 1, m)
+        return abs(integrate.simpson(np.pi / 2 * np.sin(np.pi * x), x=x) ** d - 1)
+
+    def draws_error(number, d):
+        return np.sqrt(((np.pi**2 / 8) ** d - 1) / number)
+
+    assert grid_error(9, 6) < draws_error(9.0**6, 6)
+    assert grid_error(7, 7) > draws_error(7.0**7, 7)

@@ -61,6 +61,7 @@ def test_without_weights_the_answer_would_be_the_priors():
     assert abs(plain.z(3.0)[0]) < 4.9
 
 
+@pytest.mark.trust("M6")
 def test_evidence_is_unbiased_over_400_runs_but_its_log_is_low():
     runs = [quietly(TARGET, PRIOR, num_samples=50, rng=s) for s in range(400)]
     value = np.array([run.log_evidence.value for run in runs]) - TARGET.truth.log_evidence
@@ -122,6 +123,7 @@ def test_khat_orders_the_proposals_and_bounded_weights_have_none():
     assert np.all(np.diff(found) < 0.0) and found[-1] < 0.0 and found[0] > 0.6
 
 
+@pytest.mark.trust("M8")
 def test_dominating_weights_are_said():
     """Row 49."""
     with pytest.warns(BayeslibWarning, match="k-hat is .*heavier tails"):
@@ -138,6 +140,7 @@ def test_equal_weights_are_no_reason_to_warn():
     assert draws.log_evidence.value == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.trust("S12")
 @pytest.mark.parametrize("stored", STORED, ids=lambda s: s["name"])
 def test_psis_equals_arviz(stored):
     log_weights = floats(stored["log_weights"])
@@ -151,6 +154,7 @@ def test_psis_equals_arviz(stored):
     assert np.exp(smoothed).sum() == pytest.approx(1.0)
 
 
+@pytest.mark.trust("S12")
 @pytest.mark.parametrize("stored", STORED, ids=lambda s: s["name"])
 def test_adding_a_constant_changes_nothing(stored):
     log_weights = floats(stored["log_weights"])
@@ -205,6 +209,7 @@ class Broken:
         return np.where(x[:, 0] > 1.0, -np.inf, 0.0)
 
 
+@pytest.mark.trust("S12")
 def test_all_weights_zero():
     """Row 48."""
     with pytest.raises(ZeroWeightsError, match="support"):

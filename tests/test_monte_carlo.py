@@ -50,6 +50,7 @@ def test_draw_order_is_that_of_the_sampler():
     np.testing.assert_array_equal(seen[0], expected)
 
 
+@pytest.mark.trust("S11")
 def test_inverse_distribution_function_draws_exactly():
     """DKW at alpha 1e-6, and the inverse of a shifted one must fail."""
     bound = np.sqrt(np.log(2e6) / (2.0 * 50_000))
@@ -60,6 +61,7 @@ def test_inverse_distribution_function_draws_exactly():
     np.testing.assert_array_equal(draws, stats.expon.ppf(uniforms))
 
 
+@pytest.mark.trust("S11")
 def test_inverse_of_a_discrete_distribution_function():
     p = np.array([0.2, 0.5, 0.3])
     draws = bl.inverse_cdf_sample(

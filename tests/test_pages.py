@@ -185,6 +185,12 @@ def test_constants_name_pages():
         ("```{prf:theorem} Title 9\n:label: thm-3\nat least 8\n```", ["9", "8"]),
         ("```python\nx = 3\n```\n\n:::{note}\nnot 3\n:::", ["3"]),
         ("| 1 | {glue:text}`b` |", ["1"]),
+        ("````{solution-end}\n````\n\nthen 5 and `x = 6`", ["5"]),
+        (
+            "````{exercise} Two 2\n```{admonition} Hint\n:class: tip\n3\n```\n````\n4 `y`",
+            ["2", "3", "4"],
+        ),
+        ("````{note}\n```python\nx = 1\n```\nnot 7\n````", ["7"]),
     ],
 )
 def test_the_sweep_bites(text, numbers):

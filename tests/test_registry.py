@@ -47,6 +47,9 @@ def test_plain_equals_fast(algorithm, case, seed):
     n = algorithm.compared
     plain = algorithm.run(case, seed, plain_twin(algorithm.page, algorithm.name), num_samples=n)
     fast = algorithm.run(case, seed, num_samples=n)
+    if fast.log_weights is not None:
+        plain, log_weights = plain
+        np.testing.assert_allclose(log_weights, fast.log_weights[0], rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(np.reshape(plain, fast.flat.shape), fast.flat, rtol=1e-10)
     other = algorithm.run(case, seed + 100, num_samples=n)
     with pytest.raises(AssertionError):
@@ -60,6 +63,7 @@ def moments(draws, truth):
     return np.concatenate([mean, spread])
 
 
+@pytest.mark.trust("M1")
 @pytest.mark.parametrize(("algorithm", "case"), CASES)
 def test_recovers_the_truth(algorithm, case):
     draws, truth = draws_of(algorithm.name, case), algorithm.cases[case][0].truth
@@ -79,6 +83,7 @@ def test_a_wrong_sampler_is_rejected(algorithm, case):
     assert np.max(np.abs(moments(wrong, target.truth))) > Z_LIMIT
 
 
+@pytest.mark.trust("S14")
 @pytest.mark.parametrize("algorithm", EVERY)
 def test_the_seed_decides_everything(algorithm):
     case = first_case(algorithm)
@@ -131,6 +136,7 @@ def test_arguments_are_not_changed(algorithm):
     assert pickle.dumps((target.data, arguments, options)) == before
 
 
+@pytest.mark.trust("S15")
 @pytest.mark.parametrize("algorithm", EVERY)
 @pytest.mark.parametrize(
     ("change", "error", "words"),

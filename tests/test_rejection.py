@@ -57,6 +57,7 @@ def test_plain_and_fast_make_the_same_draws(seed):
     np.testing.assert_allclose(fast.logdensity[0], TARGET.many(plain[:300]), rtol=1e-10)
 
 
+@pytest.mark.trust("S11")
 def test_draws_follow_the_posterior_and_the_leaky_ones_do_not():
     """50,000 draws: DKW sees any distance above 0.0121, at alpha 1e-6."""
     draws = draw(50_000, 2)
@@ -77,6 +78,7 @@ def test_acceptance_and_evidence_are_those_of_the_theory():
     assert draws.log_evidence.mcse == pytest.approx(np.sqrt((1.0 - exact) / 100_000), rel=0.02)
 
 
+@pytest.mark.trust("M6")
 def test_evidence_is_unbiased_and_its_error_is_honest():
     """600 runs of 20 draws: N / T, the naive estimate, would be 4 % too high."""
     runs = [draw(20, seed).log_evidence for seed in range(600)]
@@ -319,6 +321,7 @@ LOG_CONCAVE = {
 }
 
 
+@pytest.mark.trust("S11")
 @pytest.mark.parametrize("name", LOG_CONCAVE)
 def test_adaptive_draws_follow_the_target(name):
     """100,000 draws: DKW sees any distance above 0.0086, at alpha 1e-6."""
@@ -347,6 +350,7 @@ def test_draws_from_the_envelope_alone_would_be_caught():
     assert not same_distribution(x, stats.gamma(3).cdf)
 
 
+@pytest.mark.trust("M6")
 def test_adaptive_evidence_is_right_on_average_and_its_error_honest():
     runs = [
         bl.adaptive_rejection_sample(GAMMA, points=[1.0, 4.0], num_samples=200, rng=seed)

@@ -40,6 +40,15 @@ def _not_normalised(u, weights):
     return np.searchsorted(np.cumsum(weights), u, side="left")
 
 
+def _from_the_right(u, weights):
+    cumulated = np.cumsum(np.asarray(weights, dtype=float))
+    return np.searchsorted(cumulated / cumulated[-1], u, side="right")
+
+
+def _divided_first(u, weights):
+    return np.searchsorted(np.cumsum(np.asarray(weights) / np.sum(weights)), u, side="left")
+
+
 EXERCISES = (
     Exercise(
         "monte_carlo-digits",
@@ -94,21 +103,24 @@ EXERCISES = (
                 (np.array([0.0, 0.1, 0.49, 0.51, 0.99]), np.array([1.0, 2.0, 3.0])),
                 (np.array([0.25, 0.75, 0.999999]), np.array([0.5, 0.0, 0.0, 1.5])),
                 (np.linspace(0.05, 0.95, 7), np.array([0.1, 0.2, 0.3, 0.4])),
+                (np.array([0.25, 0.5, 0.75]), np.ones(4)),
+                (np.array([1.0 - 2.0**-53]), np.full(13, 0.1)),
             ),
         ),
         mistakes=(
             (_next_one, "One too far: the first index is zero."),
             (_not_normalised, "The weights need not sum to one: divide by their sum."),
+            (_from_the_right, "F(k) >= u asks for the left side: u = F(k) belongs to k."),
+            (_divided_first, "For u near one you fall off the end: divide by the last sum."),
         ),
         hint="Cumulate, divide by the total, search from the left.",
         praise="This is how every discrete variable in this book is drawn.",
     ),
     Exercise(
         "monte_carlo-tail",
-        expects=Statistical(_prior_predictive_tail, max_mcse=5e-4),
-        mistakes=(),
+        expects=Statistical(_prior_predictive_tail, max_mcse=5e-4, max_evals=60_000),
         hint="Average noise.sf(8 - theta) over draws of theta.",
-        praise="The noise was integrated, not drawn; its variance is gone.",
+        praise="What can be integrated need not be drawn: half the error from the same draws.",
     ),
     Exercise(
         "monte_carlo-remember",

@@ -17,10 +17,13 @@ class Statistical:
     truth : float or callable without arguments
     max_mcse : float
         The largest standard error that will do.
+    max_evals : int, optional
+        The most evaluations that the estimate may have cost.
     """
 
     truth: object
     max_mcse: float
+    max_evals: int | None = None
 
     def example(self):
         """Return a right answer."""
@@ -37,6 +40,11 @@ class Statistical:
         mcse = as_numbers(answer.mcse, ())
         if mcse <= 0:
             raise UnreadableError(f"A standard error of {mcse:g} cannot be: it must be positive.")
+        num_evals = getattr(answer, "num_evals", 0)
+        if self.max_evals is not None and num_evals > self.max_evals:
+            raise UnreadableError(
+                f"That took {num_evals:,} draws; at most {self.max_evals:,} are allowed."
+            )
         return float(value), float(mcse)
 
     def is_right(self, answer):

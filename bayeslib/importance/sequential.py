@@ -1,0 +1,191 @@
+"""The sequential Monte Carlo sampler: temper, resample, move."""
+
+import numpy as np
+
+from ..errors import BayeslibError, ZeroWeightsError, warn
+from ..proposals import as_proposal
+from ..results import Draws, Estimate
+from ..target import as_target
+from ..validate import as_count, as_real, as_rng, as_scale, check_memory
+from .genealogy import Genealogy
+from .resampling import as_scheme, choose
+from .tempering import Cloud, as_temperatures, spread_factor
+
+_SLOWEST = 1e-8  # smaller steps of the inverse temperature get nowhere
+_LOW_ACCEPTANCE = 0.02
+
+
+def smc(
+    target,
+    proposal,
+    *,
+    num_samples,
+    inverse_temperatures=None,
+    ess_threshold=0.5,
+    scale=None,
+    num_steps=5,
+    scheme="systematic",
+    rng,
+):
+    """Sample by tempering a cloud of draws from the proposal to the target.
+
+    The density q^(1 - b) p^b is the proposal's at b = 0, the target's at b = 1. Each stage raises
+    b, weights the particles by the ratio of the two densities, resamples if the weights have become
+    uneven, and moves each particle by `num_steps` random-walk Metropolis steps.
+
+    Parameters
+    ----------
+    target : Target
+    proposal : distribution
+        See `as_proposal`. Normalised, for `log_evidence` to be right; wide.
+    num_samples : int
+        Particles, at least 2.
+    inverse_temperatures : array_like or int, optional
+        From 0 to 1, or a number of equal steps. None chooses each so that the weights are worth
+        `ess_threshold` times the particles.
+    ess_threshold : float
+        Strictly between 0 and 1. Resample when the weights are worth no more than this share.
+    scale : float or array_like, shape (dim,), optional
+        Standard deviations of the Metropolis steps, at every stage. None takes the covariance
+        of the weighted particles, times (2.38 / sqrt(dim))^2, and shortens the steps while fewer
+        than one in four is accepted.
+    num_steps : int
+        Metropolis steps of each particle in each stage.
+    scheme : str
+        See `resample`.
+    rng : int, Generator, SeedSequence or None
+
+    Returns
+    -------
+    Draws
+        Shape (1, num_samples, dim), with the weights gained since the last resampling (pass them
+        to `resample` for draws of equal weight). ``stats["family"]``: the index of a first particle
+        each descends from, or of a later one when too few have descendants left; errors count
+        a family as one. ``settings``: ``inverse_temperatures``, ``ess`` and ``acceptance_rates``
+        of each stage. ``log_evidence`` with the error that the families show: the evidence is
+        unbiased for fixed temperatures and scale, and nearly so when they adapt.
+
+    Raises
+    ------
+    BayeslibError
+        For arguments out of range, each named; ZeroWeightsError when no particle has weight.
+
+    Warns
+    -----
+    BayeslibWarning
+        When at some stage fewer than one move in fifty was accepted, or the log density was nan.
+
+    Notes
+    -----
+    The errors come from one run. They are too small where a mode is much narrower than another,
+    and few particles have found it while it was still wide.
+
+    Draw order: ``proposal.sample(num_samples, rng)``; then in each stage the uniforms of the
+    scheme if it resamples, and in each Metropolis step num_samples * dim normals, particle by
+    particle, and num_samples uniforms. Cost: num_samples * (1 + stages * num_steps) evaluations.
+
+    References
+    ----------
+    Del Moral, Doucet and Jasra (2006), Sequential Monte Carlo samplers; Jasra, Stephens, Doucet
+    and Tsagaris (2011) for the temperatures. For the errors: Lee and Whiteley (2018).
+    """
+    proposal = as_proposal(proposal, as_target(target).dim)
+    num_samples = as_count(num_samples, "num_samples", minimum=2)
+    num_steps = as_count(num_steps, "num_steps")
+    as_scheme(scheme)
+    ess_threshold = as_real(ess_threshold, "ess_threshold")
+    if not 0.0 < ess_threshold < 1.0:
+        raise BayeslibError(f"ess_threshold must lie between 0 and 1, got {ess_threshold!r}")
+    if inverse_temperatures is not None:
+        inverse_temperatures = as_temperatures(inverse_temperatures)
+    if scale is not None:
+        scale = as_scale(scale, "scale", target.dim)
+    check_memory((4, num_samples, target.dim + 3), "the particles")
+    rng, seed = as_rng(rng)
+    cloud = Cloud(target, proposal, proposal.sample(num_samples, rng))
+    genealogy, betas = Genealogy(num_samples), [0.0]
+    weights = np.full(num_samples, 1.0 / num_samples)
+    log_evidence, log_tuning, ess, rates = 0.0, 0.0, [], []
+    while betas[-1] < 1.0:
+        beta = _next(cloud.log_ratio, betas, inverse_temperatures, ess_threshold)
+        weights, gained = _reweighted(weights, cloud.log_ratio, beta - betas[-1], proposal.label)
+        log_evidence += gained
+        ess.append(1.0 / np.square(weights).sum())
+        factor = spread_factor(cloud.values, weights) if scale is None else scale
+        wanted = inverse_temperatures is None and beta < 1.0  # b was chosen to need it
+        if wanted or ess[-1] < ess_threshold * num_samples:
+            chosen = choose(weights, num_samples, rng, scheme)
+            genealogy.resample(chosen, weights)
+            cloud.keep(chosen)
+            weights = np.full(num_samples, 1.0 / num_samples)
+        if scale is None:
+            rate, log_tuning = cloud.move_tuned(beta, factor, log_tuning, num_steps, rng)
+        else:
+            rate = np.mean([cloud.move(beta, factor, rng) for _ in range(num_steps)])
+        rates.append(rate)
+        betas.append(beta)
+    error = float(np.sqrt(genealogy.variance(weights)))
+    cloud.warn_of_nan()
+    if min(rates) < _LOW_ACCEPTANCE:
+        warn(
+            f"at one stage {100.0 * min(rates):.2g} % of the moves were accepted, so that copies "
+            "stayed copies: use a smaller scale, more temperatures, or more particles"
+        )
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(weights)
+    return Draws(
+        cloud.values[None],
+        logdensity=cloud.log_p[None],
+        log_weights=log_weights[None],
+        stats={"family": genealogy.family[None]},
+        num_evals=cloud.num_evals,
+        method="smc",
+        settings={
+            "proposal": proposal.label,
+            "num_samples": num_samples,
+            "num_steps": num_steps,
+            "scheme": scheme,
+            "ess_threshold": ess_threshold,
+            "scale": scale,
+            "inverse_temperatures": np.array(betas),
+            "ess": np.array(ess),
+            "acceptance_rates": np.array(rates),
+            "seed": seed,
+        },
+        names=target.names,
+        log_evidence=Estimate(log_evidence, error, cloud.num_evals),
+    )
+
+
+def _next(log_ratio, betas, given, ess_threshold):
+    """The next inverse temperature: the one given, or the one that leaves the wanted ESS."""
+    if given is not None:
+        return float(given[len(betas)])
+    low, high = betas[-1], 1.0
+    if log_ratio.max() == -np.inf or _share(log_ratio, high - betas[-1]) >= ess_threshold:
+        return high
+    while high - low > 1e-12 + 1e-6 * (high - betas[-1]):
+        middle = 0.5 * (low + high)
+        if _share(log_ratio, middle - betas[-1]) >= ess_threshold:
+            low = middle
+        else:
+            high = middle
+    # where a share of the particles has no weight at all, no temperature leaves the wanted ESS
+    return min(max(low, betas[-1] + _SLOWEST), 1.0)
+
+
+def _share(log_ratio, step):
+    weights = np.exp(step * (log_ratio - log_ratio.max()))
+    return weights.sum() ** 2 / np.square(weights).sum() / weights.size
+
+
+def _reweighted(weights, log_ratio, step, label):
+    """The weights after a step of the inverse temperature, and the log of what they sum to."""
+    highest = log_ratio.max()
+    if highest == -np.inf:
+        raise ZeroWeightsError(
+            f"none of {log_ratio.size} draws of the proposal {label} lies in the target's "
+            "support: move or widen the proposal"
+        )
+    new = weights * np.exp(step * (log_ratio - highest))
+    return new / new.sum(), float(step * highest + np.log(new.sum()))

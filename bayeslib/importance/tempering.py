@@ -1,0 +1,145 @@
+"""The bridge from a proposal to a target, and Metropolis moves along it."""
+
+import numpy as np
+
+from ..errors import BayeslibError, TargetError, warn
+from ..validate import as_floats
+
+BEST_JUMP = 2.38  # over sqrt(dim), times the spread: the best step for a Gaussian
+BEST_RATE = 0.25  # of acceptance, which serves one dimension and many
+_TUNING = 2.0  # a move that nobody makes shortens the next by exp(-0.5)
+
+
+class Cloud:
+    """Positions with their log densities under target and proposal, moved together.
+
+    At inverse temperature b a position has the density q^(1 - b) p^b.
+
+    Parameters
+    ----------
+    target : Target
+    proposal : Proposal
+    values : numpy.ndarray, shape (n, dim)
+    """
+
+    def __init__(self, target, proposal, values):
+        self._target, self._proposal = target, proposal
+        self.values = values
+        self.num_evals, self.num_nan = 0, 0
+        self.log_p, self.log_q = self._densities(values)
+        bad = ~np.isfinite(self.log_q)
+        if bad.any():
+            first = int(bad.argmax())
+            raise BayeslibError(
+                f"the log density of the proposal {proposal.label} is {self.log_q[first]} at "
+                f"theta={values[first]}, a point it drew itself"
+            )
+
+    @property
+    def log_ratio(self):
+        """Log target minus log proposal: its multiples are the steps of the log weights."""
+        return self.log_p - self.log_q
+
+    def keep(self, chosen):
+        """Replace the particles by those of the indices `chosen`."""
+        self.values = self.values[chosen]
+        self.log_p, self.log_q = self.log_p[chosen], self.log_q[chosen]
+
+    def move(self, beta, factor, rng):
+        """Move each position once, by Metropolis at inverse temperature `beta`.
+
+        Parameters
+        ----------
+        factor : numpy.ndarray, shape (dim,) or (dim, dim)
+            Standard deviations of the proposed steps, or a Cholesky factor of their covariance.
+
+        Returns
+        -------
+        numpy.ndarray of bool, shape (n,)
+            Which moved.
+
+        Notes
+        -----
+        Draw order: the normals of all steps, row by row, then one uniform for each position.
+        """
+        steps = rng.standard_normal(self.values.shape)
+        steps = steps * factor if factor.ndim == 1 else steps @ factor.T
+        uniforms = rng.random(len(steps))
+        proposed = self.values + steps
+        log_p, log_q = self._densities(proposed)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rise = bridge(log_p, log_q, beta) - bridge(self.log_p, self.log_q, beta)
+            moved = np.log(uniforms) < rise
+        self.values = np.where(moved[:, None], proposed, self.values)
+        self.log_p = np.where(moved, log_p, self.log_p)
+        self.log_q = np.where(moved, log_q, self.log_q)
+        return moved
+
+    def move_tuned(self, beta, factor, log_tuning, num_steps, rng):
+        """Move `num_steps` times, correcting the step's length after each by the acceptance.
+
+        The best step for a Gaussian is far too long where modes are narrow and far apart.
+
+        Returns
+        -------
+        rate : float
+            The share of moves accepted.
+        log_tuning : float
+            Logarithm of what `factor` is to be multiplied by next.
+        """
+        rates = []
+        for _ in range(num_steps):
+            rates.append(self.move(beta, np.exp(log_tuning) * factor, rng).mean())
+            log_tuning += _TUNING * (rates[-1] - BEST_RATE)
+        return float(np.mean(rates)), min(log_tuning, 0.0)
+
+    def warn_of_nan(self):
+        if self.num_nan:
+            warn(f"the log density was nan at {self.num_nan} points, which got no weight")
+
+    def _densities(self, values):
+        log_p = self._target.many(values)
+        self.num_evals += len(values)
+        if np.any(log_p == np.inf):
+            first = int(np.argmax(log_p))
+            raise TargetError(f"the log density is +inf at theta={values[first]}: it overflows")
+        nan = np.isnan(log_p)
+        self.num_nan += int(nan.sum())
+        return np.where(nan, -np.inf, log_p), self._proposal.logdensity(values)
+
+
+def bridge(log_p, log_q, beta):
+    """Log density at inverse temperature `beta`, from those of target and proposal."""
+    if beta == 1.0:
+        return log_p
+    if beta == 0.0:
+        return log_q
+    return np.where(log_q == -np.inf, -np.inf, (1.0 - beta) * log_q + beta * log_p)
+
+
+def as_temperatures(value):
+    """Return inverse temperatures rising from 0 to 1; a whole number asks for as many steps."""
+    betas = as_floats(value, "inverse_temperatures")
+    if betas.ndim == 0 and betas >= 1.0 and float(betas).is_integer():
+        return np.linspace(0.0, 1.0, int(betas) + 1)
+    if betas.ndim != 1 or betas.size < 2 or betas[0] != 0.0 or betas[-1] != 1.0:
+        raise BayeslibError(
+            "inverse_temperatures must rise from 0 to 1, or be a whole number of steps, "
+            f"got {value!r}"
+        )
+    if not np.all(np.diff(betas) > 0.0):
+        raise BayeslibError(f"inverse_temperatures must increase at every step, got {value!r}")
+    return betas
+
+
+def spread_factor(values, weights):
+    """Cholesky factor of the best random-walk covariance for weighted draws."""
+    dim = values.shape[1]
+    mean = weights @ values
+    cov = (values - mean).T @ ((values - mean) * weights[:, None])
+    cov[np.diag_indices(dim)] += 1e-10 * np.diag(cov) + np.finfo(float).tiny
+    try:
+        factor = np.linalg.cholesky(cov)
+    except np.linalg.LinAlgError:  # fewer different particles than dimensions
+        factor = np.diag(np.sqrt(np.diag(cov)))
+    return BEST_JUMP / np.sqrt(dim) * factor
