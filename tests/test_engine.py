@@ -74,6 +74,7 @@ def in_this_process():
     return [run.values for run in scope["runs"]]
 
 
+@pytest.mark.trust("S14")
 @pytest.mark.parametrize("sampler", SAMPLERS.values(), ids=SAMPLERS)
 def test_draws_depend_on_nothing_but_the_seed(sampler, monkeypatch):
     """Not on threads, on the number of later chains, on the size of blocks, or on numpy's state."""
@@ -109,6 +110,7 @@ def test_draws_are_the_same_in_a_process_pool():
         assert rng.random() == twin.random()
 
 
+@pytest.mark.trust("S14")
 def test_draws_are_the_same_bits_in_another_process(in_a_new_process):
     for here, there in zip(in_this_process(), in_a_new_process, strict=True):
         np.testing.assert_array_equal(here, there)
@@ -123,6 +125,7 @@ def test_draws_are_the_same_without_compilation(tmp_path, in_a_new_process):
     np.testing.assert_allclose(fast_adapted, slow_adapted, rtol=0.01, atol=1e-3)
 
 
+@pytest.mark.trust("S14")
 def test_one_chain_uses_the_generator_itself_and_several_spawn():
     rng = np.random.default_rng(1)
     state = rng.bit_generator.state["state"]["state"]
@@ -309,7 +312,7 @@ def test_a_density_is_compiled_once_and_found_on_disk(kind, tmp_path, monkeypatc
 def test_kernels_are_found_on_disk_by_the_next_process():
     metropolis(gaussian2(), None, num_samples=5, num_warmup=5, scale=1.0, rng=1)
     code = (
-        "from bayeslib.mcmc import metropolis_kernel\n"
+        "from bayeslib.mcmc.walk import metropolis_kernel\n"
         "print(sum(metropolis_kernel.compile().stats.cache_hits.values()))"
     )
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -405,6 +408,7 @@ def test_importing_pulls_in_nothing_heavy():
         assert heavy not in modules, heavy
 
 
+@pytest.mark.trust("S1")
 def test_every_exact_density_has_the_gradient_it_claims():
     for target, sample in EXACT.values():
         for theta in sample(5, np.random.default_rng(1)):

@@ -34,6 +34,7 @@ every_target = pytest.mark.parametrize("name", TARGETS)
 # Densities
 
 
+@pytest.mark.trust("S1")
 @every_target
 def test_gradient_and_fused_value_agree_with_the_plain_density(name):
     target = TARGETS[name]
@@ -160,6 +161,7 @@ def test_quantiles_invert_the_distribution_function(name):
     assert np.all(np.diff(truth.cdf(x)) >= -1e-15)
 
 
+@pytest.mark.trust("S7")
 def test_eight_schools_joint_factors_into_its_truth():
     """log p(x) = log p(log_tau, y) + log p(mu | …) + log p(rest | …), at any point, exactly."""
     rng = np.random.default_rng(3)

@@ -17,10 +17,10 @@ PACKAGE = ROOT / "bayeslib"
 
 # Each layer may import those above it, and modules of its own line only where said.
 LAYERS = (
-    {"errors"},
-    {"rows", "validate"},
+    {"errors", "memory"},
+    {"functions", "rows", "validate"},
     {"diagnostics"},
-    {"trouble", "summary"},
+    {"calibration", "summary", "trouble"},
     {"results"},
     {"autodiff", "engine"},
     {"target"},

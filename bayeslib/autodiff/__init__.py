@@ -7,7 +7,7 @@ neither rewritten nor restricted to special functions. What works:
 * arithmetic, comparisons, branches, loops, slices, iteration, unpacking, lists, helper functions;
 * `math` and `np`: exp, log and their relatives, powers, roots, trigonometric and hyperbolic
   functions with their inverses, abs, min, max, erf, erfc, lgamma, gamma, logaddexp, hypot,
-  atan2, isnan, isinf, isfinite (the whole list is in `rules`);
+  atan2, isnan, isinf, isfinite (the whole list is in `rules`), and those of `functions`;
 * whole arrays: elementwise arithmetic and functions, comparisons, boolean masks, np.where, np.sum,
   np.mean, np.prod, np.cumsum, np.max, np.min, np.diff, @ and np.dot with vectors and matrices.
 
@@ -25,12 +25,15 @@ import functools
 
 from numba import config, njit
 
+from ..functions.regression import SUMS_OVER_ROWS
 from .explain import explain
-from .rewrite import convert, unique
+from .rewrite import calls_any, convert, unique
 
 __all__ = ["compilable", "differentiate"]
 
 LANES = 16
+# Where one pass over the rows yields the whole gradient, fewer passes are worth wider numbers.
+WIDE = 64
 # Not nnan and ninf: they would delete the guards against nan and -inf in user code.
 FAST = {"reassoc", "contract", "arcp", "nsz"}
 # Inlined, or a first process and the next, which has it from the disk, could round differently.
@@ -102,7 +105,7 @@ def differentiate(function, dim):
     from .duals import partial, seed, value_of
 
     logdensity = compilable(function, no_cpython_wrapper=True, **JIT)
-    k = num_lanes(dim)
+    k = num_lanes(dim, WIDE if calls_any(function, SUMS_OVER_ROWS) else LANES)
 
     def fused(theta, grad, *data):
         value = 0.0
@@ -128,10 +131,10 @@ def differentiate(function, dim):
     return fused
 
 
-def num_lanes(dim):
-    """Partial derivatives to a pass: at most LANES, the passes of even size."""
-    if dim <= LANES:
+def num_lanes(dim, lanes=LANES):
+    """Partial derivatives to a pass: at most `lanes`, the passes of even size."""
+    if dim <= lanes:
         return dim
-    passes = -(-dim // LANES)
+    passes = -(-dim // lanes)
     per_pass = -(-dim // passes)
-    return min(LANES, 4 * -(-per_pass // 4))
+    return min(lanes, 4 * -(-per_pass // 4))

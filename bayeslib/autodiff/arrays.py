@@ -12,7 +12,8 @@ from numba.np import arraymath, npyimpl
 from numba.np.arrayobj import is_nonelike
 
 from ..errors import GradientError
-from .duals import Dual, common_dual
+from ..functions.regression import PASSES, stack_vector
+from .duals import Dual, common_dual, value_of, with_value
 
 
 def holds_duals(kind):
@@ -117,6 +118,35 @@ def matrix_product(a, b):
         return None
     products = {(1, 1): vector_vector, (2, 1): matrix_vector, (1, 2): vector_matrix}
     return products.get((getattr(a, "ndim", 0), getattr(b, "ndim", 0)))
+
+
+# --------------------------------------------------------- sums over rows, with their own gradients
+def register_pass(function, one_pass):
+    """Let `function(theta, X, y)` compute its gradient by `one_pass`, once for all directions."""
+
+    @overload(function)
+    def compiled(theta, X, y):
+        if not holds_duals(theta):
+            return None
+        if holds_duals(X) or holds_duals(y):
+            raise GradientError(f"{function.__name__} differentiates by theta only, not by X or y")
+
+        def total_of_rows(theta, X, y):
+            values, slopes = stack_vector(theta.size), stack_vector(theta.size)
+            for j in range(theta.size):
+                values[j] = value_of(theta[j])
+                slopes[j] = 0.0
+            value = one_pass(values, slopes, X, y)
+            result = slopes[0] * theta[0]
+            for j in range(1, theta.size):
+                result += slopes[j] * theta[j]
+            return with_value(result, value)
+
+        return total_of_rows
+
+
+for function, one_pass in PASSES.items():
+    register_pass(function, one_pass)
 
 
 # -------------------------------------------------------------------------------- making, changing

@@ -133,6 +133,18 @@ def value_of(typingctx, number):
 
 
 @intrinsic
+def with_value(typingctx, number, value):
+    """The dual of another value and the same partials."""
+
+    def codegen(context, builder, signature, arguments):
+        kind = signature.args[0]
+        partials = unpack(context, builder, kind, arguments[0])[1]
+        return pack(context, builder, kind, arguments[1], partials)
+
+    return number(number, f8), codegen
+
+
+@intrinsic
 def partial(typingctx, number, lane):
     """Partial derivative number `lane` of a dual; zero for a plain number."""
     if not isinstance(number, (Dual, *REAL)):

@@ -6,8 +6,11 @@ import operator
 import numpy as np
 
 from ..errors import GradientError
+from ..functions.regression import PASSES, linear_log_likelihood
 from .rewrite import convert
 from .rules import BINARY, UNARY
+
+LIBRARY = __name__.partition(".")[0]
 
 
 class PlainDual:
@@ -95,6 +98,22 @@ def lift(function, element, dtype=object):
     return lifted
 
 
+def lift_pass(function, one_pass):
+    """Let a sum over rows take coefficients that are dual numbers."""
+
+    def lifted(theta, X, y):
+        if np.asarray(theta).dtype != object:
+            return function(theta, X, y)
+        pairs = [parts(number) for number in theta]
+        values = np.array([value for value, _ in pairs])
+        slopes = np.zeros(values.size)
+        value = one_pass(values, slopes, X, y)
+        terms = (slope * own for slope, (_, own) in zip(slopes, pairs, strict=True))
+        return PlainDual(value, sum(terms))
+
+    return lifted
+
+
 def value_test(function):
     return lambda number: bool(function(parts(number)[0]))
 
@@ -104,6 +123,8 @@ def lifted_functions():
     for functions, *derivatives in (*UNARY, *BINARY):
         element = element_rule(functions, *derivatives)
         table.update((function, lift(function, element)) for function in functions)
+    for function, one_pass in PASSES.items():
+        table[function] = lift_pass(function, one_pass)
     table[float] = lift(float, lambda number: number)
     for name in ("isnan", "isinf", "isfinite"):
         for function in (getattr(math, name), getattr(np, name)):
@@ -134,7 +155,7 @@ PlainDual.__abs__ = LIFTED[abs]
 # ------------------------------------------------------------------------------ the fused function
 def replace(value):
     """Let the user's function see modules and functions that take dual numbers."""
-    if value is math or value is np:
+    if value is math or value is np or getattr(value, "__name__", "") == LIBRARY:
         return Module(value, replace)
     try:
         return LIFTED.get(value, value)
@@ -146,6 +167,9 @@ def wrap(copy, original):
     # A builtin is replaced only where it can be found among the globals.
     copy.__globals__.setdefault("float", float)
     return copy
+
+
+LIFTED[linear_log_likelihood] = convert(linear_log_likelihood, wrap, replace)
 
 
 def differentiate_plain(function, dim):

@@ -64,11 +64,32 @@ def unique(name):
 
 def is_helper(value):
     """Whether a value is a function of the user's, compiled or not."""
+    if hasattr(value, "__compiled__"):
+        return False  # brings its own compiled form, see `functions`
     if isinstance(value, Dispatcher):
         return True
     if not isinstance(value, types.FunctionType):
         return False
     return (value.__module__ or "").split(".")[0] not in LIBRARIES
+
+
+def calls_any(function, wanted, seen=None):
+    """Whether a function, or a helper that it can name, names one of the functions `wanted`."""
+    seen = set() if seen is None else seen
+    if id(function) in seen:
+        return False
+    seen.add(id(function))
+    source = getattr(function, "py_func", function)
+    names = names_in(source.__code__)
+    values = [source.__globals__[name] for name in names if name in source.__globals__]
+    values += [cell.cell_contents for cell in source.__closure__ or () if not is_empty(cell)]
+    modules = [value for value in values if isinstance(value, types.ModuleType)]
+    values += [getattr(module, name) for module in modules for name in names & set(dir(module))]
+    return any(
+        (isinstance(value, types.FunctionType) and value in wanted)
+        or (is_helper(value) and calls_any(value, wanted, seen))
+        for value in values
+    )
 
 
 def names_in(code):

@@ -12,6 +12,8 @@ import operator
 import numpy as np
 from numba import njit
 
+from ..functions import log1pexp, log_sigmoid, sigmoid
+
 
 @njit(error_model="numpy")
 def digamma(x):
@@ -71,6 +73,9 @@ UNARY = [
     ((math.erfc,), lambda x, v: -2.0 / math.sqrt(math.pi) * math.exp(-x * x)),
     ((math.lgamma,), lambda x, v: digamma(x)),
     ((math.gamma,), lambda x, v: v * digamma(x)),
+    ((log1pexp,), lambda x, v: sigmoid(x)),
+    ((sigmoid,), lambda x, v: v * sigmoid(-x)),
+    ((log_sigmoid,), lambda x, v: sigmoid(-x)),
 ]
 
 BINARY = [

@@ -23,8 +23,10 @@ def register(functions, arity, lower, returns=None):
     """Teach numba `functions` of dual numbers: their type here, their code in `lower`.
 
     Array arguments need a type only: numba fuses array expressions into loops of its own, over the
-    scalar code registered here. `returns` is the type of an element, the dual's own when None.
+    scalar code registered here; functions of the library have array forms. `returns` is the type
+    of an element, the dual's own when None.
     """
+    has_array_form = hasattr(functions[0], "__compiled__")
 
     def result(*kinds):
         dual = common_dual(kinds)
@@ -32,6 +34,8 @@ def register(functions, arity, lower, returns=None):
             return None
         element = returns or dual
         ndim = max(getattr(kind, "ndim", 0) for kind in kinds)
+        if ndim and has_array_form:
+            return None
         return types.Array(element, ndim, "C") if ndim else element
 
     def unary_type(context):

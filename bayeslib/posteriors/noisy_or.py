@@ -1,0 +1,179 @@
+"""Diagnosis: which diseases explain the findings, in a noisy-OR network."""
+
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+
+import numpy as np
+from scipy import special
+
+from ..errors import BayeslibError
+from ..target import Truth
+from ..validate import as_floats, check_memory
+
+_MOST_DISEASES = 20
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NoisyOr:
+    """Binary diseases and the findings that they cause, each independently of the others.
+
+    A finding is absent when the leak and every disease that is present fail to cause it:
+    ``p(absent | d) = (1 - leak) prod_j (1 - strength_j)**d_j`` (Pearl 1988, "Probabilistic
+    reasoning in intelligent systems").
+
+    Attributes
+    ----------
+    findings : numpy.ndarray, shape (num_findings,)
+        1 where present, 0 where absent.
+    prior : numpy.ndarray, shape (dim,)
+        Probability of each disease.
+    strengths : numpy.ndarray, shape (num_findings, dim)
+        Probability that a disease alone causes a finding.
+    leak : numpy.ndarray, shape (num_findings,)
+        Probability of the finding when there is no disease.
+    names : tuple of str
+    """
+
+    findings: np.ndarray
+    prior: np.ndarray
+    strengths: np.ndarray
+    leak: np.ndarray
+    names: tuple = field(default=())
+
+    @property
+    def dim(self):
+        """The number of diseases."""
+        return self.prior.size
+
+    def log_joint(self, diseases):
+        """Log prior + log likelihood of one set of diseases, (dim,) of 0 and 1."""
+        return float(self.many(np.reshape(diseases, (1, -1)))[0])
+
+    def many(self, diseases):
+        """The same for each row of `diseases`, shape (n, dim); -inf for the impossible."""
+        diseases = as_floats(diseases, "diseases")
+        if diseases.ndim != 2 or diseases.shape[1] != self.dim:
+            raise BayeslibError(f"diseases must have shape (n, {self.dim}), got {diseases.shape}")
+        _check_binary(diseases, "diseases")
+        log_prior = special.xlogy(diseases, self.prior) + special.xlog1py(
+            1.0 - diseases, -self.prior
+        )
+        log_absent = np.log1p(-self.leak) + diseases @ np.log1p(-self.strengths).T
+        with np.errstate(divide="ignore"):
+            log_present = np.log(-np.expm1(log_absent))
+        log_likelihood = np.where(self.findings == 1.0, log_present, log_absent)
+        return log_prior.sum(axis=1) + log_likelihood.sum(axis=1)
+
+    def hypotheses(self):
+        """Every set of diseases, shape (2**dim, dim), in the order of binary numbers."""
+        if self.dim > _MOST_DISEASES:
+            raise BayeslibError(
+                f"{self.dim} diseases make 2**{self.dim} hypotheses; at most {_MOST_DISEASES} can "
+                "be enumerated: sample them instead"
+            )
+        check_memory((2**self.dim, self.dim), "the hypotheses")
+        numbers = np.arange(2**self.dim)[:, None]
+        return (numbers >> np.arange(self.dim)[::-1] & 1).astype(float)
+
+    @cached_property
+    def truth(self):
+        """The `Truth`, by enumeration: `mean` holds the probability of each disease.
+
+        Raises
+        ------
+        BayeslibError
+            For more than 20 diseases, and for findings that nothing can have caused.
+        """
+        hypotheses = self.hypotheses()
+        log_joint = self.many(hypotheses)
+        log_evidence = special.logsumexp(log_joint)
+        if log_evidence == -np.inf:
+            raise BayeslibError(
+                "no set of diseases can have caused these findings; give a leak above 0"
+            )
+        probabilities = np.exp(log_joint - log_evidence)
+        probabilities /= probabilities.sum()
+        mean = probabilities @ hypotheses
+        centred = hypotheses - mean
+        return Truth(
+            mean=mean,
+            cov=(centred.T * probabilities) @ centred,
+            log_evidence=float(log_evidence),
+            sample=partial(_sample, hypotheses, probabilities),
+        )
+
+    def __repr__(self):
+        present = int(self.findings.sum())
+        return f"NoisyOr({self.dim} diseases, {present} of {self.findings.size} findings present)"
+
+
+def noisy_or(findings, prior, strengths, *, leak=0.01, names=None):
+    """Diagnosis with a noisy-OR network: a posterior over 2**dim sets of diseases.
+
+    Parameters
+    ----------
+    findings : array, shape (num_findings,)
+        1 where present, 0 where absent; what was not looked for is left out.
+    prior : array, shape (dim,)
+        Probability of each disease, independent of the others.
+    strengths : array, shape (num_findings, dim)
+        Probability, below 1, that a disease alone causes a finding.
+    leak : float or array, shape (num_findings,)
+        Probability, below 1, of a finding without any of the diseases.
+    names : sequence of str, optional
+        Of the diseases; "disease[0]" and so on.
+
+    Returns
+    -------
+    NoisyOr
+        ``log_joint`` and ``hypotheses()`` for `enumerate_posterior`, ``truth`` for comparison.
+
+    Raises
+    ------
+    BayeslibError
+        For shapes that do not agree, findings other than 0 and 1, or probabilities outside their
+        range.
+    """
+    findings, prior = as_floats(findings, "findings"), as_floats(prior, "prior")
+    strengths, leak = as_floats(strengths, "strengths"), as_floats(leak, "leak")
+    if findings.ndim != 1 or prior.ndim != 1 or strengths.shape != (findings.size, prior.size):
+        raise BayeslibError(
+            "strengths must have shape (len(findings), len(prior)), got "
+            f"{strengths.shape} for {findings.shape} and {prior.shape}"
+        )
+    if prior.size == 0:
+        raise BayeslibError("prior must hold the probability of at least one disease, got none")
+    if leak.shape not in ((), findings.shape):
+        raise BayeslibError(f"leak must be a number or {findings.shape}, got shape {leak.shape}")
+    _check_binary(findings, "findings")
+    _check_probabilities(prior, "prior", "from 0 to 1", prior <= 1.0)
+    _check_probabilities(strengths, "strengths", "from 0 to below 1", strengths < 1.0)
+    _check_probabilities(leak, "leak", "from 0 to below 1", leak < 1.0)
+    names = tuple(names or (f"disease[{j}]" for j in range(prior.size)))
+    if len(names) != prior.size or len(set(names)) != prior.size:
+        raise BayeslibError(f"names must be {prior.size} different strings, got {names!r}")
+    leak = np.broadcast_to(leak, findings.shape).copy()
+    return NoisyOr(findings, prior, strengths, leak, names)
+
+
+def _check_binary(array, name):
+    bad = np.argwhere((array != 0.0) & (array != 1.0))
+    if bad.size:
+        index = ", ".join(map(str, bad[0]))
+        raise BayeslibError(
+            f"{name} must be 0 or 1, {name}[{index}] is {array[tuple(bad[0])]:g} "
+            f"({np.isnan(array).sum()} are nan)"
+        )
+
+
+def _check_probabilities(array, name, rule, below):
+    bad = ~((array >= 0.0) & below)
+    if bad.any():
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        place = f"[{', '.join(map(str, index))}]" if index else ""
+        raise BayeslibError(f"{name} must be {rule}, {name}{place} is {array[index]:g}")
+
+
+def _sample(hypotheses, probabilities, num_samples, rng):
+    rng = np.random.default_rng(rng)
+    return hypotheses[rng.choice(len(hypotheses), size=num_samples, p=probabilities)]
