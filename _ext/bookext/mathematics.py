@@ -49,7 +49,6 @@ MACROS = {
     r"\Student": r"\operatorname{Student}",
     r"\given": r"\mathbin{\mid}",
     r"\data": r"\mathcal{D}",
-    r"\ptilde": r"\tilde{p}",
     r"\iid": r"\overset{\text{iid}}{\sim}",
     r"\dd": r"\mathop{}\!\mathrm{d}",
     r"\T": r"^{\mathsf{T}}",

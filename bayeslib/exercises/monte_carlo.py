@@ -79,6 +79,10 @@ EXERCISES = (
                 lambda a: np.isclose(a, 0.9266, atol=2e-4),
                 "Nearly: ten draws leave nine degrees of freedom, not ten.",
             ),
+            (
+                lambda a: np.isclose(a, 0.9617, atol=2e-4),
+                "That is one side only; the interval has two ends.",
+            ),
             (lambda a: a > 1.0, "Give a probability, between zero and one."),
         ),
         hint="A Student distribution with N - 1 degrees of freedom.",
@@ -119,7 +123,17 @@ EXERCISES = (
     Exercise(
         "monte_carlo-tail",
         expects=Statistical(_prior_predictive_tail, max_mcse=5e-4, max_evals=60_000),
-        hint="Average noise.sf(8 - theta) over draws of theta.",
+        mistakes=(
+            (
+                lambda a: abs(a[0] - 0.042387) < 5.0 * a[1],
+                "That is after the observation; the draws of theta must come from the prior.",
+            ),
+            (
+                lambda a: abs(a[0] + _prior_predictive_tail() - 1.0) < 5.0 * a[1],
+                "That is the probability of the other side, below eight.",
+            ),
+        ),
+        hint="Given theta, the chance that the noise lifts it over eight is known exactly.",
         praise="What can be integrated need not be drawn: half the error from the same draws.",
     ),
     Exercise(
@@ -128,7 +142,7 @@ EXERCISES = (
         mistakes=(
             (19.0, "That is the factor of the variance; the error is its square root."),
             (
-                lambda a: np.isclose(a, np.sqrt(10.0), rtol=5e-3),
+                lambda a: np.isclose(a, np.sqrt(10.0), rtol=5e-3) or np.isclose(a, 10.0, rtol=5e-3),
                 "Both neighbours count, those before and those after: 1 + 2 (0.9 + 0.81 + ...).",
             ),
             (

@@ -70,7 +70,7 @@ class Statistical:
         far = f"{abs(value - truth) / mcse:.0f} of its own standard errors from the truth"
         if abs(value - truth) <= TOLERANCE * self.max_mcse:
             return f"Close, but {far}: the error bar of {mcse:.2g} claims too much."
-        return f"Not right: {far}, so chance does not explain it."
+        return f"The value is {far}, so chance does not explain it."
 
 
 @dataclass(frozen=True)
