@@ -8,7 +8,6 @@ Draws with weights are refused, since every one would count the same.
 """
 
 import numpy as np
-from scipy import fft, special
 
 from .errors import BayeslibError
 from .validate import as_count, as_floats, as_real
@@ -246,13 +245,17 @@ def _split(x):
 
 
 def _rank_normalise(x):
-    from scipy.stats import rankdata  # scipy.stats takes half a second to import
+    # Here and below: scipy takes longer to import than a small model to sample.
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
 
     ranks = rankdata(x, method="average").reshape(x.shape)
-    return special.ndtri((ranks - 0.375) / (x.size + 0.25))
+    return ndtri((ranks - 0.375) / (x.size + 0.25))
 
 
 def _autocovariance(x):
+    from scipy import fft
+
     n = x.shape[1]
     size = fft.next_fast_len(2 * n)
     spectrum = fft.rfft(x - x.mean(axis=1, keepdims=True), n=size, axis=1)
@@ -294,6 +297,8 @@ def _mcse_sd(x):
 
 
 def _mcse_quantile(x, probability):
+    from scipy import special
+
     size = _ess_quantile(x, probability)
     if np.isnan(size):
         return np.nan

@@ -86,6 +86,6 @@ class BayeslibWarning(UserWarning):
 def warn(message):
     """Issue a `BayeslibWarning` at the first line outside bayeslib that led here."""
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("bayeslib."):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("bayeslib."):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, BayeslibWarning, stacklevel=level)

@@ -53,7 +53,9 @@ class Target:
     data : tuple of arrays and numbers, optional
         Passed on to every function, never compiled in. Copied; read-only to the functions.
     gradient : "auto", callable or None
-        gradient(theta, *data) -> (dim,). "auto" differentiates `logdensity` exactly.
+        gradient(theta, *data) -> (dim,). "auto" differentiates `logdensity` exactly, at a cost
+        that grows with the dimension: a small multiple of the density's up to 25 or so, and a
+        reason to write the gradient by hand above 100.
     fused : callable, optional
         fused(theta, grad, *data) -> float writes the gradient into `grad` and returns the log
         density, in one pass: the fastest form. It goes before `gradient`.
@@ -184,10 +186,35 @@ class Target:
         return (self._bound.get(gradient) or self._bind_again(gradient)).renew()
 
     def refresh(self, gradient):
-        """Compile again if a global or a helper that the functions use has changed."""
-        self._bind_again(False)
-        if gradient:
-            self._bind_again(True)
+        """Compile again if a global or a helper that the functions use has changed.
+
+        With a gradient, the log density alone is left until it is needed: compiling it would take
+        as long again.
+        """
+        self._bound.pop(not gradient, None)
+        self._bind_again(gradient)
+
+    def finite(self, theta, *, gradient=False):
+        """Say whether the log density at theta, (dim,), is finite.
+
+        With `gradient` it is the one that comes with the gradient that is asked; where that is not
+        finite, the log density alone decides.
+        """
+        if gradient and math.isfinite(self._evaluate(theta, np.empty(self.dim), gradient=True)):
+            return True
+        return math.isfinite(self(theta))
+
+    def many_with_gradient(self, thetas):
+        """Return the log density at each row, (n,), as it comes with the gradient.
+
+        Returns
+        -------
+        numpy.ndarray or None
+            None when the density raised.
+        """
+        values, bound = np.empty(len(thetas)), self.bind(gradient=True)
+        engine.evaluate_many(bound.address, bound.handle, np.ascontiguousarray(thetas), values)
+        return None if bound.num_errors else values
 
     def verify(self, theta, *, gradient=False):
         """Compare the compiled functions with plain Python at theta, once a compilation.
@@ -206,6 +233,8 @@ class Target:
             If they differ: an index out of bounds, or a function that is not a function of its
             arguments. Or if the log density is finite beyond an end of the support.
         """
+        if gradient and self._gradient_verified(theta):
+            return
         value = self._evaluate(theta, np.empty(self.dim), gradient=False)
         if not math.isfinite(value):
             return
@@ -236,17 +265,38 @@ class Target:
                 f"theta={theta.tolist()}, but {value!r} compiled: look for an index out of bounds "
                 "(NUMBA_BOUNDSCHECK=1 finds it), a global that changed, or random numbers"
             )
-        self._check_support(theta)
+        self._check_support(theta, gradient=False)
         self._verified.add(address)
 
-    def _check_support(self, theta):
+    def _gradient_verified(self, theta):
+        """Compare the log density that comes with the gradient with the plain function.
+
+        Anything but agreement is left to `verify`, which finds out which function is wrong.
+        """
+        value = self._evaluate(theta, np.empty(self.dim), gradient=True)
+        if not math.isfinite(value) or sum(a.size for a in self.data) > _COMPARED_WORDS:
+            return False
+        address = self._bound[True].address
+        if address in self._verified and self._fused is None:
+            return True
+        try:
+            plain = self._plain(theta)
+            if not _close(value, plain):
+                return False
+        except Exception:
+            return False
+        self._check_support(theta, gradient=True)
+        self._verified.add(address)
+        return True
+
+    def _check_support(self, theta, *, gradient):
         for i, ends in enumerate(self.support or ()):
             for end, outward in zip(ends, (-1.0, 1.0), strict=True):
                 if not np.isfinite(end):
                     continue
                 outside = theta.copy()
                 outside[i] = end + 0.1 * outward * (1.0 + abs(end))
-                bound = self.bind(gradient=False)  # its own, so that what it raises is not counted
+                bound = self.bind(gradient)  # its own, so that what it raises is not counted
                 value = bound(outside, np.empty(self.dim))
                 if math.isfinite(value):
                     raise TargetError(

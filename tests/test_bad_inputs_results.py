@@ -147,7 +147,9 @@ def centred_funnel():
 @pytest.mark.row(42)
 def test_divergences_are_said_once_by_chain_and_their_places_kept():
     with pytest.warns(BayeslibWarning, match="diverged") as caught:
-        draws = bl.nuts(centred_funnel(), num_samples=300, num_warmup=300, rng=1)
+        draws = bl.nuts(
+            centred_funnel(), num_samples=1000, num_warmup=300, target_accept=0.6, rng=1
+        )
     said = [str(w.message) for w in caught if "diverged" in str(w.message)]
     counts = draws.stats["diverging"].sum(axis=1)
     assert len(said) == 1 and f"by chain: {', '.join(map(str, counts))}" in said[0]

@@ -9,7 +9,7 @@ import pytest
 from scipy import special, stats
 
 import bayeslib as bl
-from bayeslib import posteriors
+from bayeslib import check, posteriors
 from bayeslib.errors import BayeslibError
 
 CHAPTERS = Path(__file__).parent.parent / "chapters"
@@ -313,3 +313,30 @@ def test_a_grid_agrees_with_itself_and_misses_the_needle(seed):
     assert exact - evidence[400].value > np.log(1.5)
     assert evidence[400_000].value == pytest.approx(exact, abs=1e-5)
     assert bl.quadrature(gauges).log_evidence.value == pytest.approx(exact, abs=1e-5)
+    sharper = bl.Target(two_gauges, dim=1, data=(5.0, shown, 1e-6), support=(0, np.inf))
+    missed = bl.quadrature(sharper).log_evidence
+    assert missed.mcse < 1e-8 and exact - missed.value > np.log(1.5), "the search has limits, too"
+
+
+# The exercises
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("explain", (0.14591536, 0.00877101), "pneumonia and flu"),
+        ("explain", (14.6, 1.6), "per cent"),
+        ("ruler", np.exp(-4.5924), "forgotten"),
+        ("ruler", 3.0, "another number"),
+        ("tail", (0.011, 0.011), "another number"),
+    ],
+)
+def test_a_slip_is_told_from_another(name, answer, said):
+    assert said in check(f"challenge-{name}", answer).message
+
+
+def test_an_inverted_jacobian_is_named():
+    theta = np.linspace(0.5, 12.0, 200_001)
+    upside_down = theta[np.argmax(TARGET.many(theta) - theta)]
+    assert "upside down" in check("challenge-ruler", upside_down).message
+    assert check("challenge-ruler", theta[np.argmax(TARGET.many(theta) + theta)]).passed

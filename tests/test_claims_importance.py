@@ -112,6 +112,34 @@ def test_importance_resampling_is_no_information(seed):
     assert equal.worth < draws.worth
 
 
+def test_importance_the_blind_proposal_meets_all_three_conditions():
+    far_out = np.linspace(-60, 60, 12_001)
+    log_w = TWO_MODES.many(far_out) - stats.norm(6, 1.3).logpdf(far_out)
+    assert 50 < log_w.max() < 150 and -60 < far_out[log_w.argmax()] < 0, "a bound, if a vast one"
+
+
+@every_seed
+def test_importance_systematic_resampling_has_no_guarantee(seed):
+    rng, n = np.random.default_rng(seed), 50
+    weights, f = np.full(2 * n, 1 / (2 * n)), np.arange(2 * n) % 2
+    spread = {
+        scheme: np.var([f[choose(weights, n, rng, scheme)].mean() for _ in range(500)])
+        for scheme in ("systematic", "multinomial")
+    }
+    assert spread["systematic"] > 20 * spread["multinomial"]
+
+
+@every_seed
+def test_importance_weights_may_even_out_for_a_while(seed):
+    alone = quietly(
+        bl.particle_filter,
+        nile(),
+        **(nile_model() | {"num_particles": 300, "rng": seed}),
+        ess_threshold=0.0,
+    )
+    assert np.any(np.diff(alone.ess) > 0) and alone.ess[20] < alone.ess[0] / 3
+
+
 def test_importance_a_share_of_little_is_a_poor_estimate():
     spread = {}
     for dim in (10, 100):
@@ -193,6 +221,12 @@ def test_importance_long_ladders_reach_the_schools(seed):
     for run in (ladder, learned, tempered):
         assert abs(run.log_evidence.z(exact)) < 5
     assert learned.settings["round_ess"][-1] > 3 * learned.settings["round_ess"][0]
+    gain = {run.method: run.worth / run.num_evals for run in (direct, ladder, tempered)}
+    assert learned.worth / learned.num_evals > 2 * max(gain.values())
+    short = quietly(
+        bl.annealed_importance_sample, schools, broad, inverse_temperatures=5, **options
+    )
+    assert ladder.worth / ladder.num_evals < 1.2 * short.worth / short.num_evals
 
 
 @every_seed

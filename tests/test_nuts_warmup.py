@@ -6,6 +6,7 @@ from densities import COV, correlated, gaussian2, gaussian20, sample_gaussian2
 from stepping import Z_LIMIT, batch_z
 
 from bayeslib import Target, ess, nuts, posteriors
+from bayeslib.errors import TargetError
 from bayeslib.hmc.kernels import AVERAGE
 from bayeslib.hmc.nuts_kernels import (
     DENSE,
@@ -93,3 +94,13 @@ def test_the_warm_up_is_cheaper_than_the_draws():
     draws = nuts(gaussian20(), rng=318)
     kept = draws.stats["n_steps"].sum()
     assert 0.4 < (draws.num_evals - kept) / kept < 0.85
+
+
+def test_a_density_of_plus_infinity_is_not_a_step_to_take():
+    """The search for a first step must not take +inf for a flat direction and grow."""
+
+    def explodes(theta):
+        return np.inf if theta[0] > 1.5 else -0.5 * theta[0] ** 2
+
+    with pytest.raises(TargetError, match=r"log density is \+inf at theta"):
+        nuts(Target(explodes, dim=1), rng=1)

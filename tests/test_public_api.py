@@ -17,7 +17,7 @@ PACKAGE = ROOT / "bayeslib"
 
 # Each layer may import those above it, and modules of its own line only where said.
 LAYERS = (
-    {"errors", "memory"},
+    {"arithmetic", "errors", "memory"},
     {"functions", "rows", "validate"},
     {"diagnostics"},
     {"calibration", "summary", "trouble"},

@@ -10,6 +10,7 @@ from densities import EXACT, gaussian2
 from numba import njit
 
 from bayeslib import Target, Truth, metropolis
+from bayeslib.arithmetic import FAST
 from bayeslib.errors import BayeslibError, GradientError, TargetError
 
 GLOBAL = np.array([1.0])
@@ -277,3 +278,33 @@ def test_what_a_density_raises_outside_its_support_is_not_counted():
     target = Target(half, dim=1, gradient=None, support=(0.0, None))
     target.verify(np.array([1.0]))
     assert target(1.0) == -1.0
+
+
+def cancelled_scalar(theta):
+    return -0.5 * math.exp(math.log(theta[0])) ** 2
+
+
+def cancelled_array(theta):
+    return -0.5 * np.sum(np.exp(np.log(theta)) ** 2)
+
+
+def overflowing(theta):
+    return -0.5 * math.log(math.exp(theta[0])) ** 2
+
+
+@pytest.mark.parametrize("gradient", ["auto", None])
+@pytest.mark.parametrize("function", [cancelled_scalar, cancelled_array, overflowing])
+def test_functions_are_called_as_written(function, gradient):
+    """exp(log(x)) is nan for x < 0 and must stay so, or the density is another."""
+    target = Target(function, dim=1, gradient=gradient)
+    assert target([2.0]) == pytest.approx(-2.0)
+    if function is overflowing:
+        assert target([800.0]) == -math.inf and target([-800.0]) == -math.inf
+    else:
+        assert math.isnan(target([-1.0]))
+        if gradient:
+            assert math.isnan(target.gradient([-1.0])[0])
+
+
+def test_the_compiler_would_cancel_them():
+    assert njit(cancelled_scalar, fastmath=set(FAST))(np.array([-1.0])) == -0.5

@@ -25,6 +25,7 @@ import functools
 
 from numba import config, njit
 
+from ..arithmetic import FAST
 from ..functions.regression import SUMS_OVER_ROWS
 from .explain import explain
 from .rewrite import calls_any, convert, unique
@@ -34,10 +35,9 @@ __all__ = ["compilable", "differentiate"]
 LANES = 16
 # Where one pass over the rows yields the whole gradient, fewer passes are worth wider numbers.
 WIDE = 64
-# Not nnan and ninf: they would delete the guards against nan and -inf in user code.
-FAST = {"reassoc", "contract", "arcp", "nsz"}
 # Inlined, or a first process and the next, which has it from the disk, could round differently.
 JIT = {"error_model": "numpy", "nogil": True, "fastmath": FAST, "forceinline": True}
+JIT["no_cfunc_wrapper"] = True  # nobody calls it, and it takes time to compile
 
 
 def compilable(function, **options):
@@ -127,7 +127,7 @@ def differentiate(function, dim):
         except Exception as error:
             raise explain(error, function) from None
 
-    fused.compile = compile_or_explain
+    fused.compile, fused.explain = compile_or_explain, functools.partial(explain, function=function)
     return fused
 
 

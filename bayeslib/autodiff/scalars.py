@@ -11,11 +11,12 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import lower_builtin, type_callable
 
-from . import FAST
+from ..arithmetic import FAST
 from .duals import REAL, Dual, common_dual, f8, pack, splat, unpack
 from .rules import BINARY, UNARY
 
 RULE = {"error_model": "numpy", "fastmath": FAST, "no_cpython_wrapper": True}
+RULE["no_cfunc_wrapper"] = True
 
 
 # ----------------------------------------------------------------------------------- registration

@@ -17,6 +17,7 @@ from numba import config, njit, typeof, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from ..arithmetic import FAST
 from .fingerprint import fingerprint
 
 FLOAT, INT = types.float64, types.int64
@@ -24,8 +25,6 @@ VECTOR, MATRIX, INTS, FLAGS = FLOAT[::1], FLOAT[:, ::1], INT[::1], types.boolean
 ADDRESS, HANDLE = INT, INT[::1]
 GENERATOR = typeof(np.random.default_rng(0))
 
-# Everything of fastmath but nnan and ninf: a nan must still reject, an infinity still compare.
-FAST = {"reassoc", "contract", "arcp", "nsz"}
 JIT = {"nogil": True, "error_model": "numpy", "fastmath": FAST}
 INLINED = JIT | {"forceinline": True}
 
@@ -209,22 +208,8 @@ class Bound:
         self.handle[-1] += STOP
 
 
-class CompiledCallback:
-    """The machine code of a density; keeps it alive and callable from Python."""
-
-    _PROTOTYPE = ctypes.CFUNCTYPE(
-        ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p
-    )
-
-    def __init__(self, cfunc):
-        self._cfunc = cfunc
-        native = cfunc.native_name.removeprefix("cfunc.")
-        self.address = cfunc._library.get_pointer_to_function(native)
-        self.function = self._PROTOTYPE(cfunc.address)
-
-
 class PlainCallback:
-    """The same in Python, for ``NUMBA_DISABLE_JIT=1``.
+    """An `Entry` in Python, for ``NUMBA_DISABLE_JIT=1``.
 
     Where numba returns -inf or nan and plain Python raises (``math.log(0)``, ``1 / 0``), it
     returns -inf: either way the point is rejected.

@@ -1,6 +1,5 @@
-"""From a Python function to a callback: the wrapper, its disk cache, and errors in words."""
+"""From a Python function to a callback: compiled, kept on disk, and errors in words."""
 
-import linecache
 import os
 import re
 import shutil
@@ -13,33 +12,19 @@ from pickle import UnpicklingError
 
 import numba
 import numpy as np
-from numba import carray, types
-from numba.core import errors as numba_errors
-from numba.core.ccallback import CFunc
-from numba.core.typing.templates import signature as make_signature
+from numba import types
 from numba.extending import intrinsic
 
 from ..errors import BayeslibError, BayeslibTypeError, GradientError
-from .callback import FAST, FLOAT, INLINED, INT, Bound, CompiledCallback, PlainCallback
+from . import entry
+from .callback import INLINED, Bound, PlainCallback
 from .fingerprint import fingerprint
 
-_CALLBACK = make_signature(
-    FLOAT, types.CPointer(FLOAT), types.CPointer(FLOAT), INT, types.CPointer(INT)
-)
-_TEMPLATE = 1  # raise when the generated code changes its meaning
-_KEPT = 400  # wrappers on disk; the oldest go first
+_TEMPLATE = 3  # raise when the generated code changes its meaning
+_SOURCE = "def density():\n    pass\n"
+_KEPT = 400  # stubs on disk; the oldest go first
 _compiled = {}
 _lock = threading.RLock()
-
-
-@intrinsic
-def pointer(typingctx, address):
-    """Turn an integer into a pointer."""
-
-    def codegen(context, builder, signature, args):
-        return builder.inttoptr(args[0], context.get_value_type(types.voidptr))
-
-    return types.voidptr(INT), codegen
 
 
 @intrinsic
@@ -133,42 +118,50 @@ def _rules(kind, dim):
 
 
 def _compile(key, kind, functions, data, dim):
-    source = _wrapper_source(kind, data)
     path = _cache_folder() / f"density_{key}" / f"density_{key}.py"
-    seen = path.exists()
-    jitted = None if seen else _jitted(kind, functions, dim)
-    if not seen:
-        _check_types(kind, functions, jitted, data)
-    cached = seen or _write(path, source)
-    namespace = {"pointer": pointer, "constant": constant, "carray": carray, "inf": np.inf}
-    namespace |= {f"t{i}": a.dtype for i, a in enumerate(data)} | {"double": np.dtype(np.float64)}
-    try:
-        return _callback(path, source, namespace, jitted, cached)
-    except numba_errors.NumbaError:
-        if jitted is not None:
-            raise
-        # The wrapper is on disk, its machine code is not: another processor, or a pruned cache.
-    except (AttributeError, EOFError, ImportError, UnpicklingError):
-        cached = False  # stored by a module that cannot be imported here, or not to the end
-    return _callback(path, source, namespace, jitted or _jitted(kind, functions, dim), cached)
+    if path.exists():
+        try:
+            found = entry.load(_stub(path))
+        except (AttributeError, EOFError, ImportError, UnpicklingError):
+            # stored by a module that cannot be imported here, or not to the end
+            return entry.Entry(_compiled_entry(kind, functions, data, dim, path.stem))
+        if found is not None:
+            return found
+        # The stub is on disk, its machine code is not: another processor, or a pruned cache.
+    compiled = _compiled_entry(kind, functions, data, dim, path.stem)
+    if path.exists() or _write(path, _SOURCE):
+        entry.store(_stub(path), compiled)
+    return entry.Entry(compiled)
 
 
-def _callback(path, source, namespace, jitted, cached):
-    module = pytypes.ModuleType(path.stem)
-    module.__file__ = str(path)
-    module.__dict__.update(namespace)
-    if jitted is not None:
-        module.__dict__.update(zip("fk", jitted, strict=False))
-    # Before executing: else numba stores the module as '<dynamic>' and the next process fails.
-    sys.modules[path.stem] = module
-    linecache.cache[str(path)] = (len(source), None, source.splitlines(True), str(path))
-    exec(compile(source, str(path), "exec"), module.__dict__)
-    options = {"fastmath": FAST, "error_model": "numpy"}
-    cfunc = CFunc(module.callback, (_CALLBACK.args, FLOAT), locals={}, options=options)
-    if cached:
-        cfunc.enable_caching()
-    cfunc.compile()
-    return CompiledCallback(cfunc)
+def _stub(path):
+    """Return a function of the file at `path`, under which numba keeps the machine code."""
+    namespace = _module(path.stem).__dict__
+    exec(compile(_SOURCE, str(path), "exec"), namespace)
+    return namespace["density"]
+
+
+def _module(name):
+    # Known by name: else numba stores the code as of '<dynamic>' and the next process fails.
+    return sys.modules.setdefault(name, pytypes.ModuleType(name))
+
+
+def _compiled_entry(kind, functions, data, dim, name):
+    jitted = _jitted(kind, functions, dim)
+    form = {"readonly_theta": kind != "auto", "has_grad": kind not in ("value", "pair")}
+    kinds = entry.argument_types(data, **form)
+    if kind == "pair":
+        for i, function in enumerate(functions):
+            _check_pair(function, jitted[i], kinds, i == 0)
+        jitted, form["has_grad"] = (_pair(*jitted),), True
+        kinds = entry.argument_types(data, **form)
+    _module(name)
+    jitted[0].py_func.__module__ = name
+    compile_ = _compile_derived if kind == "auto" else entry.compile_alone
+    compiled = _translated(functions[0], compile_, jitted[0], kinds)
+    _check_return_type(functions[0], compiled.signature.return_type, True)
+    entry.add_entry(compiled, kinds, has_grad=form["has_grad"])
+    return compiled
 
 
 def _jitted(kind, functions, dim):
@@ -179,65 +172,42 @@ def _jitted(kind, functions, dim):
     return tuple(compilable(function, **INLINED) for function in functions)
 
 
-def _wrapper_source(kind, data):
-    lines, args, word = [], "", 0
-    for i, array in enumerate(data):
-        shape = "".join(f"h[{word + 1 + j}], " for j in range(array.ndim)) or "1, "
-        view = f"carray(pointer(h[{word}]), ({shape}), t{i})"
-        lines.append(f"    a{i} = {f'constant({view})' if array.ndim else f'{view}[0]'}")
-        args += f", a{i}"
-        word += 1 + array.ndim
-    body = {
-        "value": [f"return f(constant(theta){args})"],
-        "fused": [f"return f(constant(theta), grad{args})"],
-        "auto": [f"return f(theta, grad{args})"],
-        "pair": [
-            f"value = f(constant(theta){args})",
-            f"slope = k(constant(theta){args})",
-            "if len(slope) != n:",
-            "    raise ValueError('length of gradient')",
-            "for i in range(n):",
-            "    grad[i] = slope[i]",
-            "return value",
-        ],
-    }[kind]
-    return "\n".join(
-        [
-            "def callback(x, d, n, h):",
-            "    theta, grad = carray(x, n), carray(d, n)",
-            *lines,
-            "    try:",
-            *(f"        {line}" for line in body),
-            "    except Exception:",
-            f"        if h[{word + 1}] == 0:",
-            f"            failed = carray(pointer(h[{word}]), (n,), double)",
-            "            for i in range(n):",
-            "                failed[i] = theta[i]",
-            f"        h[{word + 1}] += 1",
-            "        return -inf",
-            "",
-        ]
-    )
+def _compile_derived(jitted, kinds):
+    try:
+        return entry.compile_alone(jitted, kinds)
+    except Exception as error:
+        raise jitted.explain(error) from None
 
 
-def _check_types(kind, functions, jitted, data):
-    """Compile the user's functions alone, so that an error names them and not the wrapper."""
-    theta = types.Array(FLOAT, 1, "C", readonly=kind != "auto")
-    grad = () if kind in ("value", "pair") else (FLOAT[::1],)
-    args = tuple(_type_of(array) for array in data)
-    for i, function in enumerate(functions):
-        try:
-            jitted[i].get_call_template((theta, *grad, *args), {})
-        except BayeslibError:
-            raise
-        except Exception as error:  # not all that the compiler raises is a NumbaError
-            raise _compile_error(function, error) from None
-        _check_return_type(function, jitted[i].nopython_signatures[-1].return_type, i == 0)
+def _pair(f, k):
+    def pair(theta, grad, *data):
+        value = f(theta, *data)
+        slope = k(theta, *data)
+        if len(slope) != len(grad):
+            raise ValueError("length of gradient")
+        for i in range(len(grad)):
+            grad[i] = slope[i]
+        return value
+
+    from ..autodiff.rewrite import unique
+
+    pair.__qualname__ = unique(pair.__qualname__)
+    return numba.njit(**INLINED)(pair)
 
 
-def _type_of(array):
-    scalar = numba.from_dtype(array.dtype)
-    return types.Array(scalar, array.ndim, "C", readonly=True) if array.ndim else scalar
+def _check_pair(function, jitted, kinds, is_density):
+    """Compile one of two functions alone, so that an error names it and not what joins them."""
+    _translated(function, jitted.get_call_template, kinds, {})
+    _check_return_type(function, jitted.nopython_signatures[-1].return_type, is_density)
+
+
+def _translated(function, compile_, *arguments):
+    try:
+        return compile_(*arguments)
+    except BayeslibError:
+        raise
+    except Exception as error:  # not all that the compiler raises is a NumbaError
+        raise _compile_error(function, error) from None
 
 
 def _check_return_type(function, returned, is_density):
@@ -292,7 +262,7 @@ def _cache_folder():
 
 
 def _write(path, source):
-    """Write the wrapper for other processes to find; say whether that was possible."""
+    """Write the stub for other processes to find; say whether that was possible."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _prune(path.parent.parent)

@@ -41,7 +41,7 @@ def initial_positions(target, initial_position, generators, *, gradient=False, d
     target.refresh(gradient)
     num_chains = len(generators)
     if initial_position is None:
-        drawn = [_draw_start(target, rng, draw) for rng in generators]
+        drawn = [_draw_start(target, rng, draw, gradient) for rng in generators]
         starts = np.stack([start for start, _ in drawn])
         num_evals = sum(tries for _, tries in drawn)
     else:
@@ -55,7 +55,8 @@ def initial_positions(target, initial_position, generators, *, gradient=False, d
             )
     target.verify(starts[0], gradient=gradient)
     for start in np.unique(starts, axis=0):
-        _check_value(target, start)
+        if not target.finite(start, gradient=gradient):
+            _raise_value(target, start)
     if gradient:
         for start in np.unique(starts, axis=0):
             _check_gradient_finite(target, start)
@@ -63,10 +64,10 @@ def initial_positions(target, initial_position, generators, *, gradient=False, d
     return starts, num_evals
 
 
-def _draw_start(target, rng, draw):
+def _draw_start(target, rng, draw, gradient):
     for tries in range(1, _TRIES + 1):
         start = draw(rng) if draw else scatter(rng.random(target.dim), target.support)
-        if np.isfinite(target(start)):
+        if target.finite(start, gradient=gradient):
             return start, tries
     remedy = "a proposal that covers the target" if draw else "support= to the Target"
     raise StartError(
@@ -88,10 +89,8 @@ def scatter(uniforms, support):
     return start
 
 
-def _check_value(target, start):
+def _raise_value(target, start):
     value = target(start)
-    if np.isfinite(value):
-        return
     if np.isnan(value):
         reason = "is nan; look for 0/0, inf - inf or the logarithm of a negative number"
         for i, array in enumerate(target.data):

@@ -15,12 +15,13 @@ _LEAK = np.array([0.02, 0.05])
 
 @cache
 def _pneumonia():
-    """Probability of pneumonia given fever and cough, and given flu besides."""
+    """Pneumonia given fever and cough; given flu besides; pneumonia and flu together."""
     theta = np.array(list(product([0, 1], repeat=4)))
     absent = (1.0 - _LEAK) * np.prod((1.0 - _STRENGTH) ** theta[:, :, None], axis=1)
     joint = np.where(theta, _RATE, 1.0 - _RATE).prod(axis=1) * np.prod(1.0 - absent, axis=1)
     flu, lungs = theta[:, 0] == 1, theta[:, 3] == 1
-    return np.array([joint[lungs].sum() / joint.sum(), joint[lungs & flu].sum() / joint[flu].sum()])
+    both = joint[lungs & flu].sum()
+    return joint[lungs].sum() / joint.sum(), both / joint[flu].sum(), both / joint.sum()
 
 
 @cache
@@ -42,6 +43,17 @@ def _best_survival():
         return 2.0 / x - 1.5 * (x - 5.0) / (1.0 + 0.5 * (x - 5.0) ** 2)
 
     return optimize.brentq(slope, 5.0, 6.0, xtol=1e-13)
+
+
+@cache
+def _best_upside_down():
+    """The same with the Jacobian inverted: the density divided by exp(theta)."""
+    from scipy import optimize
+
+    def slope(x):
+        return 2.0 / x - 2.0 - 1.5 * (x - 5.0) / (1.0 + 0.5 * (x - 5.0) ** 2)
+
+    return optimize.brentq(slope, 1.0, 3.0, xtol=1e-13)
 
 
 @cache
@@ -110,8 +122,12 @@ EXERCISES = (
     ),
     Exercise(
         "challenge-explain",
-        expects=Value(_pneumonia),
+        expects=Value(lambda: np.array(_pneumonia()[:2])),
         mistakes=(
+            (
+                lambda a: np.any(a > 1.0),
+                "Give probabilities between 0 and 1, not per cent.",
+            ),
             (
                 lambda a: np.isclose(a[0], _pneumonia()[0]) and np.isclose(a[1], a[0]),
                 "Knowing about flu does change it: keep only hypotheses with flu, and renormalise.",
@@ -122,9 +138,10 @@ EXERCISES = (
             ),
             (
                 lambda a: (
-                    np.isclose(a[0], _pneumonia()[0], rtol=1e-3) and a[1] < 0.5 * _pneumonia()[1]
+                    np.isclose(a[0], _pneumonia()[0], rtol=1e-3)
+                    and np.isclose(a[1], _pneumonia()[2], rtol=1e-2)
                 ),
-                "The second looks like P(pneumonia and flu): divide by P(flu).",
+                "The second is P(pneumonia and flu): divide by P(flu).",
             ),
             (lambda a: a[1] > a[0], "A second explanation makes the first less needed, not more."),
         ),
@@ -134,7 +151,7 @@ EXERCISES = (
     ),
     Exercise(
         "challenge-grid",
-        expects=Value(_grid_points, rtol=1e-9),
+        expects=Value(_grid_points, rtol=1e-3),
         mistakes=(
             (
                 lambda a: np.isclose(a[0], _grid_points()[0]) and np.isclose(a[1], 10.0 * a[0]),
@@ -150,7 +167,7 @@ EXERCISES = (
             ),
         ),
         hint="Solve 10 / (24 n^2) < 1e-4 for n, round up, and take the tenth power.",
-        praise="One more digit costs ten to the fifth power as much.",
+        praise="One more digit costs a hundred thousand times as much.",
     ),
     Exercise(
         "challenge-ruler",
@@ -166,8 +183,13 @@ EXERCISES = (
                 "That is phi; the question is about the theta it corresponds to.",
             ),
             (
-                lambda a: a < 4.5,
-                "The Jacobian seems to be upside down: the density of phi is p(theta) exp(theta).",
+                lambda a: np.isclose(a, np.exp(-4.59240723), rtol=1e-2),
+                "That is phi at the MAP of theta: the Jacobian was forgotten, and the question is "
+                "about the theta.",
+            ),
+            (
+                lambda a: np.isclose(a, _best_upside_down(), rtol=1e-3),
+                "The Jacobian is upside down: the density of phi is p(theta) exp(theta).",
             ),
         ),
         hint="Maximise log p(theta, y) + theta.",
@@ -186,8 +208,12 @@ EXERCISES = (
                 "These are probabilities of y* below 12: use sf, not cdf.",
             ),
             (
-                lambda a: np.isclose(a[0], a[1]),
+                lambda a: np.allclose(a, _tails()[1], rtol=1e-4),
                 "The first is an average over the posterior, not a value at its peak.",
+            ),
+            (
+                lambda a: np.allclose(a, _tails()[0], rtol=1e-4),
+                "The first is right; the second is one value of sf, at the MAP.",
             ),
         ),
         hint="Average stats.t(2).sf(12 - theta) over the posterior; then evaluate it at the MAP.",

@@ -92,6 +92,10 @@ EXERCISES = (
                 "That is the sum of the squared weights; the answer is its reciprocal.",
             ),
             (5.0, "That would be five equal weights."),
+            (
+                lambda a: np.isclose(a, 1.0, rtol=1e-6),
+                "That would be one draw with all the weight; others have a share.",
+            ),
             (lambda a: a > 5.0 or a < 1.0, "Five draws are worth between one and five."),
         ),
         hint="Subtract the largest log weight before you take exponentials.",
@@ -185,18 +189,22 @@ EXERCISES = (
     ),
     Exercise(
         "importance-distant",
-        expects=Statistical(lambda: 0.0, max_mcse=0.15),
+        expects=Statistical(lambda: 0.0, max_mcse=0.05),
         mistakes=(
             (
-                lambda e: abs(float(np.asarray(e.value)) - np.log(0.75)) < 0.1,
+                lambda a: a[1] < 0.06 and abs(a[0] - np.log(0.75)) < 0.1,
                 "That is the larger mode alone: the other one died out. Use more particles.",
             ),
             (
-                lambda e: abs(float(np.asarray(e.value)) - np.log(0.25)) < 0.1,
-                "That is the smaller mode alone.",
+                lambda a: a[1] < 0.2 and abs(a[0] - np.log(0.25)) < 0.3,
+                "That is the smaller mode alone: the other one died out. Use more particles.",
+            ),
+            (
+                lambda a: a[0] < -2.0,
+                "Far too low: next to no draw has reached a mode. Go there in small steps.",
             ),
         ),
-        hint="Temper: bl.smc, with a few thousand particles and ten moves a stage.",
+        hint="Temper: bl.smc, with many thousand particles and ten moves a stage.",
         praise="Two needles in a five-dimensional haystack, weighed to a few per cent.",
     ),
 )

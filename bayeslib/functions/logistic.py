@@ -13,6 +13,7 @@ from numba.extending import intrinsic, overload
 
 # No reassociation: it would undo the rounding by addition in `exp_negative`.
 EXACT = {"error_model": "numpy", "nogil": True, "fastmath": {"contract"}, "forceinline": True}
+EXACT["no_cfunc_wrapper"] = True  # nobody calls it, and it takes time to compile
 
 _LOG2_E = 1.0 / math.log(2.0)
 _ROUND = 1.5 * 2.0**52  # added to a small number, leaves it rounded in the lowest bits

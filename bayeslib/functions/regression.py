@@ -9,11 +9,12 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array, populate_array
 
+from ..arithmetic import FAST
 from ..errors import BayeslibError
 from .logistic import exp_negative, log1pexp, sigmoid
 
-FAST = {"reassoc", "contract", "arcp", "nsz"}
 INLINED = {"error_model": "numpy", "nogil": True, "fastmath": FAST, "forceinline": True}
+INLINED["no_cfunc_wrapper"] = True  # nobody calls it, and it takes time to compile
 
 ROWS = 64  # a block of X stays in the first cache between the two times that it is read
 _VECTOR = types.Array(types.float64, 1, "C")

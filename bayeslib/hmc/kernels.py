@@ -139,7 +139,7 @@ def begin_step_size(
         new, _ = integrate(address, handle, q, p, g, metric, state[STEP], 1)
         counts[NUM_EVALS] += 1
         change = before - (kinetic_energy(p, metric) - new)
-        above = change > goal  # false for nan
+        above = goal < change < np.inf  # false for nan, and where the density is +inf
         if handle[handle.size - 1] != 0 or (direction != 0.0 and above != (direction > 0.0)):
             break
         direction = 1.0 if above else -1.0

@@ -116,7 +116,7 @@ def nuts(
     target : Target
         With a gradient; it is compared with finite differences at the first chain's start.
     initial_position : array_like, shape (dim,) or (num_chains, dim), optional
-        None draws a start for each chain, see Notes.
+        None draws a start for each chain, see Notes. Modes that no start leads to stay unseen.
     num_samples : int
         Draws kept in each chain.
     num_warmup : int
@@ -185,7 +185,8 @@ def nuts(
     proposal becomes the next state. All are drawn also when they cannot matter. Before the first
     iteration of a warm-up that adapts, and after the first change of a diagonal metric or each of
     a dense one, the search for a first step draws `dim` normals for each step size that it tries.
-    When `initial_position` is None, `dim` uniforms for each attempted start come first.
+    When `initial_position` is None, `dim` uniforms for each attempted start come first,
+    spread over (-2, 2), or over the target's `support` where that is bounded.
 
     The diagonal metric is updated after every warm-up iteration up to 85 %, from draws that reach
     back by one or two windows; the variance of the gradients makes its estimate exact for an

@@ -80,7 +80,7 @@ def hmc(
     target : Target
         With a gradient; it is compared with finite differences at the first chain's start.
     initial_position : array_like, shape (dim,) or (num_chains, dim), optional
-        None draws a start for each chain, see Notes.
+        None draws a start for each chain, see Notes. Modes that no start leads to stay unseen.
     step_size : float, optional
         Given, nothing is adapted and the warm-up is only a run-in. None adapts it in the warm-up
         to `target_accept`, and freezes it before the first draw that is kept.

@@ -22,8 +22,9 @@ def resample(draws, *, num_samples, rng, scheme="systematic"):
     rng : int, Generator, SeedSequence or None
     scheme : {"systematic", "stratified", "residual", "multinomial"}
         How the copies are rounded to whole numbers. Each keeps the average, so that all are
-        unbiased; multinomial draws independently and adds the most noise. Systematic copies
-        each draw a number of times that differs from the average by less than one.
+        unbiased. Multinomial draws independently; stratified and residual never add more noise
+        than that. Systematic copies each draw a number of times that differs from the average by
+        less than one; it usually adds the least, without a guarantee.
 
     Returns
     -------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from scipy import linalg
 
 from ..errors import BayeslibError
 from ..summary import PROBABILITIES, Summary
@@ -46,6 +45,8 @@ class Gaussian:
     method: str = ""
 
     def __post_init__(self):
+        from scipy import linalg
+
         mean = np.atleast_1d(as_floats(self.mean, "mean"))
         if mean.ndim != 1:
             raise BayeslibError(f"mean must have shape (dim,), got {mean.shape}")
@@ -64,6 +65,8 @@ class Gaussian:
 
         When dim is 1, a number and (n,) numbers too.
         """
+        from scipy import linalg
+
         x = np.asarray(x, dtype=float)
         if self.dim == 1 and x.shape != (1,) and x.ndim < 2:
             x = x[..., None]

@@ -40,12 +40,12 @@ class Worker:
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         self.began = time.monotonic()
         self.timeout = timeout
-        self._log = open(Path(folder) / f"{'-'.join(arguments)}.log", "wb")
-        self._process = subprocess.Popen(
-            [str(python), "-m", "benchmarks.contest.worker", *arguments],
-            cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=self._log, start_new_session=True,
-        )  # fmt: skip
+        with open(Path(folder) / f"{'-'.join(arguments)}.log", "wb") as log:
+            self._process = subprocess.Popen(
+                [str(python), "-m", "benchmarks.contest.worker", *arguments],
+                cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=log, start_new_session=True,
+            )  # fmt: skip
         self._buffer = b""
         self._stop = threading.Event()
         self._watcher = None
@@ -111,7 +111,6 @@ class Worker:
         self._process.wait()
         self._process.stdin.close()
         self._process.stdout.close()
-        self._log.close()
 
     def __enter__(self):
         return self
