@@ -1,6 +1,7 @@
 """Draws handed to ArviZ, in whatever version is installed: requirements-slow.txt has one."""
 
 import sys
+import warnings
 from importlib.util import find_spec
 
 import numpy as np
@@ -13,7 +14,9 @@ from bayeslib import BayeslibError, Draws
 @pytest.fixture
 def arviz(need):
     need(find_spec("arviz"), "ArviZ is not installed: pip install -r requirements-slow.txt")
-    import arviz
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # it announces its next version, once a day
+        import arviz
 
     return arviz
 
@@ -46,7 +49,7 @@ def test_what_arviz_would_misread_is_refused():
 @pytest.mark.slow
 def test_a_run_becomes_what_arviz_takes(tmp_path, arviz):
     target = bl.posteriors.eight_schools(centered=False)
-    draws = bl.nuts(target, num_samples=300, num_warmup=300, rng=1)
+    draws = bl.nuts(target, num_samples=300, num_warmup=300, target_accept=0.95, rng=1)
     converted = draws.to_arviz()
     groups = groups_of(converted)
     assert set(groups) == {"posterior", "sample_stats"}
