@@ -45,7 +45,7 @@ test-fresh: $(READY)  ## judge the samplers with the seeds of the day (SEED=2024
 	FRESH_SEED=$(SEED) FRESH_SCALE=$(SCALE) $(BIN)/python -m pytest -n auto --dist worksteal -rP -m fresh tests
 
 test-book: $(READY)  ## test the built book in a browser (Chromium; make book first)
-	$(BIN)/python -m pytest tests/test_book.py
+	$(BIN)/python -m pytest -n auto --dist worksteal tests/test_book.py
 
 serve: $(READY)  ## read the book at localhost:8000 (PORT=...), building it first if need be
 	@test -f _build/html/index.html || $(MAKE) book
