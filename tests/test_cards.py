@@ -15,7 +15,7 @@ _spec.loader.exec_module(cards)
 
 DECK = cards.read_deck(ROOT / "chapters" / "cards.yml")
 
-# The lines of the source's flash cards (errata.md calls the file D4) that belong to a chapter.
+# The lines of the source's flash cards (D4) that belong to a chapter.
 SOURCES = {
     "challenge": {9, 15},
     "importance": {74, 78, 85, 97, 109, 111, 113, 125, 127, 135},

@@ -179,7 +179,7 @@ def test_plain_and_compiled_helpers_may_be_called():
 
 
 def test_a_changed_global_is_seen_at_the_next_run():
-    """trust.md row 54: numba alone would keep the old value for ever."""
+    """Alone, numba would keep the old value for ever."""
     target = Target(scaled, dim=1, gradient=None)
     options = {"num_chains": 1, "num_samples": 4000, "rng": 1}
     try:
@@ -222,7 +222,7 @@ def test_exceptions_keep_their_type_and_say_where():
 
 
 def test_an_index_out_of_bounds_is_found_at_the_start():
-    """trust.md row 10: compiled code reads garbage, plain Python raises."""
+    """Compiled code reads garbage, plain Python raises."""
 
     def logdensity(theta, y):
         return -0.5 * theta[0] ** 2 - y[3]
