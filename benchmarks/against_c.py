@@ -54,17 +54,26 @@ class Case:
     scale: float
     step_size: float
     nuts_step_size: float
-    num_steps: int  # of Metropolis; a twentieth as many draws by hmc and nuts
+    num_steps: int  # of Metropolis
+    num_draws: int  # of hmc and nuts, so many that the checks before a run do not count
 
 
 TARGETS = {
     "gaussian": Case(
-        lambda: gaussian([0.0, 0.0], [[1.0, 0.9], [0.9, 1.0]]), "gaussian", 0.8, 0.1, 0.3, 1_000_000
+        lambda: gaussian([0.0, 0.0], [[1.0, 0.9], [0.9, 1.0]]),
+        "gaussian",
+        0.8,
+        0.1,
+        0.3,
+        1_000_000,
+        400_000,
     ),
-    "funnel": Case(lambda: funnel(10), "funnel", 0.3, 0.02, 0.1, 1_000_000),
-    "schools": Case(lambda: eight_schools(centered=False), "schools", 0.4, 0.2, 0.4, 1_000_000),
-    "logistic": Case(rows_of_25, "logistic", 0.02, 0.02, 0.05, 20_000),
-    "gaussian100": Case(chain_of_100, "gaussian", 0.05, 0.1, 0.2, 40_000),
+    "funnel": Case(lambda: funnel(10), "funnel", 0.3, 0.02, 0.1, 1_000_000, 200_000),
+    "schools": Case(
+        lambda: eight_schools(centered=False), "schools", 0.4, 0.2, 0.4, 1_000_000, 200_000
+    ),
+    "logistic": Case(rows_of_25, "logistic", 0.02, 0.02, 0.05, 20_000, 1_000),
+    "gaussian100": Case(chain_of_100, "gaussian", 0.05, 0.1, 0.2, 40_000, 10_000),
 }
 
 
@@ -131,7 +140,7 @@ def c_walk(library, case, target, start):
 def c_hmc(library, case, target, start):
     """The same for `hmc`."""
     data, arrays = c_data(target)
-    n, dim = case.num_steps // LEAPFROGS, target.dim
+    n, dim = case.num_draws, target.dim
 
     def call():
         rng = np.random.default_rng(1)
@@ -153,7 +162,7 @@ def c_hmc(library, case, target, start):
 def c_nuts(library, case, target, start):
     """The same for `nuts`."""
     data, arrays = c_data(target)
-    n, dim = case.num_steps // LEAPFROGS, target.dim
+    n, dim = case.num_draws, target.dim
 
     def call():
         rng = np.random.default_rng(1)
@@ -177,7 +186,7 @@ def contestants(algorithm, name, libraries):
     target = case.make()
     start = np.full(target.dim, 0.1)
     options = {"num_warmup": 0, "num_chains": 1, "rng": 1, "progress": False}
-    draws, steps = case.num_steps // LEAPFROGS, case.num_steps // LEAPFROGS * LEAPFROGS
+    draws, steps = case.num_draws, case.num_draws * LEAPFROGS
     if algorithm == "metropolis":
         steps, in_c = case.num_steps, c_walk
 

@@ -26,9 +26,13 @@ def vectors(theta, X, y):
     residual = y - X @ theta
     return -0.5 * np.sum(residual**2) - helper(theta) / 2
 
+def passes(theta, X, y):
+    return bl.logistic_log_likelihood(theta, X, y) + bl.linear_log_likelihood(theta, X, y, 2.0)
+
 rng = np.random.default_rng(1)
 X, y = rng.standard_normal((40, 5)), rng.standard_normal(40)
-targets = posteriors.eight_schools(centered=False), bl.Target(vectors, dim=5, data=(X, y))
+targets = [bl.Target(f, dim=5, data=(X, y)) for f in (vectors, passes)]
+targets.append(posteriors.eight_schools(centered=False))
 run = {"num_samples": 200, "num_warmup": 200, "rng": int(sys.argv[1])}
 for target in targets:
     for draws in (bl.hmc(target, num_steps=5, **run), bl.metropolis(target, None, **run)):
@@ -46,7 +50,7 @@ def digests(folder, seed):
 @pytest.mark.trust("S14")
 def test_a_first_process_and_the_next_draw_the_same(tmp_path):
     first = digests(tmp_path, 1)
-    assert len(first) == 4
+    assert len(first) == 6
     assert digests(tmp_path, 1) == first
     assert not set(digests(tmp_path, 2)) & set(first)
 

@@ -262,6 +262,29 @@ def test_outcomes_far_from_their_predictions_do_not_overflow():
     )
 
 
+def with_some_columns(theta, X, y):
+    return logistic_log_likelihood(theta, X[:, 1:], y)
+
+
+def with_all_columns(theta, X, y):
+    return logistic_log_likelihood(theta, X, y)
+
+
+def test_rows_that_do_not_lie_one_after_another():
+    theta, X, y = regression(50, 4)
+    part = np.ascontiguousarray(X[:, 1:])
+    whole = Target(with_some_columns, dim=3, data=(X, y))
+    alone = Target(with_all_columns, dim=3, data=(part, y))
+    counted = Target(with_all_columns, dim=3, data=(np.rint(part).astype(int), y > 0.5))
+    assert whole(theta[1:]) == pytest.approx(alone(theta[1:]), rel=1e-13)
+    np.testing.assert_allclose(
+        whole.gradient(theta[1:]), alone.gradient(theta[1:]), rtol=1e-12, atol=1e-12
+    )
+    counted.check_gradient(theta[1:])
+    floats = Target(with_all_columns, dim=3, data=(np.rint(part), y))
+    assert counted(theta[1:]) == pytest.approx(floats(theta[1:]), rel=1e-13)
+
+
 def test_shapes_that_do_not_agree_are_named():
     X, y = np.ones((4, 2)), np.ones(4)
     for function in (logistic_log_likelihood, squares_pass):

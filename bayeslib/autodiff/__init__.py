@@ -112,7 +112,8 @@ def differentiate(function, dim):
         for first in range(0, dim, k):
             result = logdensity(seed(theta, first, dim, k), *data)
             value = value_of(result)
-            for lane in range(min(k, dim - first)):
+            # not min(): numba compiles that as a function of its own
+            for lane in range(k if k < dim - first else dim - first):
                 grad[first + lane] = partial(result, lane)
         return value
 

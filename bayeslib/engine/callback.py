@@ -19,6 +19,9 @@ from numba.extending import intrinsic
 
 from ..arithmetic import FAST
 from .fingerprint import fingerprint
+from .imports import import_arrays
+
+import_arrays()
 
 FLOAT, INT = types.float64, types.int64
 VECTOR, MATRIX, INTS, FLAGS = FLOAT[::1], FLOAT[:, ::1], INT[::1], types.boolean[::1]

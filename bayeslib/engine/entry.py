@@ -113,6 +113,9 @@ def add_entry(compiled, kinds, *, has_grad):
     builder.call(inner, [result, unused, *outer.args])
     builder.ret(builder.load(result))
     compiled.library.add_ir_module(module)
+    compiled.library.finalize()
+    # What the functions that it calls want done before it is linked, known only now.
+    compiled.reload_init.extend(compiled.library._reload_init.difference(compiled.reload_init))
 
 
 def _native_entry(context, module, name, fndesc, kinds, has_grad):

@@ -12,6 +12,7 @@ from numba.np.arrayobj import make_array, populate_array
 from ..arithmetic import FAST
 from ..errors import BayeslibError
 from .logistic import exp_negative, log1pexp, sigmoid
+from .native import NativePass, takes
 
 INLINED = {"error_model": "numpy", "nogil": True, "fastmath": FAST, "forceinline": True}
 INLINED["no_cfunc_wrapper"] = True  # nobody calls it, and it takes time to compile
@@ -245,12 +246,21 @@ def _is_floats(kind, ndim):
     return isinstance(kind, types.Array) and kind.ndim == ndim and isinstance(kind.dtype, numbers)
 
 
-def _register(function, one_pass, rows):
+def _register(function, one_pass, rows, native):
     function.__compiled__ = one_pass.__compiled__ = (rows,)
 
     @overload(one_pass, jit_options=INLINED)
     def compiled_pass(theta, grad, X, y):
-        return rows
+        if not takes(theta, grad, X, y):
+            return rows
+        call = native.call
+
+        def checked(theta, grad, X, y):
+            if X.shape[0] != y.size or X.shape[1] != theta.size:
+                raise ValueError("X must have shape (len(y), len(theta))")
+            return call(theta, grad, X, y)
+
+        return checked
 
     @overload(function, jit_options=INLINED)
     def compiled(theta, X, y):
@@ -259,8 +269,20 @@ def _register(function, one_pass, rows):
         return None
 
 
-_register(logistic_log_likelihood, logistic_pass, _logistic_rows)
-_register(sum_of_squares, squares_pass, _squares_rows)
+def load_logistic():
+    """Make the logistic pass known to the linker."""
+    _LOGISTIC.load()
+
+
+def load_squares():
+    """Make the pass of least squares known to the linker."""
+    _SQUARES.load()
+
+
+_LOGISTIC = NativePass(_logistic_rows, load_logistic)
+_SQUARES = NativePass(_squares_rows, load_squares)
+_register(logistic_log_likelihood, logistic_pass, _logistic_rows, _LOGISTIC)
+_register(sum_of_squares, squares_pass, _squares_rows, _SQUARES)
 linear_log_likelihood.__compiled__ = (_squares_rows,)
 
 
