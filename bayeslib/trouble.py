@@ -3,12 +3,15 @@
 import numpy as np
 
 from . import diagnostics
+from .tails import tail_shape
 
 ESS_PER_CHAIN = 100
 RHAT_LIMIT = 1.01
 BFMI_LIMIT = 0.3
 DEPTH_LIMIT = 0.01
 STAY_LIMIT = 0.05
+SWAP_LIMIT = 0.05
+_ENOUGH_FOR_A_TRIP = 1000  # draws, in which every chain's replicas should have travelled
 _SHORTEST_HALF = 20  # draws that a working chain may well reject in a row
 
 
@@ -61,7 +64,7 @@ def _chain_problems(draws):
         share = 100.0 * np.mean(diverging)
         yield (
             f"{int(np.sum(diverging))} of {diverging.size} transitions diverged ({share:.1f} %): "
-            "reparameterise, or take smaller steps"
+            "reparameterise (a bounded parameter to the whole line), or take smaller steps"
         )
     saturated = np.mean(draws.stats.get("reached_max_treedepth", 0.0))
     if saturated > DEPTH_LIMIT:
@@ -76,6 +79,7 @@ def _chain_problems(draws):
     stay = longest_stay_problem(draws)
     if stay:
         yield stay
+    yield from ladder_problems(draws)
     constant = [n for n in draws.names if np.any(np.ptp(draws[n], axis=1) == 0.0)]
     if constant:
         yield f"a chain never moved in {_listed(constant)}: its proposals were all rejected"
@@ -92,6 +96,13 @@ def _chain_problems(draws):
         yield (
             f"R-hat is {rhat[worst]:.3f} for {draws.names[worst]}, above {RHAT_LIMIT}: the chains "
             "disagree; run longer, or find what separates them"
+        )
+    shapes = np.array([tail_shape(draws[name]) for name in draws.names])
+    if np.any(shapes > khat_limit(draws[draws.names[0]].size)):
+        worst = int(np.nanargmax(shapes))
+        yield (
+            f"the tails of {draws.names[worst]} are so heavy (k-hat {shapes[worst]:.2f}) that its "
+            "mean may not exist and its errors cannot be believed: use quantiles"
         )
     wanted = ESS_PER_CHAIN * draws.num_chains
     for kind in ("bulk", "tail"):
@@ -120,6 +131,31 @@ def longest_stay_problem(draws):
         f"chain {worst} stayed in one state for {stays[worst]} of {draws.num_samples} draws: the "
         "proposal is too thin there; use one with heavier tails"
     )
+
+
+def ladder_problems(draws):
+    """List what kept the replicas of parallel tempering from travelling."""
+    if "round_trips" not in draws.settings:
+        return []
+    found, rates = [], np.atleast_2d(draws.settings["swap_acceptance"])
+    betas = np.atleast_2d(draws.settings["inverse_temperatures"])
+    # Where hardly anything swaps the barrier is higher than its estimate.
+    more = max(int(np.ceil(2.0 * np.max(draws.settings["barrier"]))) + 1, 2 * betas.shape[1])
+    chain, pair = np.unravel_index(np.argmin(rates), rates.shape)
+    if rates[chain, pair] < SWAP_LIMIT:
+        found.append(
+            f"chain {chain} swapped {100.0 * rates[chain, pair]:.1f} % of the time between inverse "
+            f"temperatures {betas[chain, pair]:.3g} and {betas[chain, pair + 1]:.3g}: the ladder "
+            f"is too coarse; pass inverse_temperatures={more} or more"
+        )
+    idle = int(np.sum(np.asarray(draws.settings["round_trips"]) == 0))
+    if idle and (idle == draws.num_chains or draws.num_samples >= _ENOUGH_FOR_A_TRIP):
+        found.append(
+            f"in {idle} of {draws.num_chains} chains no replica made the way from the hottest "
+            "rung to the coldest and back: the cold chains learn nothing from the hot ones; run "
+            f"longer, or pass inverse_temperatures={more}"
+        )
+    return found
 
 
 def _listed(names):

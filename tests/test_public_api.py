@@ -18,7 +18,7 @@ PACKAGE = ROOT / "bayeslib"
 # Each layer may import those above it, and modules of its own line only where said.
 LAYERS = (
     {"arithmetic", "errors", "memory"},
-    {"functions", "rows", "validate"},
+    {"functions", "rows", "tails", "validate"},
     {"diagnostics"},
     {"calibration", "summary", "trouble"},
     {"results"},
@@ -30,7 +30,7 @@ LAYERS = (
     {"plots", "prose"},
     {"ranges"},
     {"prerender"},
-    {"explore", "grading"},
+    {"arena", "explore", "grading"},
     {"study"},
     {"exercises"},
 )

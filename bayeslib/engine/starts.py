@@ -15,10 +15,12 @@ def initial_positions(target, initial_position, generators, *, gradient=False, d
     ----------
     target : Target
     initial_position : array_like or None
-        (dim,) for all chains, or (num_chains, dim). None draws them, from each chain's own
-        generator: for every attempt one uniform a dimension, on the support where it is bounded
-        on both sides, else on (-2, 2), as the logarithm of the distance to a single bound where
-        there is one (Stan's rule).
+        (dim,) for all chains, or (num_chains, dim). None draws them: for every attempt one uniform
+        a dimension, on the support where it is bounded on both sides, else on (-2, 2), as the
+        logarithm of the distance to a single bound where there is one (Stan's rule). Chains 0, 2,
+        4, … draw from their own generators; chains 1, 3, 5, … take the uniforms of the chain
+        before from the other end, 1 - u, and draw their own only if the density is not finite
+        there. So of two modes on two sides of the middle, both have chains that start towards them.
     generators : list of numpy.random.Generator
     gradient : bool
         Whether the chains will need gradients; they are then checked by finite differences.
@@ -41,9 +43,7 @@ def initial_positions(target, initial_position, generators, *, gradient=False, d
     target.refresh(gradient)
     num_chains = len(generators)
     if initial_position is None:
-        drawn = [_draw_start(target, rng, draw, gradient) for rng in generators]
-        starts = np.stack([start for start, _ in drawn])
-        num_evals = sum(tries for _, tries in drawn)
+        starts, num_evals = _draw_starts(target, generators, draw, gradient)
     else:
         starts = as_positions(initial_position, "initial_position", target.dim, num_chains)
         num_evals = num_chains
@@ -64,11 +64,31 @@ def initial_positions(target, initial_position, generators, *, gradient=False, d
     return starts, num_evals
 
 
+def _draw_starts(target, generators, draw, gradient):
+    starts, num_evals, uniforms = [], 0, None
+    for i, rng in enumerate(generators):
+        if i % 2 and uniforms is not None:
+            mirrored = scatter(1.0 - uniforms, target.support)
+            num_evals += 1
+            if target.finite(mirrored, gradient=gradient):
+                starts.append(mirrored)
+                continue
+        start, uniforms, tries = _draw_start(target, rng, draw, gradient)
+        starts.append(start)
+        num_evals += tries
+    return np.stack(starts), num_evals
+
+
 def _draw_start(target, rng, draw, gradient):
+    uniforms = None
     for tries in range(1, _TRIES + 1):
-        start = draw(rng) if draw else scatter(rng.random(target.dim), target.support)
+        if draw:
+            start = draw(rng)
+        else:
+            uniforms = rng.random(target.dim)
+            start = scatter(uniforms, target.support)
         if target.finite(start, gradient=gradient):
-            return start, tries
+            return start, uniforms, tries
     remedy = "a proposal that covers the target" if draw else "support= to the Target"
     raise StartError(
         f"no start with a finite log density in {_TRIES} attempts; pass initial_position, or "

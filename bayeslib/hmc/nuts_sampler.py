@@ -185,8 +185,9 @@ def nuts(
     proposal becomes the next state. All are drawn also when they cannot matter. Before the first
     iteration of a warm-up that adapts, and after the first change of a diagonal metric or each of
     a dense one, the search for a first step draws `dim` normals for each step size that it tries.
-    When `initial_position` is None, `dim` uniforms for each attempted start come first,
-    spread over (-2, 2), or over the target's `support` where that is bounded.
+    When `initial_position` is None, `dim` uniforms for each attempted start come first, spread
+    over (-2, 2), or over the target's `support` where that is bounded; chains 1, 3, 5, … start
+    without, at the mirror image of the chain before them, if the density is finite there.
 
     The diagonal metric is updated after every warm-up iteration up to 85 %, from draws that reach
     back by one or two windows; the variance of the gradients makes its estimate exact for an

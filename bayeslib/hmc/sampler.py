@@ -134,7 +134,8 @@ def hmc(
     z / sqrt(diag M^-1), or L'^-1 z with the lower Cholesky factor L of a dense M^-1. Before the
     first iteration of a warm-up that adapts, and after each change of the metric, the search for a
     first step draws `dim` normals for each step size that it tries. When `initial_position` is
-    None, `dim` uniforms for each attempted start come first.
+    None, `dim` uniforms for each attempted start come first; chains 1, 3, 5, … start without, at
+    the mirror image of the chain before them, if the density is finite there.
 
     A nearly Gaussian posterior is periodic under the dynamics: a trajectory of about one period
     (2 pi standard deviations) comes back to its start. Then change `num_steps`.

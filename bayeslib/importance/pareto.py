@@ -4,6 +4,7 @@ import numpy as np
 from scipy import special
 
 from ..errors import BayeslibError, ZeroWeightsError
+from ..tails import fit_pareto, size_of_tail
 from ..validate import as_floats
 
 
@@ -61,7 +62,7 @@ def psis(log_weights):
 
 def _smooth(x):
     """Smooth log weights whose largest is 0."""
-    tail_size = int(np.ceil(min(x.size / 5.0, 3.0 * np.sqrt(x.size))))
+    tail_size = size_of_tail(x.size)
     order = np.argsort(x, kind="stable")
     cutoff = max(x[order[-tail_size - 1]], np.log(np.finfo(float).tiny)) if x.size > 1 else 0.0
     if cutoff == 0.0:
@@ -72,26 +73,11 @@ def _smooth(x):
     if tail.size < 5:
         return x, np.inf
     excess = np.exp(x[tail]) - np.exp(cutoff)
-    khat, scale = _fit_pareto(excess)
+    khat, scale = fit_pareto(excess)
     if np.isfinite(khat):
         p = (np.arange(tail.size) + 0.5) / tail.size
         x[tail] = np.minimum(np.log(_pareto_quantile(p, khat, scale) + np.exp(cutoff)), 0.0)
     return x, float(khat)
-
-
-def _fit_pareto(x):
-    """Shape and scale of a generalised Pareto distribution, for sorted positive `x`."""
-    n = x.size
-    grid = 30 + int(np.sqrt(n))
-    b = 1.0 - np.sqrt(grid / (np.arange(1, grid + 1) - 0.5))
-    b = b / (3.0 * x[int(n / 4 + 0.5) - 1]) + 1.0 / x[-1]
-    shape = np.log1p(-b[:, None] * x).mean(axis=1)
-    log_likelihood = n * (np.log(-b / shape) - shape - 1.0)
-    weights = special.softmax(log_likelihood)
-    kept = weights >= 10.0 * np.finfo(float).eps
-    b_mean = b[kept] @ weights[kept] / weights[kept].sum()
-    shape = np.log1p(-b_mean * x).mean()
-    return (n * shape + 5.0) / (n + 10.0), -shape / b_mean
 
 
 def _pareto_quantile(p, shape, scale):

@@ -273,7 +273,7 @@ def slice_sample(
     every x' that fails, on its side of x. Draw order, for each update: under random order a
     uniform u0, i = floor(u0 * dim); u1, u2, u3; and one uniform for each x'. Where the density is
     nan counts as outside the slice (``settings["num_nan"]``). When `initial_position` is None,
-    `dim` uniforms for each attempted start come first.
+    `dim` uniforms for each attempted start come first (see `nuts`).
 
     References
     ----------

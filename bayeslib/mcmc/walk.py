@@ -226,7 +226,7 @@ def metropolis(
     each iteration: the `dim` standard normals z, in order, then one uniform, also when it cannot
     matter; accepted when it is below the probability. A proposal where the density is nan is
     rejected and counted (``settings["num_nan"]``). When `initial_position` is None, `dim` uniforms
-    for each attempted start come first.
+    for each attempted start come first (see `nuts`).
 
     A warm-up that adapts begins with moves of one coordinate at a time, 25 of each but at most
     40 % of the iterations, with one normal and one uniform an iteration; each coordinate's scale
