@@ -132,10 +132,23 @@ def test_a_page_reads_without_scripts(visit, name):
     page = visit(java_script_enabled=False).open(f"{name}.html")
     for explorer in page.locator(".explorer").all():
         assert explorer.locator("figure svg").first.is_visible()
+    for arena in page.locator(".arena").all():
+        assert arena.locator("svg").is_visible()
     for fold in page.locator("details.admonition:not(.hide)").all():
         if fold.locator("xpath=ancestor::details").count() == 0:
             fold.locator("summary").first.click()
             assert fold.evaluate("(fold) => fold.open")
+
+
+@every_chapter
+def test_every_arena_is_certified_and_steps(visit, name):
+    visitor = visit()
+    page = visitor.open(f"{name}.html")
+    for arena in page.locator(".arena").all():
+        assert "✓" in arena.locator(".arena-certificate").inner_text()
+        arena.get_by_role("button", name="Step", exact=True).click()
+        assert arena.locator(".arena-words").inner_text().startswith("Draw 1: ")
+    assert not visitor.trouble
 
 
 def test_search_finds_a_page(visit):

@@ -62,7 +62,7 @@ def wordless(source):
     for node in ast.walk(tree(source)):
         if isinstance(node, ast.Call):
             name = dotted(node.func).split(".")[-1]
-            if name in ("show", "explore") and "alt" not in {k.arg for k in node.keywords}:
+            if name in ("show", "explore", "arena") and "alt" not in {k.arg for k in node.keywords}:
                 found.append(f"{name}(...)")
     return found
 
@@ -214,7 +214,7 @@ def test_the_lint_for_randomness_bites(source):
 
 
 def test_the_lint_for_figures_bites():
-    assert wordless("show(fig)") and wordless("bl.explore(draw, a=[1, 2])")
+    assert wordless("show(fig)") and wordless("bl.explore(draw, a=[1, 2])") and wordless("arena()")
     assert not wordless('show(fig, alt="a curve")')
     assert wordless_images("![](a.svg)") and wordless_images("```{image} a.svg\n:width: 3\n```")
     assert not wordless_images("![a curve](a.svg)\n```{image} a.svg\n:alt: a curve\n```")

@@ -1,0 +1,5 @@
+"""The arena: targets, samplers and settings to play with, in the reader's browser."""
+
+from .figure import arena
+
+__all__ = ["arena"]
