@@ -238,6 +238,7 @@ class Target:
         value = self._evaluate(theta, np.empty(self.dim), gradient=False)
         if not math.isfinite(value):
             return
+        self._verify_value(theta, value)
         if gradient:
             fused = self._evaluate(theta, np.empty(self.dim), gradient=True)
             if not _close(value, fused):
@@ -245,6 +246,9 @@ class Target:
                     f"the log density is {value!r} at theta={theta.tolist()}, but with its "
                     f"gradient {fused!r}: the two functions differ"
                 )
+
+    def _verify_value(self, theta, value):
+        """Compare `value`, compiled and finite, with the plain function's."""
         address = self._bound[False].address
         if address in self._verified or sum(a.size for a in self.data) > _COMPARED_WORDS:
             return

@@ -9,8 +9,10 @@ ESS_PER_CHAIN = 100
 RHAT_LIMIT = 1.01
 BFMI_LIMIT = 0.3
 DEPTH_LIMIT = 0.01
+FEW_DIVERGENCES = 0.001  # a share that hardly moves an average
 STAY_LIMIT = 0.05
 SWAP_LIMIT = 0.05
+_BORDER = 0.05  # of a tail index that is not measured at infinity
 _ENOUGH_FOR_A_TRIP = 1000  # draws, in which every chain's replicas should have travelled
 _SHORTEST_HALF = 20  # draws that a working chain may well reject in a row
 
@@ -59,13 +61,9 @@ def _weight_problems(draws):
 
 
 def _chain_problems(draws):
-    diverging = draws.stats.get("diverging")
-    if diverging is not None and np.any(diverging):
-        share = 100.0 * np.mean(diverging)
-        yield (
-            f"{int(np.sum(diverging))} of {diverging.size} transitions diverged ({share:.1f} %): "
-            "reparameterise (a bounded parameter to the whole line), or take smaller steps"
-        )
+    diverged = divergence_problem(draws)
+    if diverged:
+        yield diverged
     saturated = np.mean(draws.stats.get("reached_max_treedepth", 0.0))
     if saturated > DEPTH_LIMIT:
         yield (
@@ -75,7 +73,10 @@ def _chain_problems(draws):
     if "energy" in draws.stats and draws.num_samples > 3:
         worst = float(np.min(diagnostics.bfmi(draws)))
         if worst < BFMI_LIMIT:
-            yield f"E-BFMI is {worst:.2f}, below {BFMI_LIMIT}: the energy is explored too slowly"
+            yield (
+                f"E-BFMI is {worst:.2f}, below {BFMI_LIMIT}: the energy is explored too slowly for "
+                "tails this heavy, or a neck this narrow; reparameterise"
+            )
     stay = longest_stay_problem(draws)
     if stay:
         yield stay
@@ -94,11 +95,14 @@ def _chain_problems(draws):
     elif np.any(rhat > RHAT_LIMIT):
         worst = int(np.nanargmax(rhat))
         yield (
-            f"R-hat is {rhat[worst]:.3f} for {draws.names[worst]}, above {RHAT_LIMIT}: the chains "
-            "disagree; run longer, or find what separates them"
+            f"R-hat is {_above(rhat[worst], RHAT_LIMIT)} for {draws.names[worst]}, above "
+            f"{RHAT_LIMIT}: the chains disagree; run longer, or find what separates them"
         )
     shapes = np.array([tail_shape(draws[name]) for name in draws.names])
-    if np.any(shapes > khat_limit(draws[draws.names[0]].size)):
+    thin = tail_problem(draws)
+    if thin:
+        yield thin
+    elif np.any(shapes > khat_limit(draws[draws.names[0]].size)):
         worst = int(np.nanargmax(shapes))
         yield (
             f"the tails of {draws.names[worst]} are so heavy (k-hat {shapes[worst]:.2f}) that its "
@@ -113,6 +117,55 @@ def _chain_problems(draws):
                 f"{kind} ESS is {ess[worst]:.0f} for {draws.names[worst]}, below {wanted} "
                 f"({ESS_PER_CHAIN} a chain): run longer"
             )
+
+
+def divergence_problem(draws):
+    """Say how many transitions diverged, why if that is known, and what to do; None for none."""
+    diverging = draws.stats.get("diverging")
+    if diverging is None or not np.any(diverging):
+        return None
+    count, share = int(np.sum(diverging)), float(np.mean(diverging))
+    percent = f"{100.0 * share:.1f}" if share >= 0.001 else f"{100.0 * share:.2g}"
+    said = f"{count} of {diverging.size} transitions diverged ({percent} %)"
+    outside = int(np.sum(draws.settings.get("num_outside", 0)))
+    if 2 * outside >= count:
+        return (
+            f"{said}, {outside} of them into a log density of -inf: smaller steps do not help at "
+            "the edge of a support; map each bounded parameter to the whole line, with the "
+            "logarithm of the Jacobian"
+        )
+    remedy = "reparameterise (a bounded parameter to the whole line), or take smaller steps"
+    if draws.settings.get("adapted"):
+        higher = 1.0 - (1.0 - draws.settings["target_accept"]) / 4.0
+        remedy += f" (target_accept={higher:.4g})"
+    if share <= FEW_DIVERGENCES:
+        return (
+            f"{said}: too few to move an average by themselves, but they may mark a place where "
+            f"the draws are too thin; see whether they go when you {remedy}"
+        )
+    return f"{said}: {remedy}"
+
+
+def tail_problem(draws):
+    """Say which averages do not exist because the density falls as a power, or return None."""
+    index = draws.settings.get("tail_index", np.inf)
+    if index <= 0.0 + _BORDER:
+        return (
+            "far out the density falls so slowly that it has no integral: check that every "
+            "parameter has a proper prior, and that the function returns a logarithm"
+        )
+    if index <= 2.0 + _BORDER:
+        missing = "means do not exist" if index <= 1.0 + _BORDER else "variances do not exist"
+        return (
+            f"far out the density falls so slowly (tail index {index:.2g}) that {missing}, and the "
+            "errors of means cannot be believed: use quantiles"
+        )
+    return None
+
+
+def _above(value, limit):
+    """Print to three decimals, or to as many as show that it is above the limit."""
+    return next(s for n in range(3, 18) if float(s := f"{value:.{n}f}") > limit)
 
 
 def _stood_still(x):

@@ -92,12 +92,20 @@ def as_positive(value, name):
     return value
 
 
+def no_array(name, error):
+    """Return the error for what NumPy could not make an array of, because of its own `error`."""
+    return BayeslibTypeError(
+        f"{name} is not an array of numbers; give its rows one length, or pass them one by one, "
+        f"each as np.array(...): {error}"
+    )
+
+
 def as_floats(value, name):
     """Return `value` as a new C-contiguous float64 array; object, text and complex are refused."""
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise BayeslibTypeError(f"{name} is not an array of numbers: {error}") from None
+        raise no_array(name, error) from None
     if array.dtype == bool or not (
         np.issubdtype(array.dtype, np.integer) or np.issubdtype(array.dtype, np.floating)
     ):

@@ -13,13 +13,14 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from . import against_c, against_peers, gradients, start_up
+from . import against_c, against_peers, gradients, ising, start_up
 
 RESULTS = Path(__file__).parent / "results"
 BENCHMARKS = {
     "start_up": start_up.measure,
     "gradients": gradients.measure,
     "against_c": against_c.measure,
+    "ising": ising.measure,
     "against_peers": against_peers.measure,
 }
 

@@ -348,3 +348,61 @@ TREE(gaussian)
 TREE(funnel)
 TREE(schools)
 TREE(logistic)
+
+/* Sweeps of the Ising model: a lattice with a border, probabilities from a table of nine. */
+INLINE void draw_row(signed char *lattice, long rows, long cols, bitgen_t *rng,
+                     const double *table, const double *odds, long r, long first, long step) {
+    long width = cols + 2;
+    signed char *row = lattice + r * width;
+    for (long c = first; c <= cols; c += step) {
+        int total = row[c - width] + row[c + width] + row[c - 1] + row[c + 1];
+        double u = rng->next_double(rng->state);
+        bool up;
+        if (odds) {
+            double ratio = table[total + 4] * odds[(r - 1) * cols + c - 1];
+            up = u * (1.0 + ratio) < ratio;
+        } else
+            up = u < table[total + 4];
+        row[c] = 2 * up - 1;
+        if (c == 1) row[cols + 1] = row[1];
+    }
+    row[0] = row[cols];
+    if (r == 1) memcpy(lattice + (rows + 1) * width + 1, row + 1, cols);
+    if (r == rows) memcpy(lattice + 1, row + 1, cols);
+}
+
+INLINE void sweeps(signed char *lattice, long rows, long cols, bitgen_t *rng, long n, long step,
+                   const double *table, const double *odds, const double *field, double coupling,
+                   long *sums, double *draws) {
+    long width = cols + 2;
+    for (long t = 0; t < n; t++) {
+        for (long colour = 0; colour < step; colour++)
+            for (long r = 1; r <= rows; r++)
+                draw_row(lattice, rows, cols, rng, table, odds, r,
+                         step == 2 ? 1 + (r - 1 + colour) % 2 : 1, step);
+        long bonds = 0, spins = 0;
+        double along = 0.0;
+        for (long r = 1; r <= rows; r++) {
+            const signed char *row = lattice + r * width;
+            for (long c = 1; c <= cols; c++) {
+                long spin = row[c];
+                bonds += spin * (row[c + 1] + row[c + width]);
+                spins += spin;
+                sums[(r - 1) * cols + c - 1] += spin;
+            }
+            if (field)
+                for (long c = 1; c <= cols; c++) along += field[(r - 1) * cols + c - 1] * row[c];
+        }
+        draws[2 * t] = -(coupling * bonds + along) / (rows * cols);
+        draws[2 * t + 1] = (double)spins / (rows * cols);
+    }
+}
+
+void ising(signed char *lattice, long rows, long cols, bitgen_t *rng, long n, long step,
+           const double *table, const double *odds, const double *field, double coupling,
+           long *sums, double *draws) {
+    if (odds)
+        sweeps(lattice, rows, cols, rng, n, step, table, odds, field, coupling, sums, draws);
+    else
+        sweeps(lattice, rows, cols, rng, n, step, table, NULL, NULL, coupling, sums, draws);
+}

@@ -29,6 +29,8 @@ class Algorithm:
         Draws (a chain) with which recovery is judged.
     compared : int
         Draws compared with the plain twin.
+    tuning : dict
+        What the twin is told, because it has no warm-up that would find it out.
     """
 
     function: object
@@ -38,6 +40,7 @@ class Algorithm:
     compared: int = 400
     chains: bool = False
     biased: dict = field(default_factory=dict)
+    tuning: dict = field(default_factory=dict)
 
     @property
     def name(self):
@@ -46,6 +49,17 @@ class Algorithm:
     def run(self, case, rng, function=None, **changes):
         target, arguments, options = self.cases[case]
         options = {"num_samples": self.num_samples} | options | changes
+        return (function or self.function)(target, *arguments, rng=rng, **options)
+
+    def run_compared(self, case, rng, function=None):
+        """Run so that a plain twin can follow: of chains one, from its start, without warm-up."""
+        if not self.chains:
+            return self.run(case, rng, function, num_samples=self.compared)
+        target, arguments, options = self.cases[case]
+        arguments = [a[0] if isinstance(a, np.ndarray) else a for a in arguments]
+        options = options | self.tuning | {"num_samples": self.compared}
+        if function is None:
+            options |= {"num_warmup": 0, "num_chains": 1}
         return (function or self.function)(target, *arguments, rng=rng, **options)
 
 
@@ -184,7 +198,9 @@ ALGORITHMS = (
     ),
     Algorithm(
         bl.metropolis,
+        page="mcmc",
         chains=True,
+        tuning={"scale": 1.5},
         cases={
             "gamma_student": (GAMMA_STUDENT, (_START_1D,), {}),
             "plane": (PLANE, (_START_2D,), {}),
@@ -192,6 +208,7 @@ ALGORITHMS = (
     ),
     Algorithm(
         bl.metropolis_hastings,
+        page="mcmc",
         chains=True,
         cases={
             "gamma_student": (
@@ -208,7 +225,9 @@ ALGORITHMS = (
     ),
     Algorithm(
         bl.independence_metropolis,
+        page="mcmc",
         chains=True,
+        compared=2_000,
         cases={
             "gamma_student": (GAMMA_STUDENT, (stats.gamma(3),), {}),
             "plane": (PLANE, (WIDE,), {}),
@@ -216,11 +235,23 @@ ALGORITHMS = (
     ),
     Algorithm(
         bl.slice_sample,
+        page="mcmc",
         chains=True,
+        tuning={"width": 2.0},
         cases={
             "gamma_student": (GAMMA_STUDENT, (_START_1D,), {}),
             "plane": (PLANE, (_START_2D,), {"order": "random"}),
         },
+    ),
+    Algorithm(
+        bl.parallel_tempering,
+        page="annealing",
+        chains=True,
+        cases={
+            "gamma_student": (GAMMA_STUDENT, (_START_1D,), {}),
+            "plane": (PLANE, (_START_2D,), {}),
+        },
+        tuning={"inverse_temperatures": [0.05, 0.3, 1.0], "scale": 1.5},
     ),
     Algorithm(
         bl.hmc,

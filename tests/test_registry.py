@@ -44,14 +44,13 @@ WITH_TWIN = [
 
 @pytest.mark.parametrize(("algorithm", "case", "seed"), WITH_TWIN)
 def test_plain_equals_fast(algorithm, case, seed):
-    n = algorithm.compared
-    plain = algorithm.run(case, seed, plain_twin(algorithm.page, algorithm.name), num_samples=n)
-    fast = algorithm.run(case, seed, num_samples=n)
+    plain = algorithm.run_compared(case, seed, plain_twin(algorithm.page, algorithm.name))
+    fast = algorithm.run_compared(case, seed)
     if fast.log_weights is not None:
         plain, log_weights = plain
         np.testing.assert_allclose(log_weights, fast.log_weights[0], rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(np.reshape(plain, fast.flat.shape), fast.flat, rtol=1e-10)
-    other = algorithm.run(case, seed + 100, num_samples=n)
+    other = algorithm.run_compared(case, seed + 100)
     with pytest.raises(AssertionError):
         np.testing.assert_allclose(other.flat, fast.flat, rtol=1e-10)
 

@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 
 from ..errors import BayeslibTypeError
+from ..validate import no_array
 from .callback import aligned
 
 
@@ -36,7 +37,7 @@ def as_data(data, name="data"):
         try:
             array = np.asarray(item)
         except ValueError as error:
-            raise BayeslibTypeError(f"{name}[{i}] is not an array of numbers: {error}") from None
+            raise no_array(f"{name}[{i}]", error) from None
         if array.dtype.kind not in "biufc" or array.dtype.itemsize > 16:
             raise BayeslibTypeError(f"{name}[{i}] must hold numbers, got dtype {array.dtype}")
         dtype = np.dtype(np.float32) if array.dtype == np.float16 else array.dtype

@@ -16,8 +16,9 @@ _POLL_SECONDS = 0.05
 _LONG_RUN_SECONDS = 2.0
 _MOST_THREADS = 32
 
-# What a kernel leaves in Record.counts: why it ended early, proposals that were nan, evaluations.
-STATUS, NUM_NAN, NUM_EVALS = range(3)
+# What a kernel leaves in Record.counts: why it ended early, proposals that were nan, evaluations,
+# transitions kept whose trajectory ended where the log density is -inf.
+STATUS, NUM_NAN, NUM_EVALS, NUM_OUTSIDE = range(4)
 FINE, INFINITE, IMPROPER, UNDEFINED = range(4)
 
 
@@ -26,15 +27,15 @@ class Record:
 
     Attributes
     ----------
-    counts : numpy.ndarray of int64, shape (3,)
+    counts : numpy.ndarray of int64, shape (4,)
         Why it ended early (`FINE`, `INFINITE`, `IMPROPER`, `UNDEFINED`), how often the log density
-        was nan, how often it was evaluated.
+        was nan, how often it was evaluated, how often a trajectory ended outside the support.
     points : numpy.ndarray, shape (2, dim)
         The first position that gave nan, and the one at which the run ended.
     """
 
     def __init__(self, dim):
-        self.counts = np.zeros(3, dtype=np.int64)
+        self.counts = np.zeros(4, dtype=np.int64)
         self.points = np.full((2, dim), np.nan)
 
 
@@ -68,7 +69,7 @@ class Outcome:
 
 def lost(error):
     """The outcome of a chain that did not come back."""
-    nothing, counts = np.empty(0), np.zeros(3, dtype=np.int64)
+    nothing, counts = np.empty(0), np.zeros(4, dtype=np.int64)
     return Outcome(0, nothing, nothing, {}, {}, counts, nothing, None, {}, error)
 
 

@@ -113,7 +113,8 @@ def _raise(target, outcome, chain, draws):
         assert outcome.counts[STATUS] == IMPROPER
         error = ImproperError(
             f"the step size grew beyond 1e7 in {where}: the posterior seems improper, that is flat "
-            "for ever in some direction; check that every parameter has a proper prior"
+            "for ever in some direction; check that every parameter has a proper prior, and that "
+            f"{target.logdensity.__name__!r} returns the logarithm of a density, not a density"
         )
     error.partial = draws
     raise error
@@ -127,7 +128,10 @@ def _warn(outcomes, draws):
             f"rejected; the first was theta={shown(first)}"
         )
     if max(draws.values.max(), -draws.values.min()) > FAR:
-        warn(f"draws reach beyond {FAR:g}: the posterior may be improper; check the priors")
+        warn(
+            f"draws reach beyond {FAR:g}: the posterior may be improper; check the priors, and "
+            "that the function returns the logarithm of a density, not a density"
+        )
 
 
 def shown(theta):

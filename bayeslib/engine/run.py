@@ -1,8 +1,13 @@
 """What every sampler of chains does around its own loop."""
 
+import dataclasses
+
+import numpy as np
+
 from ..validate import as_count, as_rng, check_memory
 from .chains import run_chains, spawn
 from .collect import collect
+from .far import tail_index
 from .starts import initial_positions
 
 
@@ -32,6 +37,7 @@ def sample_chains(
     progress,
     method,
     settings,
+    tails=True,
 ):
     """Run one chain a generator from checked starts, and join what they drew.
 
@@ -60,7 +66,9 @@ def sample_chains(
         See `run_chains`.
     method : str
     settings : dict
-        Completed by ``num_warmup`` and ``seed``, and as `collect` says.
+        Completed by ``num_warmup`` and ``seed``, as `collect` says, and by ``tail_index``.
+    tails : bool
+        Whether the target's density is that of the draws, and can be asked about its tails.
 
     Returns
     -------
@@ -86,7 +94,11 @@ def sample_chains(
     )  # fmt: skip
     if num_chains == 1:
         rng.bit_generator.state = outcomes[0].rng_state
-    return collect(
+    draws = collect(
         outcomes, target=target, interrupted=interrupted, num_warmup=num_warmup, method=method,
         settings={"num_warmup": num_warmup, "seed": seed, **settings}, extra_evals=num_evals,
     )  # fmt: skip
+    if interrupted or not tails or not np.isfinite(draws.values).all():
+        return draws
+    draws.settings["tail_index"], spent = tail_index(target, draws.values, gradient=gradient)
+    return dataclasses.replace(draws, num_evals=draws.num_evals + spent) if spent else draws

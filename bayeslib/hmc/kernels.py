@@ -19,6 +19,7 @@ from ..engine import (
     MATRIX,
     NUM_EVALS,
     NUM_NAN,
+    NUM_OUTSIDE,
     STATUS,
     VECTOR,
     borrowed,
@@ -236,6 +237,9 @@ def hmc_kernel(
             if counts[NUM_NAN] == 0:
                 points[0] = q
             counts[NUM_NAN] += 1
+        # A trajectory that blew up overflows to -inf too, but with the momentum of one.
+        if new == -np.inf and t >= num_warmup and kinetic_energy(p, metric) - before < DIVERGENT:
+            counts[NUM_OUTSIDE] += 1
         after = kinetic_energy(p, metric) - new
         error = after - before
         if not error < np.inf:

@@ -11,6 +11,7 @@ from ..engine import (
     INT,
     INTS,
     MATRIX,
+    NUM_OUTSIDE,
     STATUS,
     VECTOR,
     borrowed,
@@ -233,6 +234,7 @@ def nuts_kernel(
             return t
         current[0] = lp
         if t < num_warmup:
+            counts[NUM_OUTSIDE] = 0
             if wanted > 0.0:
                 adapt_step_size(state, found[ACCEPTANCE], wanted)
                 watch(t, num_warmup, state, found[ACCEPTANCE], step_size)

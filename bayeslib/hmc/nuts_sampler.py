@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..engine import (
+    NUM_OUTSIDE,
     Record,
     advance,
     as_counts,
@@ -86,6 +87,7 @@ def _nuts_chain(
         "step_size": state[STEP],
         "inverse_mass_matrix": inverse_mass[0] if len(inverse_mass) == 1 else inverse_mass,
         "divergences": divergences,
+        "num_outside": record.counts[NUM_OUTSIDE],
     }
     return outcome(
         done, bound=bound, record=record, rng=rng, values=values, logdensity=numbers[0],
@@ -156,7 +158,8 @@ def nuts(
         turned when it was full.
         Settings: ``step_size`` (num_chains,), ``inverse_mass_matrix`` (num_chains, dim[, dim]),
         ``divergences`` (n, dim), the positions from which the diverging steps set out, chain after
-        chain, at most 1000 a chain. Interrupted, it returns what was drawn,
+        chain, at most 1000 a chain; ``num_outside`` (num_chains,), how many of the divergences
+        were steps to where the log density is -inf. Interrupted, it returns what was drawn,
         ``settings["interrupted"]`` set.
 
     Raises

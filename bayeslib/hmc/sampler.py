@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..engine import (
+    NUM_OUTSIDE,
     Record,
     advance,
     as_counts,
@@ -14,6 +15,7 @@ from ..engine import (
 )
 from ..errors import BayeslibError, warn
 from ..target import as_target
+from ..trouble import divergence_problem
 from ..validate import as_count, as_positive, as_real
 from .kernels import ACCEPT, LEARN, STEP, hmc_kernel
 from .trajectory import as_metric
@@ -51,10 +53,14 @@ def _hmc_chain(
     done = advance(step, bound=bound, control=control, chain=chain, num_iterations=num_iterations)
     stats = {name: numbers[i + 1] for i, name in enumerate(_NUMBERS)}
     stats |= {"n_steps": taken, "accepted": accepted, "diverging": diverging}
-    used = metric[0] if len(metric) == 1 else metric
+    settings = {
+        "step_size": state[STEP],
+        "inverse_mass_matrix": metric[0] if len(metric) == 1 else metric,
+        "num_outside": record.counts[NUM_OUTSIDE],
+    }
     return outcome(
         done, bound=bound, record=record, rng=rng, values=values, logdensity=numbers[0],
-        stats=stats, settings={"step_size": state[STEP], "inverse_mass_matrix": used},
+        stats=stats, settings=settings,
     )  # fmt: skip
 
 
@@ -113,9 +119,10 @@ def hmc(
         stats: ``acceptance_rate`` min(1, exp(-energy_error)), ``accepted``, ``energy`` of the
         state kept, ``energy_error`` at the trajectory's end, ``step_size``, ``n_steps`` (fewer
         where a trajectory left the support), ``diverging``: the energy error passed 1000; the
-        draw beside it is where the trajectory began. Settings: ``step_size`` (num_chains,) and
-        ``inverse_mass_matrix`` (num_chains, dim[, dim]). Interrupted, it returns what was drawn,
-        ``settings["interrupted"]`` set.
+        draw beside it is where the trajectory began. Settings: ``step_size`` (num_chains,),
+        ``inverse_mass_matrix`` (num_chains, dim[, dim]), and ``num_outside`` (num_chains,), how
+        many trajectories ended where the log density is -inf. Interrupted, it returns what was
+        drawn, ``settings["interrupted"]`` set.
 
     Raises
     ------
@@ -177,11 +184,7 @@ def as_target_accept(value):
 
 def warn_of_divergences(draws, where):
     """Warn, once and on the sampler's caller, of transitions that diverged."""
-    by_chain = draws.stats["diverging"].sum(axis=1)
-    if by_chain.any():
-        share = 100.0 * by_chain.sum() / draws.stats["diverging"].size
-        warn(
-            f"{by_chain.sum()} of {draws.stats['diverging'].size} transitions diverged "
-            f"({share:.1f} %; by chain: {', '.join(map(str, by_chain))}): take smaller steps, "
-            f"raise target_accept, or reparameterise; {where}"
-        )
+    problem = divergence_problem(draws)
+    if problem:
+        by_chain = draws.stats["diverging"].sum(axis=1)
+        warn(f"{problem} (by chain: {', '.join(map(str, by_chain))}; {where})")

@@ -11,6 +11,7 @@ from ..engine import (
     INFINITE,
     NUM_EVALS,
     NUM_NAN,
+    NUM_OUTSIDE,
     STATUS,
     borrowed,
     density,
@@ -202,6 +203,8 @@ def transition(
                     if counts[NUM_NAN] == 0:
                         copy(q, points[0])
                     counts[NUM_NAN] += 1
+                elif new == -np.inf:
+                    counts[NUM_OUTSIDE] += 1
                 end = DIVERGED
                 break
             if gain > subtree_shift + _SHIFT:

@@ -1,0 +1,204 @@
+"""The exercises of the page on Markov chains."""
+
+from functools import cache
+
+import numpy as np
+
+from ..grading import Routine, Value
+from ..study import Exercise
+
+_BIAS = np.array([0.5, 0.9, 0.1])
+
+
+def _kernel(joint, q):
+    flow = joint[:, None] * q
+    return _with_stays(np.minimum(flow, flow.T) / joint[:, None])
+
+
+def _with_stays(kernel):
+    np.fill_diagonal(kernel, 0.0)
+    np.fill_diagonal(kernel, 1.0 - kernel.sum(axis=1))
+    return kernel
+
+
+def _forgets_the_proposal(joint, q):
+    return _with_stays(q * np.minimum(1.0, joint / joint[:, None]))
+
+
+def _upside_down(joint, q):
+    flow = joint[:, None] * q
+    return _with_stays(q * np.minimum(1.0, flow / flow.T))
+
+
+def _loses_the_refused(joint, q):
+    flow = joint[:, None] * q
+    return np.minimum(flow, flow.T) / joint[:, None]
+
+
+def _renormalises(joint, q):
+    kernel = _loses_the_refused(joint, q)
+    return kernel / kernel.sum(axis=1, keepdims=True)
+
+
+def _forgets_the_jacobian(phi):
+    return 2.0 * phi - np.exp(phi)
+
+
+def _jacobian_the_wrong_way(phi):
+    return phi - np.exp(phi)
+
+
+def _walk_kernel(joint, accept):
+    return _with_stays(accept(joint / joint[:, None]) / 2.0)
+
+
+def _asymptotic_variance(kernel, law, f):
+    f = f - law @ f
+    return law @ (f * (2.0 * np.linalg.solve(np.eye(3) - kernel + law, f) - f))
+
+
+@cache
+def _barker_price():
+    joint = np.array([0.8, 0.1, 0.1]) * _BIAS**8 * (1.0 - _BIAS) ** 2
+    law, fair = joint / joint.sum(), np.array([1.0, 0.0, 0.0])
+    barker, metropolis = (
+        _asymptotic_variance(_walk_kernel(joint, accept), law, fair)
+        for accept in (lambda r: r / (1.0 + r), lambda r: np.minimum(1.0, r))
+    )
+    return barker / metropolis
+
+
+@cache
+def _cautious():
+    """The stationary shares of the three hypotheses, for the walker with two moods."""
+    joint = _BIAS**2 * (1.0 - _BIAS)
+    leave = _walk_kernel(joint, lambda r: np.minimum(1.0, r))
+    np.fill_diagonal(leave, 0.0)
+    moods = np.zeros((6, 6))
+    for mood, boldness in enumerate((1.0, 0.1)):
+        rows = slice(3 * mood, 3 * mood + 3)
+        moods[rows, :3] = boldness * leave
+        moods[rows, 3:] = np.diag(1.0 - boldness * leave.sum(axis=1))
+    equations = np.vstack([moods.T - np.eye(6), np.ones(6)])
+    settled = np.linalg.lstsq(equations, np.append(np.zeros(6), 1.0), rcond=None)[0]
+    return settled[:3] + settled[3:]
+
+
+@cache
+def _optimal_step():
+    from scipy import optimize, stats
+
+    found = optimize.minimize_scalar(
+        lambda step: -(step**2) * stats.norm.cdf(-step / 2.0),
+        bounds=(0.5, 6.0),
+        method="bounded",
+        options={"xatol": 1e-10},
+    )
+    return np.array([found.x, 2.0 * stats.norm.cdf(-found.x / 2.0)])
+
+
+_LEANING = np.array([[0.2, 0.7, 0.1], [0.3, 0.3, 0.4], [0.6, 0.3, 0.1]])
+
+EXERCISES = (
+    Exercise(
+        "mcmc-repeat",
+        expects=Value(5.5, rtol=0.0),
+        mistakes=(
+            (7.0, "That counts moves only. A refused proposal is one more draw where one stands."),
+            (5.75, "That is the average of the proposals, accepted or not."),
+            (5.2, "The start is not one of the four draws; each proposal makes one."),
+        ),
+        hint="Write down where the chain stands after each of the four proposals.",
+        praise="4, 4, 7, 7: the repeats are how a likely place gets its weight.",
+    ),
+    Exercise(
+        "mcmc-balance",
+        expects=Routine(
+            _kernel,
+            cases=(
+                (np.array([0.125, 0.081, 0.009]), np.full((3, 3), 1.0 / 3.0)),
+                (np.array([0.125, 0.081, 0.009]), _LEANING),
+                (np.array([1.0, 5.0, 2.0]), _LEANING.T / _LEANING.sum(axis=0)[:, None]),
+                (np.array([2.0, 1.0]), np.array([[0.5, 0.5], [0.1, 0.9]])),
+            ),
+        ),
+        mistakes=(
+            (_forgets_the_proposal, "The proposal leans, and the ratio must make up for it."),
+            (_upside_down, "The ratio is upside down: forth over back instead of back over forth."),
+            (_loses_the_refused, "Rows must sum to one: what is refused stays, on the diagonal."),
+            (_renormalises, "Do not rescale the rows: what is refused stays, on the diagonal."),
+        ),
+        hint="Between two states flows the smaller of joint[i] q[i, j] and joint[j] q[j, i].",
+        praise="In balance for any proposal, by construction.",
+    ),
+    Exercise(
+        "mcmc-log",
+        expects=Routine(
+            lambda phi: 3.0 * phi - np.exp(phi),
+            cases=((0.0,), (1.0,), (-2.0,), (np.log(3.0),)),
+        ),
+        mistakes=(
+            (
+                _forgets_the_jacobian,
+                "That is the density of theta, looked up at exp(phi); a "
+                "density changes with the variable, by the factor |d theta / d phi|.",
+            ),
+            (_jacobian_the_wrong_way, "The Jacobian is upside down: multiply by d theta / d phi."),
+        ),
+        hint="The density of phi is that of theta at exp(phi), times exp(phi).",
+        praise="The Jacobian and the Hastings ratio are the same correction.",
+    ),
+    Exercise(
+        "mcmc-barker",
+        expects=Value(_barker_price, rtol=1e-3),
+        mistakes=(
+            (
+                lambda a: np.isclose(a, 1.0 / _barker_price(), rtol=1e-3),
+                "The other way round: Barker moves less, and its variance is the larger.",
+            ),
+            (
+                lambda a: np.isclose(a, np.sqrt(_barker_price()), rtol=1e-3),
+                "That is the ratio of the errors; the variance is its square.",
+            ),
+            (
+                lambda a: np.isclose(a, 2.0112, rtol=1e-3),
+                "That is for two heads and a tail; here it is eight and two, and the prior is "
+                "not even.",
+            ),
+        ),
+        hint="asymptotic_variance(walk_kernel(joint, accept), posterior, [1, 0, 0]), twice.",
+        praise="To draw as well with Barker's rule takes that many times the steps.",
+    ),
+    Exercise(
+        "mcmc-cautious",
+        expects=Value(lambda: _cautious()[2], rtol=1e-3),
+        mistakes=(
+            (
+                lambda a: np.isclose(a, 9.0 / 215.0, rtol=1e-3),
+                "That is the posterior, which this walker misses.",
+            ),
+            (
+                lambda a: (
+                    np.isclose(a, _cautious()[0], rtol=1e-3)
+                    or np.isclose(a, _cautious()[1], rtol=1e-3)
+                ),
+                "The right chain, another hypothesis: asked is the share of tails.",
+            ),
+        ),
+        hint="Six states: hypothesis and mood. Moves lead to bold, refusals to cautious.",
+        praise="Both rules are right and the mixture is wrong: the past chose between them.",
+    ),
+    Exercise(
+        "mcmc-optimal",
+        expects=Value(_optimal_step, rtol=2e-3),
+        mistakes=(
+            (
+                lambda a: np.isclose(a[1], _optimal_step()[1] / 2.0, rtol=2e-3),
+                "Twice that: the proposals that go down are accepted now and then too.",
+            ),
+            (lambda a: a[1] > 1.0, "The second number is an acceptance rate, below one."),
+        ),
+        hint="Maximise l^2 times 2 Phi(-l / 2) over l.",
+        praise="2.38 and 0.234, the two most quoted numbers of the trade.",
+    ),
+)

@@ -1,0 +1,101 @@
+"""Schedules of temperatures for simulated annealing."""
+
+import numpy as np
+
+from ..errors import BayeslibError, BayeslibTypeError
+from ..validate import as_count, as_floats, as_positive, check_memory
+
+_NAMED = ("geometric", "logarithmic")
+_DEFAULT = 10_000  # iterations
+_FALL = 1e-3  # of the geometric schedule, from first to last
+
+
+def as_schedule(schedule, initial, final, num_iterations):
+    """Return the temperature of every iteration, and what to call the schedule.
+
+    Parameters
+    ----------
+    schedule : str, callable or array_like
+    initial, final : float or None
+        For the named schedules only.
+    num_iterations : int or None
+
+    Returns
+    -------
+    temperatures : numpy.ndarray, shape (num_iterations,)
+    name : str
+
+    Raises
+    ------
+    BayeslibError
+    """
+    if num_iterations is not None:
+        num_iterations = as_count(num_iterations, "num_iterations")
+        check_memory((num_iterations,), "the temperatures")
+    if isinstance(schedule, str):
+        return _named(schedule, initial, final, num_iterations or _DEFAULT), schedule
+    if initial is not None or final is not None:
+        raise BayeslibError(
+            "initial_temperature and final_temperature are for the schedules "
+            '"geometric" and "logarithmic"; the temperatures given decide alone'
+        )
+    if callable(schedule):
+        k = np.arange(num_iterations or _DEFAULT)
+        temperatures = as_floats(schedule(k), "schedule(k)")
+        name = getattr(schedule, "__name__", "schedule")
+        if temperatures.shape != k.shape:
+            raise BayeslibError(
+                f"schedule={name!r} must return a temperature for each k, shape {k.shape}, got "
+                f"shape {temperatures.shape}"
+            )
+        _check(temperatures, "schedule(k)")
+        return temperatures, name
+    if schedule is None:
+        raise BayeslibTypeError(
+            'schedule must be "geometric", "logarithmic", a function or temperatures, got None'
+        )
+    temperatures = as_floats(schedule, "schedule")
+    if temperatures.ndim != 1 or temperatures.size == 0:
+        raise BayeslibError(f"schedule must have shape (n,), got {temperatures.shape}")
+    if num_iterations not in (None, temperatures.size):
+        raise BayeslibError(
+            f"schedule holds {temperatures.size} temperatures, but num_iterations="
+            f"{num_iterations}; leave one of them out"
+        )
+    _check(temperatures, "schedule")
+    return temperatures, "given"
+
+
+def _named(name, initial, final, num_iterations):
+    if name not in _NAMED:
+        raise BayeslibError(
+            f'schedule must be "geometric", "logarithmic", a function or temperatures, got {name!r}'
+        )
+    if initial is None:
+        raise BayeslibError(
+            f"the {name} schedule needs initial_temperature: about the size of an uphill move, so "
+            "that most are accepted at first"
+        )
+    initial = as_positive(initial, "initial_temperature")
+    k = np.arange(num_iterations)
+    if name == "logarithmic":
+        if final is not None:
+            raise BayeslibError(
+                f"the logarithmic schedule has no final_temperature, got {final!r}: it falls as "
+                "slowly as it does"
+            )
+        return initial * np.log(2.0) / np.log(k + 2.0)
+    final = _FALL * initial if final is None else as_positive(final, "final_temperature")
+    if final > initial:
+        raise BayeslibError(
+            f"final_temperature must be at most initial_temperature={initial:g}, got {final:g}"
+        )
+    return initial * (final / initial) ** (k / max(num_iterations - 1, 1))
+
+
+def _check(temperatures, name):
+    bad = np.flatnonzero(~(np.isfinite(temperatures) & (temperatures >= 0.0)))
+    if bad.size:
+        raise BayeslibError(
+            f"{name}[{bad[0]}] is {temperatures[bad[0]]}: a temperature is finite and not negative"
+        )

@@ -1,0 +1,345 @@
+"""What the page on Gibbs sampling claims of one seed, over many."""
+
+import warnings
+from math import lgamma
+
+import numpy as np
+import pytest
+from scipy import special, stats
+from twins import plain_twin
+
+import bayeslib as bl
+from bayeslib import posteriors
+
+SEEDS = range(1, 5)
+Z_LIMIT = 5.5  # of at most 12 numbers a test: a false alarm in two million
+SPREAD = np.array([[-2.0, -2.0], [2.0, 2.0], [-1.0, 1.0], [1.0, -1.0]])
+
+
+def draw_x(theta, rng, rho):
+    return rho * theta[1] + np.sqrt(1 - rho**2) * rng.standard_normal()
+
+
+def draw_y(theta, rng, rho):
+    return rho * theta[0] + np.sqrt(1 - rho**2) * rng.standard_normal()
+
+
+def slip_x(theta, rng, rho):
+    return rho * theta[1] + (1 - rho**2) * rng.standard_normal()
+
+
+def draw_theta(state, rng, y):
+    theta, w = state
+    above = theta * np.sqrt(1.0 - rng.random())
+    square = (y - theta) ** 2 - 2 * np.log(1.0 - rng.random()) / w
+    low, high = max(above, y - np.sqrt(square)), y + np.sqrt(square)
+    return low - np.log1p(rng.random() * np.expm1(low - high))
+
+
+def draw_w(state, rng, y):
+    return rng.gamma(1.5) / (1 + 0.5 * (y - state[0]) ** 2)
+
+
+def slip_w(state, rng, y):
+    return rng.gamma(1.5) * (1 + 0.5 * (y - state[0]) ** 2)
+
+
+def update(joint, axis):
+    """The matrix that redraws one coordinate of a table given the other."""
+    conditional = joint / joint.sum(axis=axis, keepdims=True)
+    size = joint.size
+    matrix = np.zeros((*joint.shape, *joint.shape))
+    for i, j in np.ndindex(joint.shape):
+        if axis == 0:
+            matrix[i, j, :, j] = conditional[:, j]
+        else:
+            matrix[i, j, i, :] = conditional[i, :]
+    return matrix.reshape(size, size)
+
+
+def violation(pi, kernel):
+    flow = pi[:, None] * kernel
+    return np.abs(flow - flow.T).max()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_scan_is_invariant_and_only_the_sweep_in_turn_is_not_reversible(seed):
+    joint = np.random.default_rng(seed).dirichlet(np.ones(12)).reshape(3, 4)
+    pi, a, b = joint.ravel(), update(joint, 0), update(joint, 1)
+    for kernel in (a, b, a @ b, (a + b) / 2, a @ b @ a):
+        np.testing.assert_allclose(pi @ kernel, pi, atol=1e-15)
+        np.testing.assert_allclose(kernel.sum(axis=1), 1.0, atol=1e-14)
+    for kernel in (a, b, (a + b) / 2, a @ b @ a):
+        assert violation(pi, kernel) < 1e-15
+    assert violation(pi, a @ b) > 1e-4
+    back = (pi[:, None] * (a @ b)).T / pi[:, None]
+    np.testing.assert_allclose(back, b @ a, atol=1e-13)
+
+
+def test_the_two_coins():
+    joint = np.array([[0.4, 0.1], [0.1, 0.4]])
+    a, b = update(joint, 0), update(joint, 1)
+    assert violation(joint.ravel(), a @ b) == pytest.approx(0.048)
+    for eps in (0.3, 0.1, 0.01):
+        tied = np.array([[1 - eps, eps], [eps, 1 - eps]]) / 2
+        sweep = update(tied, 0) @ update(tied, 1)
+        second = np.sort(np.abs(np.linalg.eigvals(sweep)))[-2]
+        assert second == pytest.approx((1 - 2 * eps) ** 2)
+    never = np.eye(2) / 2
+    with np.errstate(invalid="ignore"):
+        sweep = update(never, 0) @ update(never, 1)
+    np.testing.assert_array_equal(sweep[[0, 3]][:, [0, 3]], np.eye(2))
+
+
+def test_the_rate_of_two_parts_is_the_square_of_their_maximal_correlation():
+    """Liu, Wong and Kong: singular values of joint / sqrt(product of the margins)."""
+    for seed in SEEDS:
+        joint = np.random.default_rng(seed).dirichlet(np.ones(9)).reshape(3, 3)
+        margins = np.sqrt(np.outer(joint.sum(axis=1), joint.sum(axis=0)))
+        maximal = np.linalg.svd(joint / margins)[1][1]
+        sweep = update(joint, 0) @ update(joint, 1)
+        second = np.sort(np.abs(np.linalg.eigvals(sweep)))[-2]
+        assert second == pytest.approx(maximal**2)
+
+
+@pytest.mark.parametrize("rho", [-0.8, 0.5, 0.9])
+def test_the_staircase_forgets_at_rate_rho_squared(rho):
+    draws = bl.gibbs(
+        [draw_x, draw_y], SPREAD, data=(rho,), num_samples=40_000, num_warmup=200, rng=1
+    )
+    lags = bl.autocorrelation(draws, max_lag=4)
+    expected = np.tile(rho ** (2.0 * np.arange(5)), (2, 1)).T
+    np.testing.assert_allclose(lags, expected, atol=0.03)
+    formula = (1 + rho**2) / (1 - rho**2)
+    assert draws.flat.shape[0] / bl.ess(draws, kind="mean")[0] == pytest.approx(formula, rel=0.2)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_rate_for_a_scale_converges_beautifully_to_something_else(seed):
+    """R-hat 1.00, more effective draws than the right program, and a mean far off."""
+    truth = posteriors.gamma_student().truth
+    starts = [[1.0, 1.0], [3.0, 1.0], [5.0, 1.0], [8.0, 1.0]]
+    options = {"data": (5.0,), "num_samples": 10_000, "num_warmup": 200, "rng": seed}
+    right = bl.gibbs([draw_theta, draw_w], starts, **options)
+    wrong = bl.gibbs([draw_theta, slip_w], starts, **options)
+    mean = right.expect(lambda s: s[:, 0])
+    tail = right.expect(lambda s: (s[:, 0] > 6) * 1.0)
+    assert abs(mean.z(truth.mean[0])) < Z_LIMIT
+    assert abs(tail.z(float(1 - truth.cdf(6.0)))) < Z_LIMIT
+    assert bl.rhat(wrong).max() < 1.005
+    assert bl.ess(wrong, kind="mean")[0] > 1.3 * bl.ess(right, kind="mean")[0]
+    assert not wrong.problems
+    assert wrong.expect(lambda s: s[:, 0]).z(truth.mean[0]) > 20
+
+
+def prior(rng):
+    return np.array([rng.gamma(3), rng.gamma(1)])
+
+
+def simulate(state, rng):
+    return state[0] + rng.standard_normal() / np.sqrt(state[1])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_running_the_model_forwards_catches_it(seed):
+    def transition(weight):
+        def sweep(state, y, rng):
+            state[0] = draw_theta(state, rng, y)
+            state[1] = weight(state, rng, y)
+            return state
+
+        return sweep
+
+    options = {"num_chains": 50, "num_steps": 50, "rng": seed}
+    assert bl.geweke_test(prior, simulate, transition(draw_w), **options).pvalue > 1e-6
+    assert bl.geweke_test(prior, simulate, transition(slip_w), **options).pvalue < 1e-12
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_slice_of_the_joint_catches_it_too(seed):
+    theta, y, grid = 3.0, 5.0, np.linspace(1e-4, 20, 8_001)
+    cdf = np.cumsum(np.sqrt(grid) * np.exp(-grid * (1 + 0.5 * (y - theta) ** 2)))
+    rng = np.random.default_rng(seed)
+    for conditional, right in ((draw_w, True), (slip_w, False)):
+        draws = [conditional([theta, 1.0], rng, y) for _ in range(500)]
+        pvalue = stats.kstest(draws, lambda w: np.interp(w, grid, cdf / cdf[-1])).pvalue
+        assert pvalue > 1e-6 if right else pvalue < 1e-12
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_library_refuses_a_variance_for_a_standard_deviation(seed):
+    ridge = posteriors.gaussian([0, 0], [[1, 0.9], [0.9, 1]])
+    options = {"data": (0.9,), "target": ridge, "num_samples": 200, "num_warmup": 0, "rng": seed}
+    with pytest.raises(bl.BayeslibError, match="slip_x"):
+        bl.gibbs([slip_x, draw_y], SPREAD, **options)
+    bl.gibbs([draw_x, draw_y], SPREAD, **options)
+
+
+def log_conditional(z, log_beta, log_rates):
+    alpha = np.exp(z)
+    shared = alpha * (10 * log_beta + log_rates) - 10 * lgamma(alpha)
+    return shared - alpha + z
+
+
+def draw_alpha(theta, rng, x, t):
+    z, log_beta, log_rates = np.log(theta[0]), np.log(theta[1]), 0.0
+    for rate in theta[2:]:
+        log_rates += np.log(rate)
+    new = z + 0.8 * rng.standard_normal()
+    log_u = np.log(1.0 - rng.random())
+    log_ratio = log_conditional(new, log_beta, log_rates)
+    log_ratio -= log_conditional(z, log_beta, log_rates)
+    return np.exp(new) if log_u < log_ratio else theta[0]
+
+
+def draw_beta(theta, rng, x, t):
+    return rng.gamma(0.1 + 10 * theta[0]) / (1 + theta[2:].sum())
+
+
+def draw_rates(theta, rng, x, t):
+    rates = np.empty(10)
+    for i in range(10):
+        rates[i] = rng.gamma(theta[0] + x[i]) / (theta[1] + t[i])
+    return rates
+
+
+def forgets_the_jacobian(theta, rng, x, t):
+    z, log_beta, log_rates = np.log(theta[0]), np.log(theta[1]), np.log(theta[2:]).sum()
+    new = z + 0.8 * rng.standard_normal()
+    log_u = np.log(1.0 - rng.random())
+    log_ratio = log_conditional(new, log_beta, log_rates) - new
+    log_ratio -= log_conditional(z, log_beta, log_rates) - z
+    return np.exp(new) if log_u < log_ratio else theta[0]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pumps_with_metropolis_within_gibbs(seed):
+    pumps = posteriors.pumps()
+    starts = np.exp(np.random.default_rng(seed).normal(size=(4, 12)))
+    options = {"data": pumps.data[:2], "num_samples": 10_000, "num_warmup": 500, "rng": seed}
+    draws = bl.gibbs([draw_alpha, draw_beta, draw_rates], starts, **options)
+    assert np.abs(draws.expect(np.log).z(pumps.truth.mean)).max() < Z_LIMIT
+    wrong = bl.gibbs([forgets_the_jacobian, draw_beta, draw_rates], starts, **options)
+    assert np.abs(wrong.expect(np.log).z(pumps.truth.mean)).max() > Z_LIMIT
+
+
+def test_pumps_cost_less_by_gibbs_than_by_a_random_walk():
+    pumps = posteriors.pumps()
+    starts = np.exp(np.random.default_rng(2).normal(size=(4, 12)))
+    for seed in SEEDS:
+        draws = bl.gibbs(
+            [draw_alpha, draw_beta, draw_rates], starts, data=pumps.data[:2],
+            num_samples=5_000, num_warmup=500, rng=seed,
+        )  # fmt: skip
+        sweeps = bl.ess(np.log(draws.values)).min() / (4 * 5_500)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", bl.BayeslibWarning)
+            walk = bl.metropolis(
+                pumps, np.log(starts), num_samples=5_000, num_warmup=2_000, rng=seed
+            )
+        assert sweeps > 3 * bl.ess(walk).min() / walk.num_evals
+
+
+def draw_early(theta, rng, before):
+    k = int(theta[2])
+    return rng.gamma(1 + before[k]) / (1 + k)
+
+
+def draw_late(theta, rng, before):
+    k, n = int(theta[2]), before.size - 1
+    return rng.gamma(1 + before[n] - before[k]) / (1 + n - k)
+
+
+def draw_year(theta, rng, before):
+    early, late, n = theta[0], theta[1], before.size - 1
+    log_p = np.empty(n - 1)
+    for k in range(1, n):
+        log_p[k - 1] = before[k] * np.log(early / late) - k * (early - late)
+    p = np.cumsum(np.exp(log_p - log_p.max()))
+    return 1.0 + np.searchsorted(p, rng.random() * p[-1])
+
+
+@pytest.fixture(scope="module")
+def coal():
+    """C_0, …, C_112, and the exact posterior of the year, from 1 to 111."""
+    data = posteriors.coal_mining().data
+    before = np.array([0.0, *data[0], data[1]])
+    years = np.arange(1, 112)
+    shapes = 1 + np.column_stack([before[1:-1], before[-1] - before[1:-1]])
+    exposure = 1 + np.column_stack([years, 112 - years])
+    log_year = np.sum(special.gammaln(shapes) - shapes * np.log(exposure), axis=1)
+    return before, years, special.softmax(log_year), shapes, exposure
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_coal_the_year_and_the_rates(seed, coal):
+    before, years, exact_year, shapes, exposure = coal
+    starts = [[1.0, 1.0, 20.0], [3.0, 1.0, 56.0], [2.0, 4.0, 90.0], [4.0, 0.2, 5.0]]
+    draws = bl.gibbs(
+        [draw_early, draw_late, draw_year], starts, data=(before,), num_samples=5_000,
+        num_warmup=100, rng=seed,
+    )  # fmt: skip
+    truth = posteriors.coal_mining().truth
+    rates = draws.expect(lambda theta: np.log(theta[:, :2]))
+    assert np.abs(rates.z(truth.mean)).max() < Z_LIMIT
+    best = years[exact_year.argmax()]
+    share = draws.expect(lambda theta: (theta[:, 2] == best) * 1.0)
+    assert abs(share.z(exact_year.max())) < Z_LIMIT
+    # averaged conditionals misplace less mass than a histogram of the same draws
+    mu, _, k = draws.values[0, :300].T
+    grid, bins = np.linspace(2, 4.4, 161), np.linspace(2, 4.4, 33)
+    k = k.astype(int)[:, None]
+    curve = stats.gamma(1 + before[k], scale=1 / (1 + k)).pdf(grid).mean(axis=0)
+    exact = exact_year @ stats.gamma(shapes[:, :1], scale=1 / exposure[:, :1]).pdf(grid)
+    middle = np.interp((bins[1:] + bins[:-1]) / 2, grid, exact)
+    rough = np.abs(np.histogram(mu, bins, density=True)[0] - middle).mean()
+    assert np.abs(curve - exact).mean() < 0.4 * rough
+
+
+def lower_square(theta, rng):
+    return rng.random() + (theta[1] > 1.0)
+
+
+def lower_square_y(theta, rng):
+    return rng.random() + (theta[0] > 1.0)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_two_squares_that_touch_at_a_corner_fool_rhat(seed):
+    """All chains in one square agree; chains in both do not, and none ever crosses."""
+    low = np.random.default_rng(seed).random((4, 2))
+    options = {"num_samples": 2_000, "num_warmup": 100, "rng": seed}
+    one = bl.gibbs([lower_square, lower_square_y], low, **options)
+    assert bl.rhat(one).max() < 1.02 and one.values.max() < 1.0
+    both = bl.gibbs([lower_square, lower_square_y], low + [[0], [0], [1], [1]], **options)
+    assert bl.rhat(both).min() > 1.5
+    assert np.all((both.values > 1).mean(axis=1) == [[0, 0], [0, 0], [1, 1], [1, 1]])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_all_at_once_keeps_the_margins_and_loses_the_dependence(seed):
+    rng = np.random.default_rng(seed)
+    state = np.zeros((2, 20_000))
+    for _ in range(150):
+        state = 0.9 * state[::-1] + np.sqrt(1 - 0.81) * rng.standard_normal(state.shape)
+    np.testing.assert_allclose(state.var(axis=1), 1.0, atol=0.06)
+    assert state.sum(axis=0).var() == pytest.approx(2.0, abs=0.12)
+
+
+CASES = {
+    "ridge": ([draw_x, draw_y], [-2.0, -2.0], (0.9,)),
+    "running example": ([draw_theta, draw_w], [3.0, 1.0], (5.0,)),
+    "coal": ([draw_early, draw_late, draw_year], [1.0, 1.0, 20.0], None),
+}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("case", CASES)
+def test_the_plain_cell_draws_the_same(case, seed, coal):
+    conditionals, start, data = CASES[case]
+    options = {"data": data or (coal[0],), "num_samples": 400}
+    plain = plain_twin("gibbs", "gibbs")(conditionals, start, rng=seed, **options)
+    fast = bl.gibbs(conditionals, start, num_warmup=0, num_chains=1, rng=seed, **options)
+    np.testing.assert_allclose(plain, fast.flat, rtol=1e-10)
+    other = bl.gibbs(conditionals, start, num_warmup=0, num_chains=1, rng=seed + 100, **options)
+    assert not np.allclose(other.flat, fast.flat, rtol=1e-10)

@@ -1,0 +1,228 @@
+"""What the page on Markov chains claims of one seed, over several; what is exact, exactly.
+
+Statistical limits: |z| < 5.5 fails a right program once in some ten million comparisons.
+"""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import bayeslib as bl
+from bayeslib import posteriors
+
+PAGE = Path(__file__).parent.parent / "chapters" / "mcmc.ipynb"
+SEEDS = range(1, 6)
+Z_LIMIT = 5.5
+TARGET = posteriors.gamma_student()
+TRUTH = TARGET.truth
+STARTS = np.array([[1.0], [3.0], [5.0], [9.0]])
+every_seed = pytest.mark.parametrize("seed", SEEDS)
+
+
+@cache
+def page():
+    """What the page's own cells define: functions, the coin and its kernel."""
+    space = {"np": np, "stats": stats, "bl": bl, "target": TARGET, "truth": TRUTH}
+    wanted = ("def walk_kernel", "bias = np.array", "def many_walks", "def asymptotic_variance")
+    for cell in json.loads(PAGE.read_text("utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] != "code":
+            continue
+        if source.startswith(("bias = np.array", "def walk_kernel", "def log_gamma")):
+            exec(source, space)
+        elif any(f"\n{name}" in f"\n{source}" for name in (*wanted, "def restless")):
+            exec(functions_of(source), space)
+    return space
+
+
+def functions_of(source):
+    """Keep the functions of a cell, and leave out what it computes and draws with them."""
+    import ast
+
+    tree = ast.parse(source)
+    tree.body = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return ast.unparse(tree)
+
+
+def log_gamma(theta):
+    return 2 * np.log(theta[0]) - theta[0] if theta[0] > 0 else -np.inf
+
+
+def stretch(theta, rng, s):
+    return theta * np.exp(s * rng.standard_normal(theta.size))
+
+
+def stretch_ratio(proposed, current, s):
+    return np.log(proposed[0]) - np.log(current[0])
+
+
+def lognormal_walk(log_ratio, seed):
+    gamma = bl.Target(log_gamma, dim=1, support=(0, None))
+    return bl.metropolis_hastings(
+        gamma, STARTS, propose=stretch, log_ratio=log_ratio, args=(1.0,), num_samples=10_000,
+        rng=seed,
+    )  # fmt: skip
+
+
+def per_thousand(run):
+    return 1_000 * float(np.mean(bl.ess(run, kind="mean"))) / run.flat.shape[0]
+
+
+def distance(p, q):
+    return 0.5 * np.abs(p - q).sum(axis=-1)
+
+
+def test_mcmc_the_coin_and_its_kernel():
+    kernel, posterior = page()["kernel"], page()["posterior"]
+    np.testing.assert_allclose(posterior, np.array([125, 81, 9]) / 215)
+    values = np.sort(np.abs(np.linalg.eigvals(kernel)))[::-1]
+    np.testing.assert_allclose(values[:2], [1.0, 0.14], atol=1e-12)
+    law = np.array([np.linalg.matrix_power(kernel, t)[2] for t in range(1, 12)])
+    ratio = distance(law[1:], posterior) / distance(law[:-1], posterior)
+    np.testing.assert_allclose(ratio[4:], 0.14, atol=0.01)
+    assert distance(law[9], posterior) < 1e-8
+
+
+@every_seed
+def test_mcmc_recording_only_moves_samples_another_law(seed):
+    kernel, posterior = page()["kernel"], page()["posterior"]
+    path = page()["many_walks"](kernel, 2_000, 200, np.random.default_rng(seed))
+    moved = path[1:][path[1:] != path[:-1]]
+    shares = np.bincount(moved, minlength=3) / moved.size
+    exact = posterior * (1 - np.diag(kernel))
+    exact /= exact.sum()
+    np.testing.assert_allclose(exact, np.array([5, 5, 1]) / 11)
+    assert distance(shares, exact) < 0.005 < 0.1 < distance(shares, posterior)
+    run = bl.metropolis(TARGET, STARTS, num_samples=10_000, rng=seed)
+    sd = np.sqrt(TRUTH.cov[0, 0])
+    assert run.values[run.stats["accepted"]].std() > 1.05 * sd
+    assert abs(run.flat.std() / sd - 1) < 0.04
+
+
+@every_seed
+def test_mcmc_a_forgotten_hastings_ratio_samples_another_gamma_in_perfect_health(seed):
+    honest, forgot = lognormal_walk(stretch_ratio, seed), lognormal_walk(None, seed)
+    assert abs(honest.expect().z(3.0)[0]) < Z_LIMIT < 30 < abs(forgot.expect().z(3.0)[0])
+    assert abs(forgot.expect().z(2.0)[0]) < Z_LIMIT
+    square = forgot.expect(lambda theta: theta[:, 0] ** 2)
+    assert abs(square.z(6.0)) < Z_LIMIT, "second moment of Gamma(2, 1)"
+    for run in (honest, forgot):
+        assert bl.rhat(run)[0] < 1.01 and bl.ess(run)[0] > 4_000 and not run.problems
+
+
+@every_seed
+def test_mcmc_a_walk_in_one_of_two_modes_looks_well(seed):
+    two = posteriors.mixture([0.5, 0.5], [-15.0, 15.0], 1.0)
+    near = np.array([[-15.5], [-15.2], [-14.8], [-14.5]])
+    stuck = bl.metropolis(two, near, num_samples=5_000, rng=seed)
+    assert bl.rhat(stuck)[0] < 1.01 and not stuck.problems
+    assert 0.3 < stuck.settings["acceptance"] < 0.6
+    assert abs(stuck.expect().z(0.0)[0]) > 100
+    apart = np.array([[-18.0], [-6.0], [6.0], [18.0]])
+    scattered = bl.metropolis(two, apart, num_samples=5_000, rng=seed)
+    assert bl.rhat(scattered)[0] > 1.3 and scattered.problems
+
+
+@every_seed
+def test_mcmc_a_ratio_that_does_not_change_its_sign_is_refused(seed):
+    with pytest.raises(bl.BayeslibError, match="must change its sign"):
+        lognormal_walk(lambda new, old, s: np.log(new[0]), seed)
+
+
+@every_seed
+def test_mcmc_adaptation_without_end_is_wrong_and_stopped_is_right(seed):
+    restless, rng = page()["restless"], np.random.default_rng(seed)
+    for_ever = restless(1_500, 500, 10, rng)
+    stopped = restless(1_500, 500, 10, rng, stop=100)
+    assert for_ever.z(TRUTH.mean[0]) > 6
+    assert abs(stopped.z(TRUTH.mean[0])) < Z_LIMIT
+
+
+@pytest.mark.parametrize("seed", (1, 2))
+def test_mcmc_the_best_acceptance_falls_and_the_price_is_three_d(seed):
+    def ball(theta):
+        return -0.5 * np.sum(theta**2)
+
+    def run(dim, step):
+        begin = np.random.default_rng(seed).normal(size=(4, dim))
+        target = bl.Target(ball, dim=dim, gradient=None)
+        scale = step / np.sqrt(dim)
+        draws = bl.metropolis(target, begin, scale=scale, num_samples=40_000, rng=seed)
+        return draws.settings["acceptance"], per_thousand(draws) / 1_000
+
+    line = {step: run(1, step) for step in (0.6, 2.4, 5.5)}
+    for step, (rate, _) in line.items():
+        assert abs(rate - 2 / np.pi * np.arctan(2 / step)) < 0.01
+    ten = {step: run(10, step) for step in (0.6, 1.5, 2.4, 3.0)}
+    assert abs(line[2.4][0] - 0.44) < 0.02 and 0.22 < ten[2.4][0] < 0.3
+    for curve in (line, ten):
+        assert curve[2.4][1] > 2 * curve[0.6][1], "too small a step"
+    assert line[2.4][1] > 1.3 * line[5.5][1], "too large a step"
+    for step in (1.5, 3.0):
+        assert 1 / 6 - 0.03 < ten[step][0] < 0.52 and ten[step][1] > 0.6 * ten[2.4][1]
+    assert 2.5 < 1 / (10 * ten[2.4][1]) < 3.8, "about three evaluations a dimension"
+
+
+@every_seed
+def test_mcmc_nearness_to_the_posterior_helps_independent_proposals_only(seed):
+    options = {"num_samples": 10_000, "rng": seed}
+    prior = bl.independence_metropolis(TARGET, stats.gamma(3), **options)
+    near = bl.independence_metropolis(TARGET, stats.t(4, loc=4.3, scale=1.2), **options)
+    sd = np.sqrt(TRUTH.cov[0, 0])
+    same = bl.metropolis(TARGET, STARTS, scale=sd, **options)
+    wide = bl.metropolis(TARGET, STARTS, scale=2.4 * sd, **options)
+    assert per_thousand(near) > 2 * per_thousand(prior)
+    assert per_thousand(wide) > 1.5 * per_thousand(same)
+    assert prior.settings["acceptance"] > np.exp(TRUTH.log_evidence) * np.sqrt(8)
+    for run in (prior, near, same, wide):
+        assert abs(run.expect().z(TRUTH.mean[0])[0]) < Z_LIMIT
+
+
+@every_seed
+def test_mcmc_slices_forgive_a_bad_width(seed):
+    for width, least, most in ((0.4, 8, 20), (4.0, 4, 7), (40.0, 5, 10)):
+        run = bl.slice_sample(TARGET, STARTS, width=width, num_samples=4_000, rng=seed)
+        assert least < run.stats["num_evals"].mean() < most
+        assert abs(run.expect().z(TRUTH.mean[0])[0]) < Z_LIMIT
+
+
+@every_seed
+def test_mcmc_no_rule_of_acceptance_beats_the_minimum(seed):
+    rng = np.random.default_rng(seed)
+    walk_kernel, variance = page()["walk_kernel"], page()["asymptotic_variance"]
+    for _ in range(50):
+        joint, f = rng.gamma(0.5, size=4) + 1e-3, rng.normal(size=4)
+        law = joint / joint.sum()
+        best = walk_kernel(joint)
+        barker = walk_kernel(joint, lambda r: r / (1 + r))
+        assert variance(best, law, f) <= variance(barker, law, f) * (1 + 1e-9)
+        flow = law[:, None] * best
+        np.testing.assert_allclose(flow, flow.T, atol=1e-15)
+
+
+def test_mcmc_the_formula_for_the_variance_agrees_with_many_walks():
+    kernel, posterior = page()["kernel"], page()["posterior"]
+    path = page()["many_walks"](kernel, 1_000, 4_000, np.random.default_rng(1))
+    for state in range(3):
+        exact = page()["asymptotic_variance"](kernel, posterior, np.eye(3)[state])
+        measured = 1_000 * (path == state).mean(axis=0).var()
+        assert abs(measured / exact - 1) < Z_LIMIT * np.sqrt(2 / 4_000) + 0.01
+
+
+@every_seed
+def test_mcmc_the_two_bounds_on_forgetting_hold(seed):
+    rng = np.random.default_rng(seed)
+    law, q = rng.dirichlet(np.ones(5)), rng.dirichlet(np.ones(5))
+    weight = law / q
+    chain = q * np.minimum(1, weight / weight[:, None])
+    np.fill_diagonal(chain, 0)
+    np.fill_diagonal(chain, 1 - chain.sum(axis=1))
+    epsilon = chain.min(axis=0).sum()
+    for t in range(1, 30):
+        worst = distance(np.linalg.matrix_power(chain, t), law).max()
+        assert worst <= (1 - 1 / weight.max()) ** t + 1e-12
+        assert worst <= (1 - epsilon) ** t + 1e-12
