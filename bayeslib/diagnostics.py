@@ -349,8 +349,10 @@ def _rhat_rank(x):
     if _unusable(x) or x.shape[0] < 2:
         return np.nan
     halves = _split(x)
-    folded = np.abs(halves - np.median(halves))
-    return max(_rhat(_rank_normalise(halves)), _rhat(_rank_normalise(folded)))
+    plain, folded = _rhat(_rank_normalise(halves)), np.abs(halves - np.median(halves))
+    if np.ptp(folded) == 0.0:
+        return plain  # of two values, each half of the time: both lie as far from the median
+    return max(plain, _rhat(_rank_normalise(folded)))
 
 
 def _rhat(x):

@@ -301,6 +301,58 @@ DIAGNOSTICS = {
         {"name": "metropolis"},
     ),
 }
+_LATTICE = {"module": "bayeslib.mcmc.lattice", "through": "bayeslib.mcmc.ising"}
+_RECOVERS = "test_ising.test_recovers_what_enumeration_says"
+GIBBS = {
+    "a scan there and back that only goes there": Bug(
+        "bayeslib.mcmc.sweeps",
+        ("k = update if update < num else 2 * num - 2 - update", "k = update % num"),
+        "test_gibbs.test_is_reversible",
+        {"scan": "symmetric"},
+    ),
+    "a conditional's spread is not looked at": Bug(
+        "bayeslib.mcmc.slice_ranks",
+        ("folded = np.abs(2.0 * ranks - 1.0)", "folded = ranks"),
+        "test_gibbs.test_a_scale_wrong_by_a_factor_of_two_is_found",
+        {"factor": 0.5},
+    ),
+    "a table of acceptances forgets that a flip counts twice": Bug(
+        "bayeslib.mcmc.ising",
+        (
+            "log_odds = 2.0 * model.beta * model.coupling",
+            "log_odds = 1.0 * model.beta * model.coupling",
+        ),
+        _RECOVERS,
+        {"method": "systematic"},
+    ),
+    "an edge is not carried to the other side": Bug(
+        change=("        if c == one and periodic:\n            row[end] = row[one]\n", ""),
+        test=_RECOVERS,
+        arguments={"method": "systematic"},
+        **_LATTICE,
+    ),
+    "clusters join too often": Bug(
+        "bayeslib.mcmc.ising",
+        ("join = -np.expm1(-2.0 * ", "join = -np.expm1(-2.2 * "),
+        _RECOVERS,
+        {"method": "wolff"},
+    ),
+    "a Boltzmann machine counts its pairs twice": Bug(
+        "bayeslib.mcmc.boltzmann",
+        ("(0.5 * (s @ self.weights) + self.biases)", "(s @ self.weights + self.biases)"),
+        "test_boltzmann.test_conditionals_are_ratios_of_the_joint",
+    ),
+    "a Boltzmann machine draws all its units from the old state": Bug(
+        "bayeslib.mcmc.units",
+        (
+            "                total += weights[i, j] * state[j]\n            u =",
+            "                total += weights[i, j] * draws[max(t - num_warmup - 1, 0), j]\n"
+            "            u =",
+        ),
+        "test_boltzmann.test_recovers_the_exact_moments",
+        through="bayeslib.mcmc.boltzmann",
+    ),
+}
 BUGS = {
     f"{group}: {name}": bug
     for group, bugs in [
@@ -309,6 +361,7 @@ BUGS = {
         ("nuts", NUTS),
         ("independent", INDEPENDENT),
         ("diagnostics", DIAGNOSTICS),
+        ("gibbs", GIBBS),
     ]
     for name, bug in bugs.items()
 }

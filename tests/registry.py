@@ -63,6 +63,18 @@ class Algorithm:
         return (function or self.function)(target, *arguments, rng=rng, **options)
 
 
+@dataclass(frozen=True)
+class Gibbs(Algorithm):
+    """A sampler that is given conditionals instead of a target, here those of a Gaussian."""
+
+    def run_compared(self, case, rng, function=None):
+        if function is None:
+            return super().run_compared(case, rng)
+        target, (starts,), _ = self.cases[case]
+        data = gaussian_of(target)
+        return function(PAIR, starts[0], data=data, num_samples=self.compared, rng=rng)
+
+
 def scaled(target, factor):
     """The same density raised to `factor`, with the truth of the original: a wrong sampler."""
 
@@ -107,6 +119,42 @@ def uneven_ratio(proposed, current, scale):
     return log_ratio - 0.5 * square / back**2 + 0.5 * square / there**2
 
 
+def first_of_pair(theta, rng, mean, precision):
+    centre = mean[0] - precision[0, 1] / precision[0, 0] * (theta[1] - mean[1])
+    return centre + rng.standard_normal() / np.sqrt(precision[0, 0])
+
+
+def second_of_pair(theta, rng, mean, precision):
+    centre = mean[1] - precision[0, 1] / precision[1, 1] * (theta[0] - mean[0])
+    return centre + rng.standard_normal() / np.sqrt(precision[1, 1])
+
+
+PAIR = (first_of_pair, second_of_pair)
+
+
+def gaussian_of(target):
+    """Return mean and precision of a Gaussian in the plane, read off its log density."""
+    mean = target.truth.mean
+
+    def drop(step):
+        there, here = (target.logdensity(mean + s, *target.data) for s in (step, 0.0))
+        return 2.0 * (here - there)
+
+    own = np.array([drop(unit) for unit in np.eye(2)])
+    across = 0.5 * (drop(np.ones(2)) - own.sum())
+    return mean, np.array([[own[0], across], [across, own[1]]])
+
+
+def gibbs(
+    target, initial_position, *, num_samples, num_warmup=1000, num_chains=4, executor=None, rng
+):
+    """Sample a Gaussian in the plane; its conditionals are tested against it, too."""
+    return bl.gibbs(
+        PAIR, initial_position, data=gaussian_of(target), target=target, num_samples=num_samples,
+        num_warmup=num_warmup, num_chains=num_chains, executor=executor, rng=rng,
+    )  # fmt: skip
+
+
 def log_gamma():
     """log of a Gamma(count, exposure) variable: log-concave, skewed, known in closed form."""
     from scipy import special
@@ -129,6 +177,7 @@ def log_gamma():
 GAMMA_STUDENT = posteriors.gamma_student()
 COIN = posteriors.coin(8, 2)
 PLANE = posteriors.gaussian([1.0, -2.0], [[1.0, 0.8], [0.8, 2.0]])
+RIDGE = posteriors.gaussian([0.5, 0.0], [[1.0, 0.9], [0.9, 1.0]])
 WIDE = stats.multivariate_normal([1.0, -2.0], 4.0 * np.eye(2))
 WIDE_LOG_BOUND = float(
     PLANE([1.0, -2.0]) - WIDE.logpdf([1.0, -2.0])
@@ -242,6 +291,12 @@ ALGORITHMS = (
             "gamma_student": (GAMMA_STUDENT, (_START_1D,), {}),
             "plane": (PLANE, (_START_2D,), {"order": "random"}),
         },
+    ),
+    Gibbs(
+        gibbs,
+        page="gibbs",
+        chains=True,
+        cases={"plane": (PLANE, (_START_2D,), {}), "ridge": (RIDGE, (_START_2D,), {})},
     ),
     Algorithm(
         bl.parallel_tempering,

@@ -331,25 +331,29 @@ def found(name, seed):
         ranks = bl.simulation_based_calibration(
             *page()["model"],
             lambda y, rng: bl.Draws(sampler(3.0, y, 1_000, rng)[None, :, None]),
-            num_fits=200, **more,
+            num_fits=100 if name in LIBRARY else 200, **more,
         )  # fmt: skip
     joint = bl.geweke_test(
         *page()["model"], lambda theta, y, rng: sampler(theta[0], y, 5, rng)[-1:],
-        num_steps=20, **more,
+        num_steps=5 if name in LIBRARY else 20, **more,
     )  # fmt: skip
-    flow = page()["flows"](sampler, rate, rng, own=False)
+    flow = page()["flows"](sampler, rate, rng, own=name in LIBRARY)
     return {"flows": flow, "joint": joint.pvalue, "theta": ranks.pvalues[0], "all": ranks.pvalue}
 
 
-# What each test says of each bug: True, caught (p < 1e-6); False, not (p > 1e-6); others vary.
+LIBRARY = ("slices", "hastings")
+# What each test says of each bug: True, caught, at the page's level; False, not (p > 1e-6); others
+# vary from seed to seed.
 TABLE = {
+    "slices": {"flows": False, "joint": False, "theta": False, "all": False},
+    "hastings": {"flows": False, "joint": False, "theta": False, "all": False},
     "right": {"flows": False, "joint": False, "theta": False, "all": False},
-    "forgot": {"flows": True},
+    "forgot": {"flows": True, "joint": True, "theta": True, "all": True},
     "sign": {"flows": True, "joint": True, "theta": True, "all": True},
     "scale": {"flows": False, "joint": True, "theta": True, "all": True},
     "insist": {"flows": True},
     "prior": {"flows": True, "joint": True, "theta": False, "all": True},
-    "tiny": {"flows": False, "joint": False, "theta": True},
+    "tiny": {"flows": False, "joint": False, "theta": True, "all": True},
 }
 
 
@@ -358,7 +362,7 @@ TABLE = {
 def test_each_test_of_code_sees_what_the_table_says(name, seed):
     pvalues = found(name, seed)
     for test, caught in TABLE[name].items():
-        assert (pvalues[test] < 1e-6) == caught, (test, pvalues[test])
+        assert pvalues[test] < 1e-3 if caught else pvalues[test] > 1e-6, (test, pvalues[test])
 
 
 @pytest.mark.parametrize("name", ["forgot", "sign", "scale", "insist"])

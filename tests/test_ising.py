@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from judging import pvalues_of_means
 from scipy import special
+from twins import plain_twin
 
 import bayeslib as bl
 from bayeslib.engine.chains import Control
@@ -139,6 +140,14 @@ def test_follows_the_plain_loop_spin_by_spin(method, periodic, field, shape):
     if method == "wolff":
         np.testing.assert_array_equal(fast.stats["cluster_size"][0], sizes[3:])
     assert fast.settings["order"] == method
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_follows_the_cell_of_the_page(seed):
+    page, run = plain_twin("ising", "ising_sample"), {"inverse_temperature": 0.4, "num_samples": 50}
+    fast = bl.ising_sample((8, 6), num_warmup=0, num_chains=1, rng=seed, **run)
+    np.testing.assert_allclose(page((8, 6), rng=seed, **run), fast.values[0], atol=1e-12)
+    assert not np.allclose(page((8, 6), rng=seed + 9, **run), fast.values[0])
 
 
 def run(beta, method, seed, **changes):

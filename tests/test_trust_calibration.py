@@ -91,7 +91,8 @@ def test_sampler_and_model_agree_jointly(name, sampler):
 
 
 def test_every_sampler_of_chains_is_tested_jointly():
-    assert {a.name for a in ALGORITHMS if a.chains} <= set(STEPS)
+    given = {"gibbs"}  # its conditionals are the caller's; a pair is tested in test_claims_gibbs.py
+    assert {a.name for a in ALGORITHMS if a.chains} <= set(STEPS) | given
 
 
 @pytest.mark.trust("M4")

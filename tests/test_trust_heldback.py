@@ -62,13 +62,13 @@ def test_the_others_are_right_or_say_that_they_are_not(sampler, name):
     assert draws is None or draws.problems or not misses(draws, HELD_BACK[name][1])
 
 
-@pytest.mark.parametrize("name", EASY)
-def test_a_wrong_truth_is_noticed(name):
+def test_wrong_truths_are_noticed():
     """Half a spread off, where nothing is flagged: what is said to be right has been measured."""
-    draws, facts = run("nuts", name), HELD_BACK[name][1]
-    if draws.problems:
-        pytest.skip("flagged")
-    assert len(misses(draws, facts, shift=0.5)) == len(facts)
+    said_right = [name for name in EASY if not run("nuts", name).problems]
+    assert len(said_right) >= len(EASY) - 8
+    for name in said_right:
+        facts = HELD_BACK[name][1]
+        assert len(misses(run("nuts", name), facts, shift=0.5)) == len(facts), name
 
 
 def test_few_alarms_are_false():

@@ -4,7 +4,7 @@ import numpy as np
 
 from .callback import evaluate_many
 
-_FAR = 8.0  # standard deviations; normal draws never are so far out
+_FAR = 6.0  # standard deviations; normal draws hardly ever are so far out
 _MOST = 4  # dimensions asked about
 _REACH = (1e1, 1e3)  # times the distance of the farthest draw
 
@@ -24,7 +24,7 @@ def tail_index(target, values, *, gradient=False):
     -------
     index : float
         Where log p falls by b for each unit of log distance, b - 1 along an axis and b - dim on
-        the ray through a draw: the smaller, over the dimensions with a draw eight standard
+        the ray through a draw: the smaller, over the dimensions with a draw six standard
         deviations from the mean. Moments of that order and above are infinite: the integral for 0,
         the mean for 1. Infinite when no draw is so far, or the density does not fall as a power.
     num_evals : int

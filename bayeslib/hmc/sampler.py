@@ -120,9 +120,9 @@ def hmc(
         state kept, ``energy_error`` at the trajectory's end, ``step_size``, ``n_steps`` (fewer
         where a trajectory left the support), ``diverging``: the energy error passed 1000; the
         draw beside it is where the trajectory began. Settings: ``step_size`` (num_chains,),
-        ``inverse_mass_matrix`` (num_chains, dim[, dim]), and ``num_outside`` (num_chains,), how
-        many trajectories ended where the log density is -inf. Interrupted, it returns what was
-        drawn, ``settings["interrupted"]`` set.
+        ``inverse_mass_matrix`` (num_chains, dim[, dim]), ``num_outside`` (num_chains,), how many
+        trajectories ended where the log density is -inf, and ``tail_index`` (see `nuts`).
+        Interrupted, it returns what was drawn, ``settings["interrupted"]`` set.
 
     Raises
     ------

@@ -7,27 +7,12 @@ import numpy as np
 from scipy import special
 
 from .. import diagnostics
-from ..engine import (
-    GENERATOR,
-    HANDLE,
-    INT,
-    INTS,
-    MATRIX,
-    NUM_EVALS,
-    VECTOR,
-    Record,
-    advance,
-    as_counts,
-    collect,
-    kernel,
-    outcome,
-    run_chains,
-    spawn,
-)
+from ..engine import as_counts, collect, run_chains, spawn
 from ..errors import BayeslibError, warn
 from ..results import Estimate
 from ..validate import as_count, as_floats, as_rng, check_finite, check_memory
-from .ising import Named, Stop
+from .ising import Named
+from .units import boltzmann_chain, boltzmann_kernel
 
 MOST_UNITS = 20
 _WORST_RHAT = 1.1  # of the unclamped chains, above which their errors mean little
@@ -48,58 +33,6 @@ class Gradient(NamedTuple):
 
     weights: np.ndarray | Estimate
     biases: np.ndarray | Estimate
-
-
-@kernel(INT, HANDLE, GENERATOR, INT, INT, INT, INTS, MATRIX, VECTOR, VECTOR, MATRIX, VECTOR)
-def boltzmann_kernel(
-    handle, rng, first, last, num_warmup, units, weights, biases, state, draws, logdensity
-):
-    """Do the sweeps first, …, last - 1 over `units`, in their order; return how far it came."""
-    n = state.size
-    for t in range(first, last):
-        if handle[0] != 0:
-            return t
-        for k in range(units.size):
-            i = units[k]
-            total = biases[i]
-            for j in range(n):
-                total += weights[i, j] * state[j]
-            u = rng.random()
-            state[i] = 1.0 if u < 1.0 / (1.0 + np.exp(-total)) else 0.0
-        if t < num_warmup:
-            continue
-        value = 0.0
-        for i in range(n):
-            total = biases[i]
-            for j in range(i):
-                total += weights[i, j] * state[j]
-            value += state[i] * total
-            draws[t - num_warmup, i] = state[i]
-        logdensity[t - num_warmup] = value
-    return last
-
-
-def _boltzmann_chain(control, chain, weights, biases, rng, start, units, num_warmup, num_samples):
-    n, stop = biases.size, Stop()
-    state = np.where(rng.random(n) < 0.5, 1.0, 0.0)
-    known = ~np.isnan(start)
-    state[known] = start[known]
-    values, logdensity = np.empty((num_samples, n)), np.empty(num_samples)
-
-    def step(first, last):
-        return boltzmann_kernel(
-            stop.handle, rng, first, last, num_warmup, units, weights, biases, state, values,
-            logdensity,
-        )  # fmt: skip
-
-    num_iterations = num_warmup + num_samples
-    done = advance(step, bound=stop, control=control, chain=chain, num_iterations=num_iterations)
-    record = Record(n)
-    record.counts[NUM_EVALS] = done * units.size
-    return outcome(
-        done, bound=stop, record=record, rng=rng, values=values, logdensity=logdensity, stats={},
-        settings={},
-    )  # fmt: skip
 
 
 class BoltzmannMachine:
@@ -317,7 +250,7 @@ class BoltzmannMachine:
         ]
         boltzmann_kernel.compile()
         outcomes, interrupted = run_chains(
-            _boltzmann_chain, jobs, num_iterations=num_warmup + num_samples, executor=executor,
+            boltzmann_chain, jobs, num_iterations=num_warmup + num_samples, executor=executor,
             progress=progress, title="BoltzmannMachine.sample",
         )  # fmt: skip
         if num_chains == 1:
@@ -465,14 +398,18 @@ class BoltzmannMachine:
         Warns
         -----
         BayeslibWarning
-            When the ascent has not converged, or went down; the same lines are in `problems`.
+            When the ascent has not converged, or went down, or when a hidden unit does not depend
+            on the data; the same lines are in `problems`.
 
         Notes
         -----
-        Hidden units whose weights are all zero are alike for ever: these weights first get normal
-        draws of standard deviation 0.1. Draw order: one standard normal for every pair i < j with
-        a hidden unit, row by row, if there are such units; then, for each iteration, ``rng.spawn``
-        of one generator for its `sampled_gradient`.
+        With all units visible there is one maximum; with hidden ones several, and flat places
+        between them, so that runs from several `rng` are to be compared. Hidden units whose weights
+        are all zero are alike for ever: these weights first get standard normal draws.
+
+        Draw order: one standard normal for every pair i < j with a hidden unit, row by row, if
+        there are hidden units without weights; then, for each iteration, ``rng.spawn`` of one
+        generator for its `sampled_gradient`.
         """
         from .learning import learn
 

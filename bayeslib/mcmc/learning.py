@@ -8,9 +8,10 @@ from ..errors import warn
 from ..validate import as_count, as_positive, as_rng
 from .boltzmann import MOST_UNITS, BoltzmannMachine
 
-_SPREAD = 2.0  # of the weights that part hidden units
+_SPREAD = 1.0  # of the weights that part hidden units
 _FALL = 1e-9  # of the log likelihood in one exact step, above which it is no rounding
 _LARGE = 10.0  # a log odds that data hardly ever ask for
+_IDLE = 0.05  # standard deviation over rows of a hidden unit's mean, below which it says nothing
 _NOISE = 4.0  # standard errors, above which a sampled gradient is not zero
 
 
@@ -87,6 +88,7 @@ def learn(machine, data, *, learning_rate, num_iterations, num_sweeps, tolerance
         trace.append(machine.log_likelihood(data) if known else np.nan)
     trace, norms = np.array(trace), np.array(norms)
     problems = _problems(machine, trace, norms, converged, rate, num_sweeps)
+    problems += _idle_problem(machine, data) if known else ()
     if problems:
         warn("; and ".join(problems))
     settings = {"learning_rate": rate, "num_sweeps": num_sweeps, "seed": seed}
@@ -139,3 +141,20 @@ def _problems(machine, trace, norms, converged, rate, num_sweeps):
             "likelihood grows without end; stop earlier, or use more data"
         )
     return tuple(found)
+
+
+def _idle_problem(machine, data):
+    """Say which hidden units tell no row of the data from another."""
+    first = machine.num_visible
+    if first == machine.num_units:
+        return ()
+    rows = np.unique(np.asarray(data, dtype=float), axis=0)
+    means = np.array([machine.moments(clamped=row).means[first:] for row in rows])
+    idle = np.flatnonzero(means.std(axis=0) < _IDLE) + first
+    if idle.size == 0 or len(rows) < 2:
+        return ()
+    return (
+        f"hidden units {', '.join(map(str, idle))} do not depend on the data: the ascent has ended "
+        "where the likelihood is flat, which need not be its maximum; start from other weights, "
+        "or another rng, or with fewer hidden units",
+    )

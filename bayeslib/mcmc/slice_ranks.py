@@ -25,6 +25,7 @@ from .slices import _update as slice_update
 FALSE_ALARM = 1e-9  # a run, in all
 NUM_DRAWS, NUM_MOVES = 200, 7  # from each conditional at each place; beside each
 _PILOTS, _SWEEPS, _MOST_COORDINATES = 50, 3, 16
+_LARGEST = 1e8  # log densities beyond it have differences that are mostly rounding
 _MOST_STEPS_OUT = 50
 
 
@@ -78,8 +79,10 @@ def check_conditionals(conditionals, target, starts, rng):
     if len(pairs) > _MOST_COORDINATES:
         chosen = np.linspace(0, len(pairs) - 1, _MOST_COORDINATES).astype(int)
         pairs = [pairs[j] for j in chosen]
+    # A wrong conditional may drive the chain to where it is nearly right: look at the starts too.
     ends = starts[[0, -1]] if len(starts) > 1 else starts[[0, 0]]
-    places = [_swept(conditionals, target, callbacks, start, rng) for start in ends]
+    places = [start for start in starts[[0, -1][: len(starts)]] if abs(target(start)) < _LARGEST]
+    places += [_swept(conditionals, target, callbacks, start, rng) for start in ends]
     ranks = {pair: [] for pair in pairs}
     for place in places:
         for k in sorted({k for k, _ in pairs}):
@@ -88,9 +91,10 @@ def check_conditionals(conditionals, target, starts, rng):
             for i in (i for j, i in pairs if j == k):
                 pilots, tested = np.split(states, [_PILOTS])
                 ranks[k, i].append(_ranked(target, bound, i, pilots, tested, rng))
-    level = FALSE_ALARM / (2.0 * len(pairs))
+    level = FALSE_ALARM / (2.0 * len(pairs) * (len(places) + 1))
     for (k, i), found in ranks.items():
-        _judge(conditionals, target, k, i, np.concatenate(found), level)
+        for some in (np.concatenate(found), *found):
+            _judge(conditionals, target, k, i, some, level)
 
 
 def _swept(conditionals, target, callbacks, theta, rng):
@@ -183,7 +187,8 @@ def _judge(conditionals, target, k, i, ranks, level):
         f"target: its draws are {how} (a right one would be refused once in "
         f"{1.0 / FALSE_ALARM:.0e} runs). NumPy's gamma and exponential take a scale, which is 1 / "
         "rate, its normal a standard deviation, not a variance; and all but the block itself must "
-        "be the present state"
+        "be the present state. If it is no draw but an update that leaves the conditional "
+        "invariant, such as a Metropolis or a slice step, leave out target"
     )
 
 

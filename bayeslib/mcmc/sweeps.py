@@ -180,7 +180,9 @@ def gibbs(
         returns a number takes the next one, one that returns (k,) the next k.
     target : Target, optional
         The joint density. Its logarithm is recorded at each draw, and the conditionals are tested
-        against it before the run, see Notes.
+        against it before the run, see Notes. An update that only leaves its conditional invariant,
+        such as a Metropolis or a slice step, is no draw from it and may be refused: leave `target`
+        out then.
     names : sequence of str, optional
         One a coordinate, when there is no target to name them.
     scan : {"systematic", "random", "symmetric"}
@@ -233,15 +235,16 @@ def gibbs(
     bit may differ. When `initial_position` is None, `dim` uniforms for each attempted start come
     first.
 
-    A conditional is tested coordinate by coordinate (16 at most, spread evenly), in the states
-    three sweeps from the first and from the last start: 200 of its draws are ranked among 7 others
-    that slice sampling makes from each, in the target alone, at a random place of the sequence. If
-    the conditional is that of the target, ranks are uniform, whatever the target (Besag and
-    Clifford, 1989); a value known only to be one of several is compared with their probabilities.
-    Ranks, and their distances from the middle, fail by the inequality of Dvoretzky, Kiefer and
-    Wolfowitz with a false-alarm rate of 1e-9 a run. A scale wrong by a factor of 2 is found; that
-    a conditional is right in other states, or that the chain can reach every state, is not shown.
-    The chains' generators are left as they are.
+    A conditional is tested coordinate by coordinate (16 at most, spread evenly), at the first and
+    the last start and in the states three sweeps from them: 200 of its draws are ranked among 7
+    others that slice sampling makes from each, in the target alone, at a random place of the
+    sequence. If the conditional is that of the target, ranks are uniform, whatever the target
+    (Besag and Clifford, 1989); a value known only to be one of several is compared with their
+    probabilities. Ranks, and their distances from the middle, fail by the inequality of Dvoretzky,
+    Kiefer and Wolfowitz, at each of these states and in all together, with a false-alarm rate of
+    1e-9 a run. A scale wrong by a factor of 2 is found; that a conditional is right in other
+    states, or that the chain can reach every state, is not shown: dispersed starts show more. The
+    chains' generators are left as they are.
 
     References
     ----------
