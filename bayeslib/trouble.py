@@ -83,7 +83,8 @@ def _chain_problems(draws):
     yield from ladder_problems(draws)
     constant = [n for n in draws.names if np.any(np.ptp(draws[n], axis=1) == 0.0)]
     if constant:
-        yield f"a chain never moved in {_listed(constant)}: its proposals were all rejected"
+        why = ": its proposals were all rejected" if "accepted" in draws.stats else ""
+        yield f"a chain never moved in {_listed(constant)}{why}"
     elif stood := [n for n in draws.names if _stood_still(draws[n])]:
         yield (
             f"a chain stood still in {_listed(stood)} for half of its draws or more, so that its "
@@ -98,11 +99,12 @@ def _chain_problems(draws):
             f"R-hat is {_above(rhat[worst], RHAT_LIMIT)} for {draws.names[worst]}, above "
             f"{RHAT_LIMIT}: the chains disagree; run longer, or find what separates them"
         )
-    shapes = np.array([tail_shape(draws[name]) for name in draws.names])
-    thin = tail_problem(draws)
-    if thin:
-        yield thin
-    elif np.any(shapes > khat_limit(draws[draws.names[0]].size)):
+    heavy = tail_problem(draws)
+    if heavy:
+        yield heavy
+    known = np.isfinite(draws.settings.get("tail_index", np.inf))
+    shapes = np.array([np.nan if known else tail_shape(draws[name]) for name in draws.names])
+    if np.any(shapes > khat_limit(draws[draws.names[0]].size)):
         worst = int(np.nanargmax(shapes))
         yield (
             f"the tails of {draws.names[worst]} are so heavy (k-hat {shapes[worst]:.2f}) that its "

@@ -259,6 +259,9 @@ def raising_step(state, rng):
     return state + 0.3 * rng.standard_normal(1)
 
 
+SHARED = np.random.default_rng(0)  # a source of randomness that is not the chain's
+
+
 def test_a_forbidden_state_is_never_entered():
     found = bl.anneal(fenced, 1.0, rng=1, **WELL)
     assert 0.0 <= found.best_energy < 0.05 and np.all(found.energies >= 0.0)
@@ -277,6 +280,8 @@ def test_a_nan_is_rejected_and_said():
         (raising, {}, ArithmeticError, "below zero"),
         (lambda s: s[0], {"change": raising_change}, ArithmeticError, "below zero"),
         (lambda s: s[0], {"propose": raising_step}, ArithmeticError, "below zero"),
+        (well, {"propose": lambda state, rng: state[:0]}, bl.BayeslibError, r"from state=\["),
+        (well, {"propose": lambda s, r: s + SHARED.random(1)}, bl.BayeslibError, "same state and"),
         (well, {"change": wrong_later}, bl.BayeslibError, "add up to"),
         (well, {"change": lambda a, b: 0.5}, bl.BayeslibError, "must return energy"),
         (holed, {"initial_state": -1.0}, bl.StartError, "is nan"),

@@ -27,7 +27,7 @@ def page():
     marks = (
         "def length(", "def reverse(", "TOWNS = ", "def held_karp", "def spread", "SCHEDULES = ",
         "haystack = ", "def energy(", "LOW, HIGH, WIDTH = ", "def log_prior", "def log_joint",
-        "def anneal(",
+        "def anneal(", "def seen(",
     )  # fmt: skip
     namespace = {"np": np, "bl": bl, "posteriors": posteriors}
     exec("from scipy import special", namespace)
@@ -35,7 +35,7 @@ def page():
         source = "".join(cell["source"])
         if cell["cell_type"] == "code" and any(mark in source for mark in marks):
             kept = source.split("def draw_race")[0]
-            exec(kept, namespace)
+            exec(kept.split("by = {")[0], namespace)
     return namespace
 
 
@@ -107,6 +107,12 @@ def test_annealing_the_row_and_its_race():
     assert sure[10_000] < quick[1000] < quick[10_000] < 1.0
     assert half[10_000] < 0.01 and half[10_000] - half[1000] < 0.002
     assert chance["none: T = 0.01"][10_000] < 1e-100
+    seen = {
+        name: names["seen"](schedules[name](n))
+        for name, n in (("logarithmic, c = d*", 10_000), ("geometric, 3 to 0.1", 1000))
+    }
+    assert sure[10_000] < seen["logarithmic, c = d*"] < 0.5 < seen["geometric, 3 to 0.1"]
+    assert names["seen"](np.full(5, 0.6)) == 0.0  # eleven steps away
     p = spread(np.full(10_000, 0.6))
     np.testing.assert_allclose(p.sum(), 1.0)
     weights = np.exp(-names["ROW"] / 0.6)  # where a chain at a constant temperature would settle
@@ -164,7 +170,7 @@ def test_annealing_the_star(seed):
     star = bl.Target(names["log_joint"], **model)
     prior = bl.Target(names["log_prior"], **model, truth=bl.Truth(log_evidence=0.0))
     starts = np.column_stack([np.linspace(0.1, 0.4, 4), np.zeros((4, 2))])
-    run = {"num_samples": 10_000, "num_warmup": 2_000, "rng": seed}
+    run = {"num_samples": 40_000, "num_warmup": 2_000, "rng": seed}
     draws = bl.parallel_tempering(star, starts, reference=prior, **run)
     assert not any("ladder" in problem or "replica" in problem for problem in draws.problems)
     f, density, (low, high) = names["f"], names["density_f"], names["NEAR"]

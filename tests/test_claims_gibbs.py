@@ -132,6 +132,49 @@ def test_a_rate_for_a_scale_converges_beautifully_to_something_else(seed):
     assert wrong.expect(lambda s: s[:, 0]).z(truth.mean[0]) > 20
 
 
+def patient_theta(state, rng, y):
+    state = state.copy()
+    for _ in range(30):
+        state[0] = draw_theta(state, rng, y)
+    return state[0]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_it_is_the_slice_step_that_crawls(seed):
+    """Repeated until it is all but a fresh draw, it leaves a price of less than two sweeps."""
+    truth = posteriors.gamma_student().truth
+    starts = [[1.0, 1.0], [3.0, 1.0], [5.0, 1.0], [8.0, 1.0]]
+    options = {"data": (5.0,), "num_samples": 10_000, "num_warmup": 200, "rng": seed}
+    prices = []
+    for update in (draw_theta, patient_theta):
+        run = bl.gibbs([update, draw_w], starts, **options)
+        assert abs(run.expect(lambda s: s[:, 0]).z(truth.mean[0])) < Z_LIMIT
+        prices.append(run.flat.shape[0] / bl.ess(run, kind="mean")[0])
+    assert prices[0] > 4.0 and prices[1] < 2.0
+
+
+def log_joint(theta, y):
+    if theta[0] <= 0.0 or theta[1] <= 0.0:
+        return -np.inf
+    value = 2.0 * np.log(theta[0]) - theta[0] + 0.5 * np.log(theta[1]) - theta[1]
+    return value - 0.5 * theta[1] * (y - theta[0]) ** 2
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_library_refuses_a_slice_step_and_a_slip_it_could_miss_on_the_way(seed):
+    target = bl.Target(log_joint, dim=2, data=(5.0,), gradient=None)
+    starts = [[1.0, 1.0], [8.0, 1.0]]
+    options = {"data": (5.0,), "target": target, "num_chains": 2, "num_samples": 200, "rng": seed}
+    with pytest.raises(bl.BayeslibError, match="draw_theta"):
+        bl.gibbs([draw_theta, draw_w], starts, **options)
+    with pytest.raises(bl.BayeslibError, match="slip_w"):
+        bl.gibbs([patient_theta, slip_w], starts, **options)
+    assert bl.gibbs([patient_theta, draw_w], starts, **options).settings["checked"]
+    # the states that the slip prefers: rate over scale is below two in most of them
+    slipped = bl.gibbs([patient_theta, slip_w], starts, **options | {"target": None})
+    assert np.mean((1 + 0.5 * (5.0 - slipped.flat[:, 0]) ** 2) ** 2 < 2.0) > 0.5
+
+
 def prior(rng):
     return np.array([rng.gamma(3), rng.gamma(1)])
 
@@ -296,6 +339,19 @@ def test_coal_the_year_and_the_rates(seed, coal):
     assert np.abs(curve - exact).mean() < 0.4 * rough
 
 
+@pytest.mark.parametrize("side", [0.05, 0.02, 0.005])
+def test_squares_with_a_small_square_in_common_are_crossed_once_in_one_over_its_side(side):
+    """Zones lower, common, upper of each axis; p to change over leaves 1 - 2 p after a sweep."""
+    widths = np.array([1.0 - side, side, 1.0 - side])
+    joint = np.outer(widths, widths) * ~np.fliplr(np.diag([True, False, True]))
+    joint /= joint.sum()
+    sweep = update(joint, 0) @ update(joint, 1)
+    keep = joint.ravel() > 0
+    assert keep.sum() == 7
+    second = np.sort(np.abs(np.linalg.eigvals(sweep[np.ix_(keep, keep)])))[-2]
+    assert (1.0 - second) / 2.0 == pytest.approx(side, rel=0.1)
+
+
 def lower_square(theta, rng):
     return rng.random() + (theta[1] > 1.0)
 
@@ -324,6 +380,28 @@ def test_all_at_once_keeps_the_margins_and_loses_the_dependence(seed):
         state = 0.9 * state[::-1] + np.sqrt(1 - 0.81) * rng.standard_normal(state.shape)
     np.testing.assert_allclose(state.var(axis=1), 1.0, atol=0.06)
     assert state.sum(axis=0).var() == pytest.approx(2.0, abs=0.12)
+
+
+def test_three_parts_at_once_lose_their_margins_or_diverge():
+    def matrix(rho):
+        precision = np.linalg.inv((1 - rho) * np.eye(3) + rho)
+        return np.eye(3) - precision / np.diag(precision)[:, None], 1 / np.sqrt(precision[0, 0])
+
+    rng, (step, sd) = np.random.default_rng(1), matrix(0.9)
+    state = np.zeros((3, 20_000))
+    for _ in range(200):
+        state = step @ state + sd * rng.standard_normal(state.shape)
+    exact = np.linalg.solve(np.eye(9) - np.kron(step, step), sd**2 * np.eye(3).ravel())[0]
+    assert exact < 0.7
+    np.testing.assert_allclose(state.var(axis=1), exact, atol=0.05)
+    assert np.abs(np.linalg.eigvals(matrix(-0.4)[0])).max() > 1.0
+    # in turn, the same parts keep the variance of one
+    covariance = np.full((3, 3), 0.9) + 0.1 * np.eye(3)
+    precision = np.linalg.inv(covariance)
+    lower = np.linalg.inv(np.tril(precision))
+    step = -lower @ np.triu(precision, 1)
+    noise = lower @ np.diag(np.diag(precision)) @ lower.T
+    np.testing.assert_allclose(step @ covariance @ step.T + noise, covariance, atol=1e-12)
 
 
 CASES = {

@@ -136,10 +136,17 @@ def test_mcmc_a_ratio_that_does_not_change_its_sign_is_refused(seed):
 @every_seed
 def test_mcmc_adaptation_without_end_is_wrong_and_stopped_is_right(seed):
     restless, rng = page()["restless"], np.random.default_rng(seed)
-    for_ever = restless(1_500, 500, 10, rng)
-    stopped = restless(1_500, 500, 10, rng, stop=100)
-    assert for_ever.z(TRUTH.mean[0]) > 6
-    assert abs(stopped.z(TRUTH.mean[0])) < Z_LIMIT
+    over_walkers = page()["over_walkers"]
+    places, scales = restless(1_500, 500, 10, rng)
+    stopped, _ = restless(1_500, 500, 10, rng, stop=100)
+    assert over_walkers(places).z(TRUTH.mean[0]) > 6
+    assert abs(over_walkers(stopped).z(TRUTH.mean[0])) < Z_LIMIT
+    grid = np.linspace(3, 6, 3_001)
+    top = grid[TARGET.many(grid).argmax()]
+    assert TRUTH.mean[0] + 0.1 < places[scales < 1].mean() < top, "cautious about the summit"
+    about, tails = np.abs(places - top) < 1, (places < 2) | (places > 8)
+    assert over_walkers(about).z(TRUTH.cdf(top + 1) - TRUTH.cdf(top - 1)) > 3
+    assert over_walkers(tails).z(1 - TRUTH.cdf(8.0) + TRUTH.cdf(2.0)) < -3
 
 
 @pytest.mark.parametrize("seed", (1, 2))
@@ -202,6 +209,77 @@ def test_mcmc_no_rule_of_acceptance_beats_the_minimum(seed):
         assert variance(best, law, f) <= variance(barker, law, f) * (1 + 1e-9)
         flow = law[:, None] * best
         np.testing.assert_allclose(flow, flow.T, atol=1e-15)
+
+
+def test_mcmc_the_one_way_chain_beats_metropolis_which_beats_barker():
+    kernel, posterior = page()["kernel"], page()["posterior"]
+    flow = posterior[:, None] * kernel
+    whirl = 0.8 * flow[0, 2] * np.array([[0, 1, -1], [-1, 0, 1], [1, -1, 0]])
+    one_way = (flow + whirl) / posterior[:, None]
+    assert one_way.min() >= 0
+    np.testing.assert_allclose(posterior @ one_way, posterior, rtol=1e-12)
+    barker = page()["walk_kernel"](page()["joint"], lambda r: r / (1 + r))
+    worth = {}
+    for name, chain in (("one-way", one_way), ("metropolis", kernel), ("barker", barker)):
+        states = np.eye(3)
+        spread = posterior * (1 - posterior)
+        variance = page()["asymptotic_variance"]
+        worth[name] = [variance(chain, posterior, f) for f in states] / spread
+    assert np.all(worth["one-way"] < worth["metropolis"])
+    np.testing.assert_allclose((worth["barker"] / worth["metropolis"])[:2], 2, atol=0.1)
+    assert worth["metropolis"][2] < 1 < worth["barker"][2] and kernel[2, 2] == 0
+
+
+def test_mcmc_the_error_of_an_average_falls_like_the_root_of_the_steps():
+    kernel, posterior = page()["kernel"], page()["posterior"]
+    path = page()["many_walks"](kernel, 1_600, 4_000, np.random.default_rng(2))
+    error = {
+        n: np.sqrt((((path[:n] == 0).mean(axis=0) - posterior[0]) ** 2).mean())
+        for n in (100, 400, 1_600)
+    }
+    # A root mean square over 4000 walks has a relative error of about 1.1 per cent.
+    np.testing.assert_allclose([error[100] / error[400], error[400] / error[1_600]], 2, atol=0.18)
+
+
+@every_seed
+def test_mcmc_on_a_narrow_ridge_bold_steps_pay_best(seed):
+    ridge = posteriors.gaussian([0.0, 0.0], [[1.0, 0.95], [0.95, 1.0]])
+    begin = np.array([[-1.0, -1.0], [-0.3, -0.3], [0.3, 0.3], [1.0, 1.0]])
+    run = {
+        s: bl.metropolis(ridge, begin, scale=s, num_samples=10_000, rng=seed)
+        for s in (0.1, 1.5, 5.0)
+    }
+    share = {s: r.settings["acceptance"] for s, r in run.items()}
+    assert share[0.1] > 0.8 and 0.1 < share[1.5] < 0.2 and share[5.0] < 0.04
+    assert per_thousand(run[1.5]) > 1.5 * per_thousand(run[5.0]) > 3 * per_thousand(run[0.1])
+
+
+def test_mcmc_five_hundred_draws_of_two_modes_are_sure_and_wrong():
+    means = [[-2.0, -1.0], [2.0, 1.0]]
+    pair = posteriors.mixture([1 / 3, 2 / 3], means, [0.5 * np.eye(2)] * 2)
+    options = {"scale": 0.3, "num_warmup": 0, "num_chains": 1}
+    begin = np.array([[-3.0, -3.0]])
+    wrong, crossed, grew = 0, 0, 0
+    for seed in range(100, 140):
+        run = bl.metropolis(pair, begin, num_samples=4_000, rng=seed, **options)
+        early, late = (bl.Draws(run.values[:, :n]) for n in (500, 4_000))
+        wrong += abs(early.expect().z(pair.truth.mean)[0]) > 4
+        if (early.values[..., 0] < 1).all() and (late.values[..., 0] > 1).any():
+            crossed += 1
+            grew += late.expect().mcse[0] > early.expect().mcse[0]
+    assert wrong > 28
+    assert crossed > 20 and grew > 0.9 * crossed, "the error grows with the first crossing"
+
+
+@every_seed
+def test_mcmc_on_the_donut_a_leap_beats_the_slices_and_they_beat_creeping(seed):
+    donut = posteriors.donut(radius=3.0, width=0.5)
+    options = {"num_samples": 5_000, "rng": seed}
+    leap = bl.metropolis(donut, None, scale=2.0, **options)
+    creep = bl.metropolis(donut, None, scale=0.2, **options)
+    slices = bl.slice_sample(donut, None, width=2.0, **options)
+    worth = [1e3 * float(bl.ess(run)[0]) / run.num_evals for run in (leap, slices, creep)]
+    assert worth[0] > 2 * worth[1] > 2.5 * worth[2]
 
 
 def test_mcmc_the_formula_for_the_variance_agrees_with_many_walks():

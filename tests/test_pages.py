@@ -218,3 +218,28 @@ def test_the_lint_for_figures_bites():
     assert not wordless('show(fig, alt="a curve")')
     assert wordless_images("![](a.svg)") and wordless_images("```{image} a.svg\n:width: 3\n```")
     assert not wordless_images("![a curve](a.svg)\n```{image} a.svg\n:alt: a curve\n```")
+
+
+def labels(text):
+    """Return the labels that a page gives to figures, equations, theorems, sections and exercises."""
+    patterns = (
+        r"^\(([a-z0-9-]+)\)=$",
+        r"^:(?:label|name): ([a-z0-9-]+)$",
+        r"\$\$ \((eq-[a-z0-9-]+)\)$",
+    )
+    return {name for pattern in patterns for name in re.findall(pattern, text, re.MULTILINE)}
+
+
+def test_a_label_stands_on_one_page():
+    owners = {}
+    for path in pages():
+        figures = {c.figure["name"] for c in cells(path) if "name" in c.figure}
+        for name in labels("\n".join(texts(path))) | figures:
+            owners.setdefault(name, []).append(path.stem)
+    assert len(owners) > 100
+    assert {name: where for name, where in owners.items() if len(where) > 1} == {}
+
+
+def test_labels_are_seen():
+    text = "(sec-a)=\n## A\n$$ x $$ (eq-b)\n$$\nx\n$$ (eq-c)\n:label: thm-d\n:name: tab-e\n"
+    assert labels(text) == {"sec-a", "eq-b", "eq-c", "thm-d", "tab-e"}

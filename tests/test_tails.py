@@ -100,15 +100,23 @@ def test_tails_that_are_no_power_have_no_index(density):
     ("freedom", "words"), [(1.0, "means do not exist"), (2.0, "variances do not exist"), (10.0, "")]
 )
 def test_moments_that_do_not_exist_are_spoken_of(freedom, words):
-    """In nearly every run, and never where they exist."""
+    """In every run, and never where they exist."""
     target = Target(student, dim=1, data=(freedom,))
     said = 0
     for seed in range(10):
         draws = slice_sample(target, rng=seed)
         said += any("falls so slowly" in problem and words in problem for problem in draws.problems)
-        beyond = draws.settings["tail_index"]
-        assert beyond == np.inf or beyond == pytest.approx(freedom, abs=0.05)
-    assert said >= 8 if words else said == 0
+        index = draws.settings["tail_index"]
+        assert index == pytest.approx(freedom, abs=0.05) or (index == np.inf and not words)
+    assert said == (10 if words else 0)
+
+
+def test_the_density_knows_better_than_the_draws():
+    """Where it has said how its tail falls, a tail of draws that looks heavier is chance."""
+    values = np.random.default_rng(4).standard_cauchy((4, 1000, 1))
+    for index, told in [(np.inf, True), (3.0, False)]:
+        problems = Draws(values, settings={"tail_index": index}).problems
+        assert any("so heavy" in problem for problem in problems) == told
 
 
 def test_a_tail_without_an_integral_is_spoken_of():

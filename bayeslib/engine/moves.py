@@ -108,6 +108,8 @@ class Move:
         log q(proposed | current); None when that is zero.
     args : tuple of arrays and numbers
     dim : int
+    point : str
+        What messages call the place to move from.
 
     Attributes
     ----------
@@ -122,9 +124,9 @@ class Move:
         For functions of other arguments, or `args` that are not numbers.
     """
 
-    def __init__(self, propose, log_ratio, args, dim):
-        self.args, self.dim = as_data(args, "args"), dim
-        self.propose = as_function(propose, "propose", ("theta", "rng"), self.args, "args")
+    def __init__(self, propose, log_ratio, args, dim, point="theta"):
+        self.args, self.dim, self.point = as_data(args, "args"), dim, point
+        self.propose = as_function(propose, "propose", (point, "rng"), self.args, "args")
         self.log_ratio = log_ratio
         if log_ratio is not None:
             self.log_ratio = as_function(
@@ -137,7 +139,7 @@ class Move:
 
         functions = cloudpickle.dumps((self.propose, self.log_ratio))
         args = as_arguments(self.args)
-        return _rebuild, (functions, args, self.dim, self.compiled, self._number)
+        return _rebuild, (functions, args, self.dim, self.point, self.compiled, self._number)
 
     def bind(self, rng):
         """Return the callbacks of `propose`, drawing from `rng`, and of `log_ratio` or None.
@@ -167,7 +169,7 @@ class Move:
         if not self._number and np.shape(proposed) != (self.dim,):
             raise BayeslibTypeError(
                 f"propose={self.propose.__name__!r} must return an array of shape ({self.dim},), "
-                f"got {np.shape(proposed)} from theta={shown(theta)}"
+                f"got {np.shape(proposed)} from {self.point}={shown(theta)}"
             )
         return np.atleast_1d(np.asarray(proposed, dtype=np.float64))
 
@@ -200,8 +202,8 @@ class Move:
             if not np.array_equal(proposed, again, equal_nan=True):
                 raise BayeslibError(
                     f"propose={self.propose.__name__!r} gave {shown(proposed)} and then "
-                    f"{shown(again)} from the same theta and the same generator: it must draw "
-                    "from the rng it is given, and from nothing else"
+                    f"{shown(again)} from the same {self.point} and the same generator: it must "
+                    "draw from the rng it is given, and from nothing else"
                 )
             if self.log_ratio is not None:
                 self._verify_sign(proposed, theta)
@@ -236,7 +238,7 @@ class Move:
             if callback is None or callback.handle[-1] == 0:
                 continue
             error = getattr(callback, "error", None) or self._repeated(name, theta, proposed, rng)
-            error.add_note(f"bayeslib: raised by {name} at theta={shown(theta)}")
+            error.add_note(f"bayeslib: raised by {name} at {self.point}={shown(theta)}")
             return error
         return None
 
@@ -284,9 +286,9 @@ def _correction(log_ratio):
     return correct
 
 
-def _rebuild(functions, args, dim, compiled, number):
+def _rebuild(functions, args, dim, point, compiled, number):
     import cloudpickle
 
-    move = Move(*cloudpickle.loads(functions), args, dim)
+    move = Move(*cloudpickle.loads(functions), args, dim, point)
     move.compiled, move._number = compiled and not config.DISABLE_JIT, number
     return move

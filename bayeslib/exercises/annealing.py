@@ -189,6 +189,10 @@ EXERCISES = (
                 "Too low: the trapezium rule needs finer steps near beta = 0.",
             ),
             (
+                lambda a: np.isclose(a, -np.log(11.0), atol=0.02),
+                "That is the evidence of the count of heads; the sequence's lacks the factor 45.",
+            ),
+            (
                 lambda a: np.isclose(a, np.exp(_coin_log_evidence()), rtol=0.05),
                 "That is the evidence itself; the logarithm is asked.",
             ),

@@ -1,5 +1,6 @@
 """The exercises of the page on Markov chains."""
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -38,6 +39,16 @@ def _loses_the_refused(joint, q):
 def _renormalises(joint, q):
     kernel = _loses_the_refused(joint, q)
     return kernel / kernel.sum(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class _LogDensity(Routine):
+    """A log density up to a constant, which is taken from the first case."""
+
+    def read(self, answer):
+        values = super().read(answer)
+        constant = self.reference(*self.cases[0]) - values[0]
+        return [value + constant for value in values]
 
 
 def _forgets_the_jacobian(phi):
@@ -97,7 +108,7 @@ def _optimal_step():
     return np.array([found.x, 2.0 * stats.norm.cdf(-found.x / 2.0)])
 
 
-_LEANING = np.array([[0.2, 0.7, 0.1], [0.3, 0.3, 0.4], [0.6, 0.3, 0.1]])
+_LOPSIDED = np.array([[0.2, 0.7, 0.1], [0.3, 0.3, 0.4], [0.6, 0.3, 0.1]])
 
 EXERCISES = (
     Exercise(
@@ -117,13 +128,13 @@ EXERCISES = (
             _kernel,
             cases=(
                 (np.array([0.125, 0.081, 0.009]), np.full((3, 3), 1.0 / 3.0)),
-                (np.array([0.125, 0.081, 0.009]), _LEANING),
-                (np.array([1.0, 5.0, 2.0]), _LEANING.T / _LEANING.sum(axis=0)[:, None]),
+                (np.array([0.125, 0.081, 0.009]), _LOPSIDED),
+                (np.array([1.0, 5.0, 2.0]), _LOPSIDED.T / _LOPSIDED.sum(axis=0)[:, None]),
                 (np.array([2.0, 1.0]), np.array([[0.5, 0.5], [0.1, 0.9]])),
             ),
         ),
         mistakes=(
-            (_forgets_the_proposal, "The proposal leans, and the ratio must make up for it."),
+            (_forgets_the_proposal, "The proposal is lopsided, and the ratio must make up for it."),
             (_upside_down, "The ratio is upside down: forth over back instead of back over forth."),
             (_loses_the_refused, "Rows must sum to one: what is refused stays, on the diagonal."),
             (_renormalises, "Do not rescale the rows: what is refused stays, on the diagonal."),
@@ -133,7 +144,7 @@ EXERCISES = (
     ),
     Exercise(
         "mcmc-log",
-        expects=Routine(
+        expects=_LogDensity(
             lambda phi: 3.0 * phi - np.exp(phi),
             cases=((0.0,), (1.0,), (-2.0,), (np.log(3.0),)),
         ),
@@ -198,7 +209,7 @@ EXERCISES = (
             ),
             (lambda a: a[1] > 1.0, "The second number is an acceptance rate, below one."),
         ),
-        hint="Maximise l^2 times 2 Phi(-l / 2) over l.",
+        hint="Maximise b^2 times 2 Phi(-b / 2) over b.",
         praise="2.38 and 0.234, the two most quoted numbers of the trade.",
     ),
 )

@@ -160,8 +160,8 @@ def nuts(
         ``divergences`` (n, dim), the positions from which the diverging steps set out, chain after
         chain, at most 1000 a chain; ``num_outside`` (num_chains,), how many of the divergences
         were steps to where the log density is -inf; ``tail_index``, the order from which on
-        moments do not exist, found from the density beyond the farthest draws if one is six
-        standard deviations out (up to 16 evaluations), else infinite. Interrupted, it
+        moments do not exist, found from the density beyond the farthest draws if one is eight
+        mean absolute deviations out (up to 16 evaluations), else infinite. Interrupted, it
         returns what was drawn, ``settings["interrupted"]`` set.
 
     Raises

@@ -31,7 +31,7 @@ class Landscape:
     """
 
     def __init__(self, energy, propose, change, args, dim):
-        self._move = Move(propose, None, args, dim)
+        self._move = Move(propose, None, args, dim, "state")
         self._energy = as_function(energy, "energy", ("state",), self._move.args, "args")
         self._target = Target(self._energy, dim=dim, data=self._move.args, gradient=None)
         self._change = change

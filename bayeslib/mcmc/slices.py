@@ -248,8 +248,9 @@ def slice_sample(
     -------
     Draws
         stats: ``num_evals``, evaluations spent on the draw; ``reached_max_steps_out``, an interval
-        was widened as often as it may be. Settings: ``width`` (num_chains, dim). Interrupted, it
-        returns what was drawn, ``settings["interrupted"]`` set.
+        was widened as often as it may be. Settings: ``width`` (num_chains, dim), and
+        ``tail_index`` (see `nuts`). Interrupted, it returns what was drawn,
+        ``settings["interrupted"]`` set.
 
     Raises
     ------

@@ -208,8 +208,8 @@ def metropolis(
         stats: ``acceptance_rate``, the probability with which the proposal was accepted, and
         ``accepted``, whether it was. Settings: ``scale``, the proposal's standard deviations in
         each chain, (num_chains, dim), ``cov`` (num_chains, dim, dim) where it has one, and
-        ``acceptance``, the share accepted. Interrupted, it returns what was drawn,
-        ``settings["interrupted"]`` set.
+        ``acceptance``, the share accepted; ``tail_index`` (see `nuts`). Interrupted, it returns
+        what was drawn, ``settings["interrupted"]`` set.
 
     Raises
     ------
