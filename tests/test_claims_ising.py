@@ -101,6 +101,13 @@ def test_one_sign_with_a_tiny_error(seed):
     assert abs(healed.expect(lambda s: s[:, 1]).z(0.0)) < 5.5
 
 
+def test_the_first_figure_shows_a_frozen_stripe():
+    options = {"num_samples": 1, "num_warmup": 500, "num_chains": 1, "rng": 4}
+    spins = bl.ising_sample((64, 64), inverse_temperature=1.0, **options).settings["lattices"][0]
+    lines = max(np.abs(spins.mean(axis=axis)).min() for axis in (0, 1))
+    assert lines > 0.5 and abs(spins.mean()) < 0.9
+
+
 @every_seed
 def test_a_third_of_quenches_end_in_stripes(seed):
     quench = bl.ising_sample(

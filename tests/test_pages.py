@@ -221,7 +221,7 @@ def test_the_lint_for_figures_bites():
 
 
 def labels(text):
-    """Return the labels that a page gives to figures, equations, theorems, sections and exercises."""
+    """Return the labels that a page gives to its figures, equations, theorems and sections."""
     patterns = (
         r"^\(([a-z0-9-]+)\)=$",
         r"^:(?:label|name): ([a-z0-9-]+)$",
