@@ -91,8 +91,11 @@ def test_sampler_and_model_agree_jointly(name, sampler):
 
 
 def test_every_sampler_of_chains_is_tested_jointly():
-    given = {"gibbs"}  # its conditionals are the caller's; a pair is tested in test_claims_gibbs.py
-    assert {a.name for a in ALGORITHMS if a.chains} <= set(STEPS) | given
+    exempt = {
+        "gibbs",  # its conditionals are the caller's; a pair is tested in test_claims_gibbs.py
+        "parallel_tempering",  # one state is no start in equilibrium for the rungs above it
+    }
+    assert {a.name for a in ALGORITHMS if a.chains} <= set(STEPS) | exempt
 
 
 @pytest.mark.trust("M4")
