@@ -231,8 +231,9 @@ NUTS = {
     "its step size is never frozen": Bug(
         "bayeslib.hmc.nuts_kernels",
         (
-            "        if t < num_warmup:\n            if wanted > 0.0:\n"
+            "            counts[NUM_OUTSIDE] = 0\n            if wanted > 0.0:\n"
             "                adapt_step_size(state, found[ACCEPTANCE], wanted)\n",
+            "            counts[NUM_OUTSIDE] = 0\n"
             "        if wanted > 0.0:\n"
             "            adapt_step_size(state, found[ACCEPTANCE], wanted)\n"
             "        if t < num_warmup:\n            if wanted > 0.0:\n",
@@ -265,7 +266,7 @@ INDEPENDENT = {
         "test_importance.test_posterior_expectations_and_evidence",
     ),
     "k-hat is not shrunk": Bug(
-        "bayeslib.importance",
+        "bayeslib.tails",
         ("(n * shape + 5.0) / (n + 10.0)", "shape"),
         "test_importance.test_psis_equals_arviz",
         {"stored": 0},
