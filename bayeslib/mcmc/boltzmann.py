@@ -4,11 +4,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
 
 from .. import diagnostics
 from ..engine import as_counts, collect, run_chains, spawn
 from ..errors import BayeslibError, warn
+from ..functions import sigmoid
 from ..results import Estimate
 from ..validate import as_count, as_floats, as_rng, check_finite, check_memory
 from .ising import Named
@@ -112,7 +112,7 @@ class BoltzmannMachine:
         """Return the probability that a unit is 1 given the others; its own entry is ignored."""
         s = _as_binary(state, "state", self.num_units)
         unit = as_count(unit, "unit", minimum=0, maximum=self.num_units - 1)
-        value = special.expit(s @ self.weights[unit] + self.biases[unit])
+        value = sigmoid(s @ self.weights[unit] + self.biases[unit])
         return float(value) if s.ndim == 1 else value
 
     def states(self):
@@ -122,7 +122,7 @@ class BoltzmannMachine:
     @cached_property
     def log_partition(self):
         """Logarithm of the sum of exp(-energy) over all states, by enumeration."""
-        return float(special.logsumexp(-self.energy(self.states())))
+        return _log_sum(-self.energy(self.states()))
 
     def probabilities(self):
         """Return the probability of each of `states`, (2**n,)."""
@@ -145,7 +145,7 @@ class BoltzmannMachine:
             states, p = self.states(), self.probabilities()
         else:
             states, log_p = self._completions(_as_binary(clamped, "clamped", self.num_visible))
-            p = np.exp(log_p - special.logsumexp(log_p))
+            p = np.exp(log_p - _log_sum(log_p))
         return Moments(p @ states, states.T @ (p[:, None] * states))
 
     def _completions(self, visible):
@@ -166,7 +166,7 @@ class BoltzmannMachine:
         float
         """
         rows, share = self._patterns(data)
-        log_p = [special.logsumexp(self._completions(row)[1]) for row in rows]
+        log_p = [_log_sum(self._completions(row)[1]) for row in rows]
         return float(share @ np.array(log_p) - self.log_partition)
 
     def gradient(self, data):
@@ -417,6 +417,13 @@ class BoltzmannMachine:
             self, data, learning_rate=learning_rate, num_iterations=num_iterations,
             num_sweeps=num_sweeps, tolerance=tolerance, rng=rng,
         )  # fmt: skip
+
+
+def _log_sum(log_terms):
+    # Imported here: it takes longer than a small model to sample.
+    from scipy.special import logsumexp
+
+    return float(logsumexp(log_terms))
 
 
 def _all_states(n):

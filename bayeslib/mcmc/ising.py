@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from ..engine import (
     NUM_EVALS,
@@ -17,6 +16,7 @@ from ..engine import (
 )
 from ..engine.callback import STOP
 from ..errors import BayeslibError, BayeslibTypeError, warn
+from ..functions import sigmoid
 from ..validate import as_count, as_floats, as_real, as_rng, check_finite, check_memory
 from .lattice import CHECKERBOARD, RANDOM, SYSTEMATIC, heat_bath_kernel, wolff_kernel
 
@@ -99,7 +99,7 @@ def tables(model):
     """Return the table for sums of neighbours -4, …, 4 and the factors of the fields."""
     log_odds = 2.0 * model.beta * model.coupling * np.arange(-4.0, 5.0)
     if model.field.size == 0:
-        return special.expit(log_odds + 2.0 * model.beta * model.uniform_field), np.empty((0, 0))
+        return sigmoid(log_odds + 2.0 * model.beta * model.uniform_field), np.empty((0, 0))
     certain = log_odds.max() + _CERTAIN
     own = np.clip(2.0 * model.beta * model.field, -certain, certain)
     return np.exp(log_odds), np.exp(own)

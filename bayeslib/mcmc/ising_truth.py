@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from ..errors import BayeslibError
 from ..validate import as_floats, as_positive
@@ -88,6 +87,8 @@ def ising_exact(shape, *, inverse_temperature, field=0.0, coupling=1.0, periodic
 
 
 def _enumerated(model):
+    from scipy.special import logsumexp  # takes longer to import than a small model to sample
+
     rows, cols = model.shape
     n = model.num_sites
     log_w, energies, moments = [], [], []
@@ -104,7 +105,7 @@ def _enumerated(model):
         mean = spins.mean(axis=1)
         moments.append((shift, weights @ np.column_stack([mean, np.abs(mean), spins])))
     log_w, energies = np.concatenate(log_w), np.concatenate(energies)
-    log_partition = float(special.logsumexp(log_w))
+    log_partition = float(logsumexp(log_w))
     p = np.exp(log_w - log_partition)
     sums = np.sum([np.exp(shift - log_partition) * row for shift, row in moments], axis=0)
     energy = float(p @ energies)
@@ -229,12 +230,14 @@ def onsager_energy(inverse_temperature, *, coupling=1.0):
     Onsager (1944), Crystal statistics I: a two-dimensional model with an order-disorder
     transition.
     """
+    from scipy.special import ellipkm1
+
     k = _reduced(inverse_temperature, coupling)
     tanh = np.tanh(2.0 * k)
     # 1 minus the modulus squared is (2 tanh^2 - 1)^2, which keeps its digits at the critical point.
     distance = 2.0 * tanh**2 - 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_part = np.where(distance == 0.0, 0.0, distance * special.ellipkm1(distance**2))
+        log_part = np.where(distance == 0.0, 0.0, distance * ellipkm1(distance**2))
         energy = -(1.0 + 2.0 / np.pi * log_part) / tanh
     return (coupling * np.where(k == 0.0, 0.0, energy))[()]
 
