@@ -41,7 +41,9 @@ def hmc(target, rng, size):
 
 
 def nuts(target, rng, size):
-    return bl.nuts(target, target_accept=0.95, num_samples=size, rng=rng)
+    # At 0.95 a banana's tips are visited so rarely that batches do not show what a visit moves:
+    # unbiased over 150 seeds, but 12 of them have p < 1e-3. At 0.99 p-values mean what they say.
+    return bl.nuts(target, target_accept=0.99, num_samples=size, rng=rng)
 
 
 CHAINS = {
