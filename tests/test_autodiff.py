@@ -125,6 +125,27 @@ def test_every_function_of_two_arguments():
     check(scope["density"], np.array(theta))
 
 
+@pytest.mark.trust("S1")
+def test_powers_whose_exponent_stands_in_the_code():
+    exponents = [-64, -5, -2, -1, 0, 1, 2, 3, 7, 100]
+    theta = np.linspace(-1.4, -0.8, len(exponents))
+    lines = [f"s += {i + 1} * theta[{i}] ** {n}" for i, n in enumerate(exponents)]
+    lines += ["t = theta[3]", "t **= 4", "s += t"]
+    source = "def density(theta):\n    s = 0.0\n    " + "\n    ".join(lines) + "\n    return s\n"
+    scope = {}
+    exec(source, scope)
+    value, gradient = gradient_of(differentiate(scope["density"], theta.size), theta)
+    np.testing.assert_allclose(value, scope["density"](theta), rtol=1e-13)
+    weights, n = np.arange(1.0, theta.size + 1), np.array(exponents, dtype=float)
+    exact = weights * n * theta ** (n - 1)
+    exact[3] += 4.0 * theta[3] ** 3
+    np.testing.assert_allclose(gradient, exact, rtol=1e-13)
+    at_zero = gradient_of(
+        differentiate(lambda x: x[0] ** 0 + x[0] ** 1 + x[0] ** 2, 1), np.zeros(1)
+    )
+    assert at_zero[0] == 1.0 and at_zero[1] == [1.0]
+
+
 def test_digamma_against_scipy():
     x = np.concatenate(
         [np.logspace(-8, 8, 200), [1.4616321449683623, 8.0, 7.999999], -RNG.random(50) * 30]

@@ -3,12 +3,15 @@
 Importing this module registers everything; `differentiate` does so at its first use.
 """
 
+import dis
 import math
 import operator
+from functools import cache
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
+from numba.core.typing.templates import CallableTemplate, infer_global
 from numba.extending import lower_builtin, type_callable
 
 from ..arithmetic import FAST
@@ -17,6 +20,7 @@ from .rules import BINARY, UNARY
 
 RULE = {"error_model": "numpy", "fastmath": FAST, "no_cpython_wrapper": True}
 RULE["no_cfunc_wrapper"] = True
+LITERAL_POWERS = (operator.pow, operator.ipow)  # x ** 2 is typed with its exponent
 
 
 # ----------------------------------------------------------------------------------- registration
@@ -53,7 +57,11 @@ def register(functions, arity, lower, returns=None):
             *((real, Dual) for real in REAL),
         ]
     for function in functions:
-        type_callable(function)(unary_type if arity == 1 else binary_type)
+        if function in LITERAL_POWERS:
+            parts = {"key": function, "generic": binary_type, "prefer_literal": True}
+            infer_global(function)(type("power_of_duals", (CallableTemplate,), parts))
+        else:
+            type_callable(function)(unary_type if arity == 1 else binary_type)
         for pattern in patterns:
             lower_builtin(function, *pattern)(lower)
 
@@ -127,30 +135,62 @@ register([operator.pos, float], 1, lambda context, builder, signature, arguments
 
 
 # --------------------------------------------------------- functions, from the table of derivatives
+class Emitted:
+    """A number of the code being generated: a rule of plain arithmetic, called with it, emits."""
+
+    def __init__(self, builder, value):
+        self.builder, self.value = builder, value
+
+    def _of(self, other):
+        return other.value if isinstance(other, Emitted) else ir.Constant(ir.DoubleType(), other)
+
+    def _with(self, operation, left, right):
+        return Emitted(self.builder, getattr(self.builder, operation)(left, right))
+
+    def __add__(self, other):
+        return self._with("fadd", self.value, self._of(other))
+
+    def __mul__(self, other):
+        return self._with("fmul", self.value, self._of(other))
+
+    def __rsub__(self, other):
+        return self._with("fsub", self._of(other), self.value)
+
+    def __rtruediv__(self, other):
+        return self._with("fdiv", self._of(other), self.value)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+@cache
 def compiled_rule(derivative, function, argument):
     # Names of its own for each: cached code is linked by name.
     derivative.__qualname__ = f"derivative_of_{function.__name__}_by_{argument}"
     return njit(**RULE)(derivative)
 
 
-def lower_unary(function, derivative):
-    derivative = compiled_rule(derivative, function, "x")
+def slope_of(context, builder, function, derivative, x, value):
+    if derivative in ARITHMETIC:  # compiling a function for it would take a new process 15 ms
+        return derivative(Emitted(builder, x), Emitted(builder, value)).value
+    rule = compiled_rule(derivative, function, "x")
+    return call(context, builder, rule, (f8, f8), (x, value))
 
+
+def lower_unary(function, derivative):
     def lower(context, builder, signature, arguments):
         kind = signature.return_type
         x, dx = unpack(context, builder, kind, arguments[0])
         value = call(context, builder, function, (f8,), (x,))
-        slope = call(context, builder, derivative, (f8, f8), (x, value))
+        slope = slope_of(context, builder, function, derivative, x, value)
         return pack(context, builder, kind, value, scale(builder, dx, slope, kind.k))
 
     return lower
 
 
 def lower_binary(function, *derivatives):
-    derivatives = [compiled_rule(by, function, x) for by, x in zip(derivatives, "xy", strict=True)]
-
     def lower(context, builder, signature, arguments):
         kind = signature.return_type
+        rules = [compiled_rule(by, function, x) for by, x in zip(derivatives, "xy", strict=True)]
         parts = [
             unpack(context, builder, *pair) for pair in zip(signature.args, arguments, strict=True)
         ]
@@ -160,7 +200,7 @@ def lower_binary(function, *derivatives):
             keep[1], plain[1] = signature.args[1], arguments[1]
         value = call(context, builder, function, tuple(keep), tuple(plain))
         total = None
-        for derivative, (_, partials) in zip(derivatives, parts, strict=True):
+        for derivative, (_, partials) in zip(rules, parts, strict=True):
             if partials is not None:
                 kinds, numbers = (*keep, f8), (*plain, value)
                 slope = call(context, builder, derivative, kinds, numbers)
@@ -170,10 +210,47 @@ def lower_binary(function, *derivatives):
     return lower
 
 
+def is_arithmetic(derivative):
+    """Whether a rule neither calls nor compares."""
+    steps = {step.opname for step in dis.get_instructions(derivative)}
+    return not derivative.__code__.co_names and "COMPARE_OP" not in steps
+
+
+ARITHMETIC = {derivative for _, derivative in UNARY if is_arithmetic(derivative)}
 for functions, derivative in UNARY:
     register(functions, 1, lower_unary(functions[0], derivative))
 for functions, by_x, by_y in BINARY:
     register(functions, 2, lower_binary(functions[0], by_x, by_y))
+
+
+# ----------------------------------------------- powers whose exponent stands in the code: x ** 2
+def raised(builder, x, exponent):
+    """x ** exponent, by squaring, in the order of numba's own code for numbers."""
+    result = ir.Constant(x.type, 1.0)
+    while exponent:
+        if exponent & 1:
+            result = builder.fmul(result, x)
+        exponent >>= 1
+        x = builder.fmul(x, x) if exponent else x
+    return result
+
+
+def lower_literal_power(context, builder, signature, arguments):
+    kind, exponent = signature.return_type, signature.args[1].literal_value
+    x, dx = unpack(context, builder, kind, arguments[0])
+    value, size = raised(builder, x, abs(exponent)), abs(exponent)
+    one, factor = (ir.Constant(x.type, float(number)) for number in (1, exponent))
+    if exponent < 0:
+        value = builder.fdiv(one, value)
+        slope = builder.fdiv(factor, raised(builder, x, size + 1))
+    else:
+        slope = builder.fmul(factor, raised(builder, x, max(size - 1, 0)))
+    return pack(context, builder, kind, value, scale(builder, dx, slope, kind.k))
+
+
+# Without this each compiled density would compile numba's loop over an exponent's bits.
+for power in LITERAL_POWERS:
+    lower_builtin(power, Dual, types.IntegerLiteral)(lower_literal_power)
 
 
 # ------------------------------------------------------------- comparisons: of the values, to bool

@@ -20,7 +20,7 @@ from . import entry
 from .callback import INLINED, Bound, PlainCallback
 from .fingerprint import fingerprint
 
-_TEMPLATE = 4  # raise when the generated code changes its meaning
+_TEMPLATE = 5  # raise when the generated code changes its meaning
 _SOURCE = "def density():\n    pass\n"
 _KEPT = 400  # stubs on disk; the oldest go first
 _compiled = {}
