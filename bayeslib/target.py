@@ -185,6 +185,17 @@ class Target:
         """
         return (self._bound.get(gradient) or self._bind_again(gradient)).renew()
 
+    def bind_to(self, data):
+        """Return a new `engine.Bound` of the density with its gradient, on other data.
+
+        Parameters
+        ----------
+        data : tuple of numpy.ndarray
+            In place of `data`: as many arrays, of the same types and numbers of dimensions. Not
+            copied, so that a kernel may change what they hold.
+        """
+        return engine.bind(*self._recipe(True), data, self.dim)
+
     def refresh(self, gradient):
         """Compile again if a global or a helper that the functions use has changed.
 

@@ -12,6 +12,7 @@ DEPTH_LIMIT = 0.01
 FEW_DIVERGENCES = 0.001  # a share that hardly moves an average
 STAY_LIMIT = 0.05
 SWAP_LIMIT = 0.05
+HEAT_LIMIT = 0.1
 _BORDER = 0.05  # of a tail index that is not measured at infinity
 _ENOUGH_FOR_A_TRIP = 1000  # draws, in which every chain's replicas should have travelled
 _SHORTEST_HALF = 20  # draws that a working chain may well reject in a row
@@ -40,6 +41,7 @@ def find_problems(draws):
     if not np.isfinite(draws.values).all():
         found.append("some draws are nan or infinite")
         return tuple(found)
+    found += noise_problems(draws)
     if draws.log_weights is not None or "family" in draws.stats:
         found += _weight_problems(draws)
     elif not draws.independent:
@@ -48,6 +50,9 @@ def find_problems(draws):
 
 
 def _weight_problems(draws):
+    diverged = divergence_problem(draws)
+    if diverged:
+        yield diverged
     size = draws.num_chains * draws.num_samples
     ess = draws.worth
     if "khat" in draws.settings and draws.settings["khat"] > khat_limit(size):
@@ -146,6 +151,48 @@ def divergence_problem(draws):
             f"the draws are too thin; see whether they go when you {remedy}"
         )
     return f"{said}: {remedy}"
+
+
+def noise_problems(draws):
+    """List what noisy gradients did that the run itself could see."""
+    found = [heat_problem(draws), negative_problem(draws)]
+    if "kinetic_energy" in draws.stats and not found[0]:
+        energies = draws.stats["kinetic_energy"]
+        temperature = 2.0 * float(energies.mean()) / draws.dim
+        error = 2.0 * float(diagnostics.mcse(energies)) / draws.dim
+        if temperature - 1.0 > HEAT_LIMIT + 4.0 * error:
+            found.append(
+                f"the temperature of the momenta is {temperature:.3g}, not 1, so that the draws "
+                "are too wide: take smaller steps, larger batches or more friction, or pass "
+                "noise_estimate"
+            )
+        elif 1.0 - temperature > HEAT_LIMIT + 4.0 * error:
+            found.append(
+                f"the temperature of the momenta is {temperature:.3g}, not 1, so that the draws "
+                "are too narrow: pass a smaller noise_estimate"
+            )
+    return [problem for problem in found if problem]
+
+
+def heat_problem(draws):
+    """Say that noise heats the momenta without end, or return None."""
+    if not draws.settings.get("heated"):
+        return None
+    return (
+        "friction is 0 and the gradient is noisy, so that the momenta heat up for ever and the "
+        "draws spread the longer they run: pass friction, or refresh"
+    )
+
+
+def negative_problem(draws):
+    """Say that there was more noise than friction, or return None."""
+    count = int(np.sum(draws.settings.get("num_negative", 0)))
+    if not count:
+        return None
+    return (
+        f"at {count} steps the gradient's noise was estimated larger than the friction allows, "
+        "and the draws are too wide: take more friction, smaller steps or larger batches"
+    )
 
 
 def tail_problem(draws):

@@ -136,7 +136,7 @@ def hmc_steps(
         current[0] = bound(position, gradient)
         kernel(
             bound.address, bound.handle, rng, 0, num_steps, num_leapfrogs, ends, position,
-            gradient, current, metric, factor, moments, state, np.zeros(2), work, record.counts,
+            gradient, current, metric, factor, moments, state, np.zeros(3), work, record.counts,
             record.points, draws, numbers, taken, flags[0], flags[1],
         )  # fmt: skip
         results[i], rates[i] = draws[-1], numbers[1].mean()

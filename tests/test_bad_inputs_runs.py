@@ -213,6 +213,12 @@ def test_bad_target_accept(target_accept):
         run(sampler="hmc", target_accept=target_accept)
 
 
+@pytest.mark.parametrize("jitter", [-0.1, 1.0, math.nan, "some", True])
+def test_bad_jitter(jitter):
+    with pytest.raises(BayeslibError, match="jitter must"):
+        run(sampler="hmc", jitter=jitter)
+
+
 # The run: rows 40, 41, 52, 60
 
 

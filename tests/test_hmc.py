@@ -183,6 +183,34 @@ def test_matches_the_plain_algorithm_draw_by_draw(metric):
     np.testing.assert_allclose(draws.stats["energy"][0], expected[:, 3], rtol=1e-9)
 
 
+def test_jitter_draws_a_step_size_for_each_iteration():
+    rng, theta, expected = np.random.default_rng(208), np.array([0.3, -0.5]), []
+    options = {"num_samples": 60, "num_warmup": 0, "num_chains": 1, "rng": 208}
+    draws = hmc(gaussian2(), theta, step_size=0.4, num_steps=5, jitter=0.5, **options)
+    for step_size in draws.stats["step_size"][0]:
+        assert step_size == 0.4 * (1.0 + 0.5 * (2.0 * rng.random() - 1.0))
+        momentum = rng.standard_normal(2)
+        path = leapfrog(gaussian2(), theta, momentum, step_size=step_size, num_steps=5)
+        accepted = rng.random() < np.exp(min(path.energy[0] - path.energy[-1], 0.0))
+        theta = path.positions[-1] if accepted else theta
+        expected.append(theta)
+    np.testing.assert_allclose(draws.values[0], expected, rtol=1e-9, atol=1e-12)
+    assert np.ptp(draws.stats["step_size"]) > 0.3 and draws.settings["jitter"] == 0.5
+
+
+def test_jitter_breaks_the_period_of_a_gaussian():
+    """Ten steps of 2 pi / 10 return to the start but for the step's error; varied ones do not."""
+    target = Target(standard, dim=1, gradient=standard_gradient)
+    options = {"num_steps": 10, "num_samples": 5_000, "num_warmup": 0, "num_chains": 1, "rng": 209}
+    # the period of the leapfrog's own dynamics: cos(phase) = 1 - step^2 / 2
+    step_size = np.sqrt(2.0 - 2.0 * np.cos(2.0 * np.pi / 10))
+    still = hmc(target, 0.5, step_size=step_size, **options)
+    np.testing.assert_allclose(still.values, 0.5, atol=1e-6)
+    moving = hmc(target, 0.5, step_size=step_size, jitter=0.3, **options).values[:, :, 0]
+    assert abs(batch_z(moving, 0.0)) < Z_LIMIT and abs(batch_z(moving**2, 1.0)) < Z_LIMIT
+    assert abs(batch_z(moving**2, 1.3)) > Z_LIMIT
+
+
 @pytest.mark.parametrize("size", [1e-2, 1.0, 1e2])
 def test_adapts_and_recovers_the_truth(size):
     target = gaussian2()

@@ -35,8 +35,9 @@ _SMALLEST_STEP = 1e-12
 # The state of adaptation: the step size, the average of its logarithm, the running acceptance
 # deficit, the point to shrink to, steps since the window began, the window, whether it began.
 STEP, AVERAGE, DEFICIT, CENTRE, COUNT, WINDOW, BEGUN = range(7)
-# What the kernel is told: the target acceptance (0: keep the step), whether to learn the metric.
-ACCEPT, LEARN = range(2)
+# What the kernel is told: the target acceptance (0: keep the step), whether to learn the metric,
+# the share of the step size by which each iteration's may differ.
+ACCEPT, LEARN, JITTER = range(3)
 
 
 @helper
@@ -219,12 +220,15 @@ def hmc_kernel(
                 points[1] = position
                 current[0] = lp
                 return t
+        step_size = state[STEP]
+        if constants[JITTER] > 0.0:
+            step_size *= 1.0 + constants[JITTER] * (2.0 * rng.random() - 1.0)
         draw_momentum(rng, factor, p)
         for i in range(dim):
             q[i] = position[i]
             g[i] = gradient[i]
         before = kinetic_energy(p, metric) - lp
-        new, steps = integrate(address, handle, q, p, g, metric, state[STEP], num_steps)
+        new, steps = integrate(address, handle, q, p, g, metric, step_size, num_steps)
         uniform = rng.random()
         counts[NUM_EVALS] += steps
         if handle[handle.size - 1] != 0 or new == np.inf:
@@ -268,7 +272,7 @@ def hmc_kernel(
         numbers[1, n] = probability
         numbers[2, n] = after if accept else before
         numbers[3, n] = error
-        numbers[4, n] = state[STEP]
+        numbers[4, n] = step_size
         taken[n] = steps
         accepted[n] = accept
         diverging[n] = error > DIVERGENT

@@ -17,7 +17,7 @@ from ..errors import BayeslibError, warn
 from ..target import as_target
 from ..trouble import divergence_problem
 from ..validate import as_count, as_positive, as_real
-from .kernels import ACCEPT, LEARN, STEP, hmc_kernel
+from .kernels import ACCEPT, JITTER, LEARN, STEP, hmc_kernel
 from .trajectory import as_metric
 
 _NUMBERS = ("acceptance_rate", "energy", "energy_error", "step_size")
@@ -25,7 +25,7 @@ _NUMBERS = ("acceptance_rate", "energy", "energy_error", "step_size")
 
 def _hmc_chain(
     control, chain, target, rng, start, step_size, num_steps, metric, factor, target_accept, learn,
-    num_warmup, num_samples,
+    jitter, num_warmup, num_samples,
 ):  # fmt: skip
     dim = target.dim
     bound, record = target.bind(gradient=True), Record(dim)
@@ -33,8 +33,9 @@ def _hmc_chain(
         start, np.zeros(dim), metric, factor, np.zeros((2, dim)), workspace(3, dim)
     )
     current = np.array([bound(position, gradient)])
-    state, constants, ends = np.zeros(7), np.zeros(2), np.array([num_warmup])
+    state, constants, ends = np.zeros(7), np.zeros(3), np.array([num_warmup])
     state[STEP] = 1.0 if step_size is None else step_size
+    constants[JITTER] = jitter
     if step_size is None:
         constants[ACCEPT], constants[LEARN] = target_accept, learn
         ends = warmup_windows(num_warmup)
@@ -76,6 +77,7 @@ def hmc(
     rng,
     inverse_mass_matrix=None,
     target_accept=0.8,
+    jitter=0.0,
     executor=None,
     progress=None,
 ):
@@ -106,6 +108,9 @@ def hmc(
         identity otherwise.
     target_accept : float
         Mean acceptance rate the adapted step aims at, between 0 and 1.
+    jitter : float
+        At least 0, below 1: each iteration's step is uniform between (1 - jitter) and
+        (1 + jitter) times the step size, so that no trajectory's length is that of a period.
     executor : concurrent.futures.Executor, optional
         Where the chains run; threads by default. A process pool, or ``client.get_executor()`` of
         a Dask cluster, makes the same draws. If a chain is lost with its worker for good, the
@@ -136,16 +141,17 @@ def hmc(
     Notes
     -----
     Momenta are N(0, M), the energy is H = -log p(theta) + p' M^-1 p / 2. Draw order, for each
-    iteration: `dim` standard normals z in order, then, after the trajectory, one uniform, also
-    when it cannot matter; accepted when it is below min(1, exp(-energy error)). The momentum is
-    z / sqrt(diag M^-1), or L'^-1 z with the lower Cholesky factor L of a dense M^-1. Before the
-    first iteration of a warm-up that adapts, and after each change of the metric, the search for a
-    first step draws `dim` normals for each step size that it tries. When `initial_position` is
-    None, `dim` uniforms for each attempted start come first; chains 1, 3, 5, … start without, at
-    the mirror image of the chain before them, if the density is finite there.
+    iteration: one uniform for `jitter`, if there is any; `dim` standard normals z in order; then,
+    after the trajectory, one uniform, also when it cannot matter; accepted when it is below min(1,
+    exp(-energy error)). The momentum is z / sqrt(diag M^-1), or L'^-1 z with the lower Cholesky
+    factor L of a dense M^-1. Before the first iteration of a warm-up that adapts, and after each
+    change of the metric, the search for a first step draws `dim` normals for each step size that it
+    tries. When `initial_position` is None, `dim` uniforms for each attempted start come first;
+    chains 1, 3, 5, … start without, at the mirror image of the chain before them, if the density
+    is finite there.
 
     A nearly Gaussian posterior is periodic under the dynamics: a trajectory of about one period
-    (2 pi standard deviations) comes back to its start. Then change `num_steps`.
+    (2 pi standard deviations) comes back to its start. Then change `num_steps`, or pass `jitter`.
 
     References
     ----------
@@ -156,6 +162,9 @@ def hmc(
     num_steps = as_count(num_steps, "num_steps", maximum=100_000)
     counts = as_counts(num_samples, num_warmup, num_chains)
     target_accept = as_target_accept(target_accept)
+    jitter = as_real(jitter, "jitter", minimum=0.0)
+    if jitter >= 1.0:
+        raise BayeslibError(f"jitter must be below 1, a share of the step size, got {jitter}")
     if step_size is not None:
         step_size = as_positive(step_size, "step_size")
     elif counts[1] == 0:
@@ -163,11 +172,12 @@ def hmc(
     metric, factor = as_metric(inverse_mass_matrix, dim)
     learn = inverse_mass_matrix is None and step_size is None
     draws = sample_chains(
-        _hmc_chain, (step_size, num_steps, metric, factor, target_accept, learn),
+        _hmc_chain, (step_size, num_steps, metric, factor, target_accept, learn, jitter),
         kernel=hmc_kernel, target=target, initial_position=initial_position, gradient=True,
         counts=counts, numbers=7, rng=rng, executor=executor, progress=progress, method="hmc",
         settings={
             "num_steps": num_steps, "adapted": step_size is None, "target_accept": target_accept,
+            "jitter": jitter,
         },
     )  # fmt: skip
     warn_of_divergences(draws, 'they began at values[stats["diverging"]]')

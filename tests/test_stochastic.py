@@ -1,0 +1,468 @@
+"""Noisy gradients: every draw against a twin, and the law of the draws against the exact one."""
+
+import warnings
+
+import numpy as np
+import pytest
+from linear_chains import batches, hamilton, langevin, law, regression_batches
+from scipy import stats
+from stepping import batch_z
+
+from bayeslib import BayeslibWarning, Target, posteriors, sghmc, sgld
+
+# Fewer than 16 numbers a test, two sides, alpha = 1e-6: norm.isf(1e-6 / 32) is 5.4.
+Z_LIMIT = 5.6
+RNG = np.random.default_rng(600)
+X = RNG.standard_normal((6, 2)) + [0.5, 0.0]
+Y = X @ [1.0, -0.5] + RNG.standard_normal(6)
+REGRESSION = posteriors.linear_regression(X, Y, noise_scale=1.5, prior_scale=1.0)
+PRECISION = np.array([[1.0, 0.4], [0.4, 0.5]])
+DENSE = np.array([[1.0, 0.3], [0.3, 0.5]])
+
+
+def quadratic(theta, precision):
+    return -0.5 * theta @ precision @ theta
+
+
+def plane():
+    return Target(quadratic, dim=2, data=(PRECISION,))
+
+
+def standard(theta):
+    return -0.5 * theta[0] ** 2
+
+
+def logistic(theta, X, y):
+    """A regression without any help of the library's."""
+    total = -0.5 * (theta[0] ** 2 + theta[1] ** 2)
+    for i in range(y.size):
+        z = X[i, 0] * theta[0] + X[i, 1] * theta[1]
+        total += y[i] * z - np.log1p(np.exp(z))
+    return total
+
+
+class Twin:
+    """The gradients that the samplers estimate, drawn in the order that they document."""
+
+    def __init__(self, target, options, rng):
+        self.target, self.rng = target, rng
+        self.b, self.replace = options.get("batch_size"), options.get("replace", False)
+        self.centre, self.noise = options.get("centre"), options.get("gradient_noise")
+        self.n = len(target.data[0])
+        self.order = np.arange(self.n)
+
+    def on(self, rows, theta):
+        target = self.target
+        data = tuple(a[rows] if np.ndim(a) and len(a) == self.n else a for a in target.data)
+        other = Target(target.logdensity, dim=2, data=data, fused=target._fused)
+        return other.gradient(theta)
+
+    def batch(self):
+        if self.replace:
+            return np.array([int(self.rng.random() * self.n) for _ in range(self.b)])
+        for j in range(self.b):
+            k = j + int(self.rng.random() * (self.n - j))
+            self.order[[j, k]] = self.order[[k, j]]
+        return self.order[: self.b].copy()
+
+    def rows_gradients(self, rows, theta):
+        none = np.arange(0)
+        parts = np.array([self.on(rows[j : j + 1], theta) for j in range(self.b)])
+        return parts - self.on(none, theta)
+
+    def __call__(self, theta):
+        self.variance = np.zeros(2)
+        if self.b is None:
+            gradient = self.target.gradient(theta)
+        else:
+            rows, none, scale = self.batch(), np.arange(0), self.n / self.b
+            parts, known = self.rows_gradients(rows, theta), self.on(none, theta)
+            if self.centre is not None:
+                every = np.arange(self.n)
+                known = known + self.on(every, self.centre) - self.on(none, self.centre)
+                parts = parts - self.rows_gradients(rows, self.centre)
+            gradient = known + scale * parts.sum(axis=0)
+            if self.b > 1:
+                rest = 1.0 if self.replace else 1.0 - self.b / self.n
+                self.variance = self.n**2 / self.b * rest * parts.var(axis=0, ddof=1)
+        if self.noise is not None:
+            z = self.rng.standard_normal(2)
+            if np.ndim(self.noise) == 2:
+                return gradient + np.linalg.cholesky(self.noise) @ z
+            return gradient + np.sqrt(self.noise) * z
+        return gradient
+
+
+def metric_of(options):
+    metric = np.asarray(options.get("inverse_mass_matrix", np.ones(2)), dtype=float)
+    return metric if metric.ndim == 2 else np.diag(metric)
+
+
+def plain_sgld(target, theta, *, step_size, num_samples, num_steps=1, rng, **options):
+    rng = np.random.default_rng(rng)
+    estimate, metric, draws = Twin(target, options, rng), metric_of(options), []
+    root = np.linalg.cholesky(metric)
+    for eps in np.broadcast_to(step_size, num_samples):
+        for _ in range(num_steps):
+            drift = 0.5 * eps * metric @ estimate(theta)
+            theta = theta + drift + np.sqrt(eps) * root @ rng.standard_normal(2)
+        draws.append(theta)
+    return np.array(draws)
+
+
+def plain_sghmc(
+    target, theta, *, step_size, friction, noise_estimate=0.0, refresh=None, num_samples,
+    num_steps=1, rng, **options,
+):  # fmt: skip
+    rng = np.random.default_rng(rng)
+    estimate, metric, draws = Twin(target, options, rng), metric_of(options), []
+    root, friction = np.linalg.cholesky(metric), np.broadcast_to(friction, 2)
+    for step in range(num_samples * num_steps):
+        if step == 0 or (refresh and step % refresh == 0):
+            momentum = np.linalg.solve(root.T, rng.standard_normal(2))
+        velocity = metric @ momentum
+        theta = theta + step_size * velocity
+        gradient = estimate(theta)
+        known = noise_estimate
+        if isinstance(known, str):
+            known = 0.5 * step_size * estimate.variance
+        noise = np.sqrt(2.0 * (friction - known) * step_size) * rng.standard_normal(2)
+        momentum = momentum + step_size * (gradient - friction * velocity) + noise
+        if (step + 1) % num_steps == 0:
+            draws.append(theta)
+    return np.array(draws)
+
+
+OPTIONS = {
+    "exact": {"batch_size": None},
+    "noise": {"batch_size": None, "gradient_noise": [0.5, 2.0], "num_steps": 3},
+    "dense noise": {"batch_size": None, "gradient_noise": DENSE, "inverse_mass_matrix": DENSE},
+    "batch": {"batch_size": 2},
+    "one row": {"batch_size": 1, "num_steps": 2},
+    "all rows": {"batch_size": 6, "inverse_mass_matrix": [0.5, 2.0]},
+    "replaced": {"batch_size": 4, "replace": True, "inverse_mass_matrix": DENSE},
+    "centre": {"batch_size": 2, "centre": np.array([0.3, -0.2])},
+    "all at once": {
+        "batch_size": 3, "centre": np.array([0.3, -0.2]), "gradient_noise": 0.3, "num_steps": 2,
+        "inverse_mass_matrix": DENSE,
+    },
+}  # fmt: skip
+LOGISTIC = Target(logistic, dim=2, data=(X, (Y > 0.0).astype(float)))
+ONE = {"num_samples": 40, "rng": 5}
+RUN = {"num_warmup": 0, "num_chains": 1}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("target", [REGRESSION, LOGISTIC], ids=["linear", "logistic"])
+def test_sgld_equals_its_twin(name, target):
+    options = {"step_size": 0.2} | OPTIONS[name] | ONE
+    fast = sgld(target, [0.5, -1.0], **options, **RUN)
+    plain = plain_sgld(target, np.array([0.5, -1.0]), **options)
+    np.testing.assert_allclose(fast.values[0], plain, rtol=1e-10)
+    assert (fast.logdensity is None) == (options["batch_size"] is not None)
+    if fast.logdensity is not None:
+        np.testing.assert_allclose(fast.logdensity[0], target.many(fast.flat), rtol=1e-9)
+    assert np.ptp(plain) > 1.0
+
+
+KNOWN = {
+    "none": {},
+    "numbers": {"noise_estimate": [0.1, 0.4], "friction": [1.0, 0.5]},
+    "batch": {"noise_estimate": "batch", "friction": 3.0},
+    "refreshed": {"refresh": 7, "friction": 0.0},
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("known", KNOWN)
+def test_sghmc_equals_its_twin(name, known):
+    if known == "batch" and OPTIONS[name]["batch_size"] in (None, 1):
+        pytest.skip("a batch of two rows or more is needed")
+    options = {"step_size": 0.15, "friction": 1.5} | OPTIONS[name] | KNOWN[known] | ONE
+    fast = sghmc(REGRESSION, [0.5, -1.0], **options, **RUN)
+    plain = plain_sghmc(REGRESSION, np.array([0.5, -1.0]), **options)
+    np.testing.assert_allclose(fast.values[0], plain, rtol=1e-9, atol=1e-11)
+    assert not np.any(fast.settings["num_negative"])
+    assert np.ptp(plain) > 1.0
+
+
+def test_decreasing_steps_are_followed_and_weigh_the_draws():
+    steps = 0.4 * (1.0 + np.arange(40)) ** -0.6
+    options = {"batch_size": 2, "step_size": steps} | ONE
+    fast = sgld(REGRESSION, [0.5, -1.0], **options, **RUN)
+    plain = plain_sgld(REGRESSION, np.array([0.5, -1.0]), **options)
+    np.testing.assert_allclose(fast.values[0], plain, rtol=1e-10)
+    np.testing.assert_array_equal(fast.log_weights, np.log(steps)[None])
+    later = sgld(
+        REGRESSION, [0.5, -1.0], batch_size=2, step_size=steps, num_warmup=30, num_samples=10,
+        num_chains=1, rng=5,
+    )  # fmt: skip
+    np.testing.assert_array_equal(later.values[0], fast.values[0, 30:])
+    np.testing.assert_array_equal(later.log_weights, np.log(steps[30:])[None])
+
+
+def test_errors_of_weighted_draws_count_blocks_and_not_draws():
+    """With equal weights they must be those of the chain; as independent draws they would not."""
+    options = {"batch_size": None, "num_samples": 20_000, "rng": 6, "num_chains": 4}
+    start = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
+    chain = sgld(plane(), start, step_size=0.2, **options)
+    weighted = sgld(plane(), start, step_size=np.full(21_000, 0.2), **options)
+    np.testing.assert_array_equal(chain.values, weighted.values)
+    ratio = weighted.expect().mcse / chain.expect().mcse
+    assert np.all((0.6 < ratio) & (ratio < 1.5))
+    naive = chain.flat.std(axis=0) / np.sqrt(len(chain.flat))
+    assert np.all(naive / chain.expect().mcse < 0.4)
+
+
+def second_moments_z(draws, mean, cov):
+    """z of the means and second moments about the exact mean, by batch means."""
+    away = draws.values - mean
+    pairs = [(i, j) for i in range(draws.dim) for j in range(i + 1)]
+    found = [batch_z(away[:, :, i], 0.0) for i in range(draws.dim)]
+    return np.array(found + [batch_z(away[:, :, i] * away[:, :, j], cov[i, j]) for i, j in pairs])
+
+
+LAWS = {
+    "exact": {"step_size": 0.5},
+    "noise": {"step_size": 0.5, "gradient_noise": 4.0},
+    "dense": {"step_size": 1.0, "gradient_noise": 2.0 * DENSE, "inverse_mass_matrix": DENSE},
+    "diagonal": {"step_size": 0.3, "gradient_noise": [1.0, 5.0], "inverse_mass_matrix": [2.0, 1.0]},
+}
+
+
+def matched(options):
+    """The same options, as the functions of linear_chains name them."""
+    known = {k: v for k, v in options.items() if k != "inverse_mass_matrix"}
+    return known | {"metric": options.get("inverse_mass_matrix")}
+
+
+def long_run(sampler, target, cov, options, seed):
+    starts = np.random.default_rng(seed).multivariate_normal(np.zeros(2), cov, size=4)
+    return sampler(
+        target, starts, batch_size=None, num_samples=50_000, num_warmup=200, rng=seed, **options
+    )
+
+
+@pytest.mark.trust("S8")
+@pytest.mark.parametrize("name", LAWS)
+def test_sgld_settles_in_the_law_of_its_steps(name):
+    options, exact = LAWS[name], np.linalg.inv(PRECISION)
+    mean, cov = law(*langevin(PRECISION[None], np.zeros((1, 2)), **matched(options)))
+    draws = long_run(sgld, plane(), cov, options, 601)
+    assert np.abs(second_moments_z(draws, mean, cov)).max() < Z_LIMIT
+    assert np.abs(second_moments_z(draws, mean, exact)).max() > Z_LIMIT, "the bias is not seen"
+
+
+FRICTIONS = {
+    "exact": {"friction": 2.0},
+    "noise": {"friction": 1.0, "gradient_noise": 4.0},
+    "noise known": {"friction": 1.5, "gradient_noise": 4.0, "noise_estimate": 0.6},
+    "dense": {
+        "friction": [1.0, 3.0], "gradient_noise": 2.0 * DENSE, "inverse_mass_matrix": DENSE,
+    },
+    "diagonal": {
+        "step_size": 0.4, "friction": [1.0, 0.8], "gradient_noise": [1.0, 5.0],
+        "noise_estimate": [0.1, 0.7],
+        "inverse_mass_matrix": [2.0, 1.0],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.trust("S8")
+@pytest.mark.parametrize("name", FRICTIONS)
+def test_sghmc_settles_in_the_law_of_its_steps(name):
+    options, exact = {"step_size": 0.6} | FRICTIONS[name], np.linalg.inv(PRECISION)
+    mean, cov = law(*hamilton(PRECISION[None], np.zeros((1, 2)), **matched(options)))
+    draws = long_run(sghmc, plane(), cov[:2, :2], options, 602)
+    assert np.abs(second_moments_z(draws, mean[:2], cov)).max() < Z_LIMIT
+    assert np.abs(second_moments_z(draws, mean[:2], exact)).max() > Z_LIMIT, "the bias is not seen"
+    # the kinetic energy beside the draws, and the temperature over all steps, of the same law
+    heat = np.diag(cov[2:, 2:] @ metric_of(options))
+    assert abs(batch_z(draws.stats["kinetic_energy"], 0.5 * heat.sum())) < Z_LIMIT
+    np.testing.assert_allclose(draws.settings["temperature"].mean(axis=0), heat, rtol=0.05)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("sampler", [sgld, sghmc], ids=["sgld", "sghmc"])
+def test_batches_settle_in_the_law_of_all_batches(sampler, replace):
+    """Of six rows, by summing over every batch of two; the other way to draw them must not fit."""
+    options = {"step_size": 0.3}
+    if sampler is sghmc:
+        options["friction"] = 2.0
+    steps, laws = langevin if sampler is sgld else hamilton, {}
+    for way in (False, True):
+        chosen = batches(6, 2, replace=way)
+        found = law(*steps(*regression_batches(X, Y, 1.5, 1.0, chosen), **options))
+        laws[way] = found[0][:2], found[1][:2, :2]
+    starts = np.random.default_rng(603).multivariate_normal(*laws[replace], size=4)
+    draws = sampler(
+        REGRESSION, starts, batch_size=2, replace=replace, num_samples=100_000, num_warmup=200,
+        rng=604, **options,
+    )  # fmt: skip
+    assert np.abs(second_moments_z(draws, *laws[replace])).max() < Z_LIMIT
+    assert np.abs(second_moments_z(draws, *laws[not replace])).max() > Z_LIMIT
+
+
+def variance_pvalue(values, variance):
+    """The probability of a mean square as extreme, of independent N(0, variance)."""
+    total = stats.chi2(values.size)
+    ratio = np.sum(values**2) / variance
+    return 2.0 * min(total.cdf(ratio), total.sf(ratio))
+
+
+def test_without_friction_the_variance_grows_as_the_recursion_says():
+    """N(0, 1), noise of variance V and no friction: nearly linear growth, by eps V / 2 a time."""
+    eps, noise, num = 0.1, 4.0, 400
+    maps, _, extra = hamilton(
+        np.ones((1, 1, 1)), np.zeros((1, 1)), step_size=eps, friction=0.0, gradient_noise=noise
+    )
+    starts = np.random.default_rng(605).standard_normal((500, 1))
+    with pytest.warns(BayeslibWarning, match="friction is 0"):
+        draws = sghmc(
+            Target(standard, dim=1), starts, batch_size=None, gradient_noise=noise, step_size=eps,
+            friction=0.0, num_samples=num, num_warmup=0, num_chains=500, rng=606,
+        )  # fmt: skip
+    cov, variances = np.eye(2), []
+    for _ in range(num):
+        cov = maps[0] @ cov @ maps[0].T + extra
+        variances.append(cov[0, 0])
+    for step in (0, 9, 99, 399):
+        assert variance_pvalue(draws.values[:, step, 0], variances[step]) > 1e-6 / 4
+    assert variance_pvalue(draws.values[:, 399, 0], variances[99]) < 1e-6
+    growth = (variances[399] - variances[0]) / (399 * eps)
+    assert abs(growth / (0.5 * eps * noise) - 1.0) < 0.05
+    assert any("friction is 0" in problem for problem in draws.problems)
+
+
+def test_all_rows_make_unadjusted_langevin_steps():
+    """The exact gradient leaves one leapfrog step of size sqrt(eps), never rejected."""
+    eps, rng = 0.3, np.random.default_rng(7)
+    draws = sgld(REGRESSION, [0.5, -1.0], batch_size=None, step_size=eps, rng=7, **RUN)
+    theta = np.array([0.5, -1.0])
+    for t in range(5):
+        theta = theta + 0.5 * eps * REGRESSION.gradient(theta)
+        theta = theta + np.sqrt(eps) * rng.standard_normal(2)
+        np.testing.assert_allclose(draws.values[0, t], theta, rtol=1e-10)
+
+
+def linear(theta, weights):
+    total = 0.0
+    for i in range(weights.size):
+        total += weights[i] * theta[0]
+    return total
+
+
+def decoded(replace, batch_size=2, num=20_000):
+    """The batches that a chain drew, read off its increments."""
+    weights = 100.0 * 3.0 ** np.arange(5)
+    draws = sgld(
+        Target(linear, dim=1, data=(weights,), gradient=lambda theta, w: np.array([w.sum()])),
+        [0.0], batch_size=batch_size, replace=replace, step_size=1e-2, num_samples=num + 1, rng=8,
+        **RUN,
+    )  # fmt: skip
+    code = np.diff(draws.values[0, :, 0]) / (0.5e-2 * 5 / batch_size * 100.0)
+    assert np.abs(code - np.round(code)).max() < 0.5
+    return np.round(code).astype(int)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_every_batch_is_as_likely_whatever_came_before(replace):
+    codes, chosen = decoded(replace), batches(5, 2, replace=replace)
+    names, counts = np.unique((3**chosen).sum(axis=1), return_counts=True)
+    assert set(codes) == set(names)
+    expected = counts / counts.sum()
+    index = np.searchsorted(names, codes)
+    found = np.bincount(index, minlength=names.size)
+    assert stats.chisquare(found, expected * codes.size).pvalue > 1e-6
+    pairs = np.bincount(index[:-1] * names.size + index[1:], minlength=names.size**2)
+    assert stats.chisquare(pairs, np.outer(expected, expected).ravel() * pairs.sum()).pvalue > 1e-6
+    other = decoded(not replace)
+    assert set(other) != set(names)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_the_gradient_is_unbiased_and_its_covariance_is_the_formula(replace):
+    """Exactly, over all batches: each is met in a run, and its gradient read off the step."""
+    eps, theta = 0.5, np.array([0.4, 0.1])
+    found, rng, target = {}, np.random.default_rng(9), REGRESSION
+    for seed in range(300 if replace else 120):
+        rng = np.random.default_rng(seed)
+        twin = Twin(target, {"batch_size": 2, "replace": replace}, rng)
+        rows = tuple(twin.batch()) if replace else tuple(sorted(twin.batch()))
+        z = rng.standard_normal(2)
+        end = sgld(
+            target, theta, batch_size=2, replace=replace, step_size=eps, num_samples=1, rng=seed,
+            **RUN,
+        ).values[0, 0]  # fmt: skip
+        found[rows] = 2.0 / eps * (end - theta - np.sqrt(eps) * z)
+    gradients = np.array(list(found.values()))
+    assert len(gradients) == (36 if replace else 15)
+    np.testing.assert_allclose(gradients.mean(axis=0), target.gradient(theta), rtol=1e-9)
+    twin = Twin(target, {"batch_size": 6}, rng)
+    rows = twin.rows_gradients(np.arange(6), theta)
+    one = np.cov(rows.T, ddof=0 if replace else 1)
+    wanted = 36 / 2 * one * (1.0 if replace else 1.0 - 2 / 6)
+    np.testing.assert_allclose(np.cov(gradients.T, ddof=0), wanted, rtol=1e-9)
+    assert np.abs(np.cov(gradients.T, ddof=0) - 36 / 2 * np.cov(rows.T)).max() > 0.1
+
+
+def test_a_centre_takes_the_noise_away_where_the_rows_agree():
+    """For a regression the rows' gradients differ from those at the centre by little near it."""
+    options = {"batch_size": 2, "step_size": 1e-3, "num_samples": 2000, "rng": 10, **RUN}
+    mode = REGRESSION.truth.mean
+    found = [sgld(REGRESSION, mode, centre=centre, **options).values[0] for centre in (None, mode)]
+    exact = sgld(REGRESSION, mode, **options | {"batch_size": None})
+    assert exact.settings["passes"][0] == 2001
+    noise = [np.diff(one, axis=0).var(axis=0).sum() for one in found]
+    assert noise[1] < noise[0]
+
+
+@pytest.mark.parametrize("sampler", [sgld, sghmc], ids=["sgld", "sghmc"])
+def test_the_virial_is_the_ratio_of_variances(sampler):
+    more = {"friction": 1.0} if sampler is sghmc else {}
+    draws = sampler(
+        Target(standard, dim=1), [[1.0], [-1.0], [0.0], [0.5]], batch_size=None,
+        gradient_noise=20.0 if sampler is sgld else 4.0, step_size=0.2, num_samples=50_000, rng=11,
+        **more,
+    )  # fmt: skip
+    variance = draws.flat.var()
+    assert variance > 1.3
+    assert abs(draws.settings["virial"].mean() / variance - 1.0) < 0.05
+
+
+def test_gradients_by_hand_and_automatic_make_the_same_draws():
+    own = posteriors.logistic_regression(X, (Y > 0).astype(float), prior_scale=1.0)
+    auto = Target(own.logdensity, dim=2, data=own.data)
+    plain = Target(logistic, dim=2, data=own.data[:2])
+    options = {"batch_size": 3, "step_size": 0.2, "friction": 2.0, "noise_estimate": "batch"}
+    found = [
+        sghmc(target, [0.2, 0.1], num_samples=200, rng=12, **options, **RUN).values
+        for target in (own, auto, plain)
+    ]
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-8)
+    np.testing.assert_allclose(found[2], found[0], rtol=1e-8)
+
+
+def test_the_account_of_passes_is_kept():
+    options = {"batch_size": 2, "step_size": 0.1, "num_samples": 30, "num_steps": 2}
+    run = sgld(REGRESSION, [[0.0, 0.0], [1.0, 1.0]], num_warmup=10, num_chains=2, rng=1, **options)
+    np.testing.assert_array_equal(run.settings["num_gradients"], [80, 80])
+    np.testing.assert_allclose(run.settings["passes"], 80 * 2 / 6)
+    more = sgld(
+        REGRESSION, [[0.0, 0.0], [1.0, 1.0]], num_warmup=10, num_chains=2, rng=1, centre=[0.0, 0.0],
+        **options,
+    )  # fmt: skip
+    np.testing.assert_allclose(more.settings["passes"], 2 * 80 * 2 / 6)
+    assert more.num_evals == run.num_evals - 2 * 27 + 2 * 54 + 1
+    assert run.settings["num_rows"] == 6 and run.settings["batch_size"] == 2
+
+
+def test_a_gentle_run_neither_warns_nor_complains():
+    starts = np.random.default_rng(13).multivariate_normal(np.zeros(2), DENSE, size=4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        draws = sghmc(
+            REGRESSION, starts, batch_size=3, step_size=0.05, friction=3.0, num_steps=20,
+            num_samples=2000, rng=14,
+        )  # fmt: skip
+    assert draws.problems == ()
