@@ -41,3 +41,36 @@ def tail_shape(x):
         if excess.size >= 5:
             shapes.append(fit_pareto(excess)[0])
     return float(np.fmax.reduce(shapes))
+
+
+def fit_weights(log_weights):
+    """Fit a generalised Pareto distribution to the tail of importance weights.
+
+    Parameters
+    ----------
+    log_weights : numpy.ndarray, shape (n,)
+        The largest is 0.
+
+    Returns
+    -------
+    khat, scale : float
+        Of the fit; see `psis` for what k-hat is where there is nothing to fit to, and the scale
+        nan.
+    cutoff : float
+        The largest log weight that is not of the tail.
+    tail : numpy.ndarray of int
+        Where the tail is, in rising order; empty where nothing was fitted.
+    """
+    x, none = log_weights, np.empty(0, dtype=int)
+    tail_size = size_of_tail(x.size)
+    order = np.argsort(x, kind="stable")
+    cutoff = max(x[order[-tail_size - 1]], np.log(np.finfo(float).tiny)) if x.size > 1 else 0.0
+    if cutoff == 0.0:
+        return -np.inf, np.nan, cutoff, none
+    if tail_size < 5:
+        return np.nan, np.nan, cutoff, none
+    tail = order[x[order] > cutoff]
+    if tail.size < 5:
+        return np.inf, np.nan, cutoff, none
+    khat, scale = fit_pareto(np.exp(x[tail]) - np.exp(cutoff))
+    return float(khat), scale, cutoff, tail

@@ -182,8 +182,11 @@ def as_covariance(value, name, dim):
     check_finite(array, name)
     if not np.allclose(array, array.T, rtol=1e-10, atol=1e-12 * np.abs(array).max()):
         raise BayeslibError(f"{name} must be symmetric; it differs from its transpose")
-    smallest = np.linalg.eigvalsh(array)[0]
-    if smallest <= 0.0:
+    spread = np.sqrt(np.maximum(np.diag(array), 0.0))
+    unit = spread if spread.min() > 0.0 else np.ones(dim)
+    # of the correlations: units that are far apart would hide it in rounding
+    if np.linalg.eigvalsh(array / np.outer(unit, unit))[0] <= 0.0:
+        smallest = min(np.linalg.eigvalsh(array)[0], 0.0)
         raise BayeslibError(
             f"{name} must be positive definite; its smallest eigenvalue is {smallest:.3g}"
         )

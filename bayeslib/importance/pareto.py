@@ -4,7 +4,7 @@ import numpy as np
 from scipy import special
 
 from ..errors import BayeslibError, ZeroWeightsError
-from ..tails import fit_pareto, size_of_tail
+from ..tails import fit_weights
 from ..validate import as_floats
 
 
@@ -62,22 +62,11 @@ def psis(log_weights):
 
 def _smooth(x):
     """Smooth log weights whose largest is 0."""
-    tail_size = size_of_tail(x.size)
-    order = np.argsort(x, kind="stable")
-    cutoff = max(x[order[-tail_size - 1]], np.log(np.finfo(float).tiny)) if x.size > 1 else 0.0
-    if cutoff == 0.0:
-        return x, -np.inf
-    if tail_size < 5:
-        return x, np.nan
-    tail = order[x[order] > cutoff]
-    if tail.size < 5:
-        return x, np.inf
-    excess = np.exp(x[tail]) - np.exp(cutoff)
-    khat, scale = fit_pareto(excess)
-    if np.isfinite(khat):
+    khat, scale, cutoff, tail = fit_weights(x)
+    if tail.size and np.isfinite(khat):
         p = (np.arange(tail.size) + 0.5) / tail.size
         x[tail] = np.minimum(np.log(_pareto_quantile(p, khat, scale) + np.exp(cutoff)), 0.0)
-    return x, float(khat)
+    return x, khat
 
 
 def _pareto_quantile(p, shape, scale):

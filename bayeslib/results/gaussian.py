@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from ..errors import BayeslibError
+from ..coordinates import Transform
+from ..errors import BayeslibError, BayeslibTypeError
 from ..summary import PROBABILITIES, Summary
 from ..validate import as_count, as_covariance, as_floats, as_rng, check_finite
 from .draws import Draws, default_names
@@ -16,7 +17,11 @@ from .files import write
 
 @dataclass(frozen=True, repr=False)
 class Gaussian:
-    """A Gaussian approximation of the posterior.
+    """A Gaussian approximation of the posterior, in its own or in unconstrained coordinates.
+
+    With a `transform` the Gaussian is one of the coordinates x, as `unconstrained` makes them, and
+    `mean`, `cov`, `scale`, `entropy` and `kl` are those of x. All the rest, `sample`, `logdensity`,
+    `expect`, `summary` and the names, speaks of the parameters theta.
 
     Parameters
     ----------
@@ -27,13 +32,23 @@ class Gaussian:
     elbo_trace : array, optional
         The evidence lower bound as the fit went, where it was fitted that way.
     names : sequence of str, optional
+        Of the parameters.
     num_evals : int
     method : str
+    transform : Transform, or its support, optional
+        None when the Gaussian is one of the parameters themselves.
+    elbo : Estimate, optional
+        The evidence lower bound of this approximation.
+    settings : dict
+        What the method was asked for and what it settled on, the seed included.
+    problems : tuple of str
+        Why the approximation is not to be trusted as it stands; empty when nothing was found.
 
     Raises
     ------
     BayeslibError
-        When `cov` is not a covariance matrix of the size of `mean`.
+        When `cov` is not a covariance matrix of the size of `mean`, or names or `transform` are of
+        another size.
     """
 
     mean: np.ndarray
@@ -43,30 +58,84 @@ class Gaussian:
     names: tuple = ()
     num_evals: int = 0
     method: str = ""
+    transform: Transform | None = None
+    elbo: Estimate | None = None
+    settings: dict = field(default_factory=dict)
+    problems: tuple = ()
 
     def __post_init__(self):
-        from scipy import linalg
-
         mean = np.atleast_1d(as_floats(self.mean, "mean"))
         if mean.ndim != 1:
             raise BayeslibError(f"mean must have shape (dim,), got {mean.shape}")
         check_finite(mean, "mean")
-        object.__setattr__(self, "mean", mean)
-        object.__setattr__(self, "cov", as_covariance(self.cov, "cov", mean.size))
-        object.__setattr__(self, "names", tuple(self.names) or default_names(mean.size))
-        object.__setattr__(self, "_cholesky", linalg.cholesky(self.cov, lower=True))
+        names = tuple(self.names) or default_names(mean.size)
+        if len(names) != mean.size:
+            raise BayeslibError(f"{len(names)} names for {mean.size} dimensions: {names}")
+        transform = self.transform
+        if not (transform is None or isinstance(transform, Transform)):
+            transform = Transform(transform)
+        if transform is not None and transform.dim != mean.size:
+            raise BayeslibError(f"transform is of {transform.dim} dimensions, mean has {mean.size}")
+        cov = as_covariance(self.cov, "cov", mean.size)
+        for name, value in (
+            ("mean", mean), ("cov", cov), ("names", names), ("problems", tuple(self.problems)),
+            ("transform", None if transform is None or transform.is_identity else transform),
+            ("scale", np.linalg.cholesky(cov)),
+        ):  # fmt: skip
+            object.__setattr__(self, name, value)
 
     @property
     def dim(self):
         return self.mean.size
 
-    def logdensity(self, x):
-        """Normalised log density at x, shape (dim,) -> float or (n, dim) -> (n,).
+    @property
+    def base(self):
+        """The Gaussian of the coordinates x alone, as a `Gaussian` without transform."""
+        names = self.names if self.transform is None else self.transform.names(self.names)
+        return Gaussian(self.mean, self.cov, names=names, method=self.method)
 
-        When dim is 1, a number and (n,) numbers too.
+    @property
+    def entropy(self):
+        """-E[log q] of the Gaussian itself, in nats: with a transform, that of x."""
+        log_scale = np.log(np.diag(self.scale)).sum()
+        return float(log_scale + 0.5 * self.dim * (1.0 + np.log(2.0 * np.pi)))
+
+    def kl(self, other):
+        """The Kullback-Leibler divergence KL(self || other), exact, in nats.
+
+        Parameters
+        ----------
+        other : Gaussian
+            In the same coordinates.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        BayeslibError
+            When the two are not of the same coordinates.
         """
         from scipy import linalg
 
+        if not isinstance(other, Gaussian):
+            raise BayeslibTypeError(f"other must be a Gaussian, got {other!r}")
+        if other.dim != self.dim or other.transform != self.transform:
+            raise BayeslibError(
+                f"{other!r} is not in the coordinates of {self!r}: compare them on draws"
+            )
+        ratio = linalg.solve_triangular(other.scale, self.scale, lower=True)
+        shift = linalg.solve_triangular(other.scale, self.mean - other.mean, lower=True)
+        log_ratio = np.log(np.abs(np.diag(ratio))).sum()
+        return float(0.5 * (np.sum(ratio**2) + shift @ shift - self.dim) - log_ratio)
+
+    def logdensity(self, x):
+        """Normalised log density at x, shape (dim,) -> float or (n, dim) -> (n,).
+
+        When dim is 1, a number and (n,) numbers too. With a transform it is the density of the
+        parameters at x, Jacobian included, and -inf outside their support.
+        """
         x = np.asarray(x, dtype=float)
         if self.dim == 1 and x.shape != (1,) and x.ndim < 2:
             x = x[..., None]
@@ -74,13 +143,27 @@ class Gaussian:
             raise BayeslibError(
                 f"x must have shape ({self.dim},) or (n, {self.dim}), got {x.shape}"
             )
-        z = linalg.solve_triangular(self._cholesky, np.atleast_2d(x - self.mean).T, lower=True)
-        log_scale = np.log(np.diag(self._cholesky)).sum() + 0.5 * self.dim * np.log(2.0 * np.pi)
-        result = -0.5 * np.square(z).sum(axis=0) - log_scale
+        rows = np.atleast_2d(x)
+        if self.transform is None:
+            result = self._log_normal(rows)
+        else:
+            result = np.full(len(rows), -np.inf)
+            inside = self.transform.inside(rows)
+            place = self.transform.unconstrain(rows[inside])
+            result[inside] = self._log_normal(place) - self.transform.log_jacobian(place)
         return float(result[0]) if x.ndim == 1 else result
+
+    def _log_normal(self, rows):
+        from scipy import linalg
+
+        z = linalg.solve_triangular(self.scale, (rows - self.mean).T, lower=True)
+        log_scale = np.log(np.diag(self.scale)).sum() + 0.5 * self.dim * np.log(2.0 * np.pi)
+        return -0.5 * np.square(z).sum(axis=0) - log_scale
 
     def sample(self, num_samples, rng):
         """Draw exactly: num_samples × dim standard normals in C order, then the Cholesky factor.
+
+        With a transform these are the coordinates, and the parameters are returned.
 
         Parameters
         ----------
@@ -93,7 +176,8 @@ class Gaussian:
         """
         num_samples = as_count(num_samples, "num_samples")
         rng, _ = as_rng(rng)
-        return self.mean + rng.standard_normal((num_samples, self.dim)) @ self._cholesky.T
+        x = self.mean + rng.standard_normal((num_samples, self.dim)) @ self.scale.T
+        return x if self.transform is None else self.transform.constrain(x)
 
     def expect(self, f=None, *, num_samples=10_000, rng=0):
         """Estimate the expectation of `f` under the approximation.
@@ -101,7 +185,7 @@ class Gaussian:
         Parameters
         ----------
         f : callable, optional
-            As in `Draws.expect`. None returns the mean, exactly.
+            As in `Draws.expect`, of the parameters. None returns their mean, exactly.
         num_samples : int
             Draws to average over when `f` is given.
         rng : int, Generator, SeedSequence or None
@@ -112,24 +196,55 @@ class Gaussian:
             Its error is that of the averaging, not that of the approximation.
         """
         if f is None:
-            return Estimate(self.mean, np.zeros(self.dim), self.num_evals)
+            return Estimate(self._moments()[0], np.zeros(self.dim), self.num_evals)
         draws = Draws(self.sample(num_samples, rng)[None], independent=True)
         estimate = draws.expect(f)
         return Estimate(estimate.value, estimate.mcse, self.num_evals)
 
-    def summary(self):
-        """Means, standard deviations and quantiles of the marginals, as a `Summary`."""
+    def _moments(self):
+        """Means and standard deviations of the parameters."""
+        mean, sd = self.mean.copy(), np.sqrt(np.diag(self.cov))
+        if self.transform is None:
+            return mean, sd
+        nodes, weights = np.polynomial.hermite_e.hermegauss(100)
+        weights = weights / weights.sum()
+        for i, (low, high) in enumerate(self.transform.support):
+            if np.isfinite(low) and np.isfinite(high):
+                x = np.tile(self.mean, (nodes.size, 1))
+                x[:, i] += sd[i] * nodes
+                theta = self.transform.constrain(x)[:, i]
+                mean[i] = weights @ theta
+                sd[i] = np.sqrt(weights @ np.square(theta - mean[i]))
+            elif np.isfinite(low) or np.isfinite(high):
+                with np.errstate(over="ignore"):
+                    distance = np.exp(self.mean[i] + 0.5 * sd[i] ** 2)
+                    sd[i] = distance * np.sqrt(np.expm1(sd[i] ** 2))
+                mean[i] = low + distance if np.isfinite(low) else high - distance
+        return mean, sd
+
+    def _quantile(self, p):
+        """Marginal quantiles of the parameters, (dim,)."""
         from scipy.stats import norm
 
-        sd = np.sqrt(np.diag(self.cov))
+        p = np.full(self.dim, p)
+        if self.transform is not None:
+            p = np.where(self.transform.decreasing, 1.0 - p, p)
+        x = norm.ppf(p, self.mean, np.sqrt(np.diag(self.cov)))
+        return x if self.transform is None else self.transform.constrain(x)
+
+    def summary(self):
+        """Means, standard deviations and quantiles of the marginals, as a `Summary`."""
         columns = ("mean", "sd", *(f"{100 * p:g}%" for p in PROBABILITIES))
+        table = [*self._moments(), *(self._quantile(p) for p in PROBABILITIES)]
         rows = {
-            name: (m, s, *norm.ppf(PROBABILITIES, m, s))
-            for name, m, s in zip(self.names, self.mean, sd, strict=True)
+            name: tuple(float(column[i]) for column in table) for i, name in enumerate(self.names)
         }
-        return Summary(
-            f"{self.method or 'Gaussian'}, {self.num_evals:,} evaluations", columns, rows
-        )
+        title = f"{self.method or 'Gaussian'}, {self.num_evals:,} evaluations"
+        if self.elbo is not None:
+            title += f", ELBO {self.elbo}"
+        if "khat" in self.settings:
+            title += f", k-hat {self.settings['khat']:.2g}"
+        return Summary(title, columns, rows, self.problems)
 
     def save(self, path):
         """Save to a file, from which `load` makes the same approximation again.
@@ -144,7 +259,10 @@ class Gaussian:
         pathlib.Path
             The file written.
         """
-        return write(path, "Gaussian", {f.name: getattr(self, f.name) for f in fields(self)})
+        parts = {f.name: getattr(self, f.name) for f in fields(self)}
+        if self.transform is not None:
+            parts["transform"] = self.transform.support
+        return write(path, "Gaussian", parts)
 
     def __repr__(self):
         return f"Gaussian({self.method}, dim={self.dim}, num_evals={self.num_evals})"

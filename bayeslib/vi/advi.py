@@ -1,0 +1,207 @@
+"""Automatic differentiation variational inference."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..engine import initial_positions, spawn
+from ..errors import BayeslibError, GradientError, warn
+from ..results import Gaussian
+from ..target import as_target
+from ..transforms import unconstrained
+from ..trouble import khat_limit
+from ..validate import as_count, as_positions, as_positive, as_rng, check_memory
+from .fit import Fit, check
+
+_FAMILIES = ("meanfield", "fullrank")
+_ESTIMATORS = ("stl", "entropy")
+
+
+def advi(
+    target,
+    initial_position=None,
+    *,
+    family="meanfield",
+    num_draws=10,
+    step_size=0.1,
+    num_steps=None,
+    max_steps=50_000,
+    tolerance=0.01,
+    estimator="stl",
+    num_restarts=1,
+    initial_scale=1.0,
+    num_check=2000,
+    keep_path=False,
+    rng,
+):
+    """Fit a Gaussian in unconstrained coordinates by climbing the evidence lower bound.
+
+    Parameters
+    ----------
+    target : Target
+        With a gradient; it is compared with finite differences at the first start.
+    initial_position : array_like, shape (dim,) or (num_restarts, dim), optional
+        Where the approximation is centred first, in the parameters of `target`. None draws it.
+    family : {"meanfield", "fullrank"}
+        Independent coordinates, or any covariance.
+    num_draws : int
+        Draws of the approximation for each gradient.
+    step_size : float
+        Of the first round; the steps are in units of the approximation's own scale.
+    num_steps : int, optional
+        Given, so many steps of one size are taken and the last half of them is averaged. None goes
+        on in rounds, each with half the step size, until two rounds agree to `tolerance`.
+    max_steps : int
+        The most steps of all rounds together.
+    tolerance : float
+        Sum of the two Kullback-Leibler divergences between the averages of two rounds, in nats.
+    estimator : {"stl", "entropy"}
+        How the gradient of the entropy is estimated. "stl" (sticking the landing) along the draws,
+        so that the gradient has no variance where the fit is exact; "entropy" in closed form.
+    num_restarts : int
+        Fits from as many starts, of which the one with the highest bound is returned.
+    initial_scale : float
+        Standard deviation of every unconstrained coordinate at the start.
+    num_check : int
+        Draws of the result for its bound and k-hat.
+    keep_path : bool
+        Whether the settings shall have the means and scales after every step.
+    rng : int, Generator, SeedSequence or None
+        One fit draws from it; several draw from ``rng.spawn(num_restarts)``.
+
+    Returns
+    -------
+    Gaussian
+        With ``transform`` where a parameter has an end, ``elbo`` with its standard error, and
+        ``elbo_trace``, an estimate of the bound by `num_draws` draws before each step. Settings:
+        ``step_sizes`` (rounds,), ``num_steps`` taken, ``converged``, ``khat`` of the result as a
+        proposal, ``elbos`` (num_restarts,), ``num_outside``, how many draws had no finite density
+        or gradient, what was asked for, and with `keep_path` ``means`` and ``scales`` (standard
+        deviations), (num_steps, dim), of the unconstrained coordinates.
+
+    Raises
+    ------
+    BayeslibError
+        For arguments out of range, each named; StartError when the density at a start is nan,
+        infinite or zero; GradientError for a missing or wrong gradient.
+
+    Warns
+    -----
+    BayeslibWarning
+        For what is listed in ``problems``: no convergence, a k-hat above min(1 - 1 /
+        log10(num_check), 0.7), or draws of the result without a finite density.
+
+    Notes
+    -----
+    The approximation is x = m + L z. With v = L' grad log p(x), and u = v + z for "stl", or v for
+    "entropy", the gradient in the coordinates m + L a, L (I + b) is the average over the draws of u
+    for a, and of the lower triangle of u z' for b (the diagonal for "meanfield"), plus the identity
+    for "entropy": a natural gradient. A step moves m by L times step_size a, each component of
+    which is clipped to [-1, 1], and multiplies L by the matrix with exp(step_size b_ii), the
+    exponent clipped to [-0.2, 0.2], on the diagonal and step_size b_ij below it, shrunk to a
+    Frobenius norm of at most 0.2. Averages are of m, of the logarithms of L's diagonal, and of its
+    other entries. A draw without a finite density counts as a = 0, b = -I.
+
+    Draw order: the start, when it is drawn (`dim` uniforms an attempt); for each step num_draws ×
+    dim standard normals in C order; after the last step num_check × dim normals.
+
+    References
+    ----------
+    Kucukelbir, Tran, Ranganath, Gelman and Blei (2017), "Automatic differentiation variational
+    inference". Roeder, Wu and Duvenaud (2017), "Sticking the landing". Yao, Vehtari, Simpson and
+    Gelman (2018), "Yes, but did it work?", for k-hat. `run_rounds` for the step sizes.
+    """
+    dim = as_target(target).dim
+    for value, name, known in (
+        (family, "family", _FAMILIES), (estimator, "estimator", _ESTIMATORS),
+    ):  # fmt: skip
+        if value not in known:
+            raise BayeslibError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+    num_draws = as_count(num_draws, "num_draws", maximum=1_000_000)
+    num_restarts = as_count(num_restarts, "num_restarts", maximum=10_000)
+    num_check = as_count(num_check, "num_check", minimum=21)
+    if num_steps is not None:
+        num_steps = as_count(num_steps, "num_steps", minimum=2)
+    max_steps = as_count(max_steps, "max_steps", minimum=2)
+    step_size = as_positive(step_size, "step_size")
+    if step_size > 1.0:
+        raise BayeslibError(
+            f"step_size must be at most 1, got {step_size}: 1 goes to the optimum of a Gaussian "
+            "in one step, if the gradient has no noise"
+        )
+    tolerance = as_positive(tolerance, "tolerance")
+    initial_scale = as_positive(initial_scale, "initial_scale")
+    check_memory((num_steps or max_steps, 2 * dim + 1), "the path")
+    check_memory((num_check, 2 * dim), "the draws")
+    if not target.has_gradient:
+        raise GradientError(
+            f'advi needs a gradient, which {target!r} has not: let gradient="auto" derive it'
+        )
+    rng, seed = as_rng(rng)
+    free, generators = unconstrained(target), spawn(rng, num_restarts)
+    starts, spent = _starts(free, target, initial_position, generators)
+    found = []
+    for start, generator in zip(starts, generators, strict=True):
+        fit = Fit(
+            free, start, initial_scale, family == "fullrank", num_draws, estimator == "stl",
+            generator,
+        )  # fmt: skip
+        ascent = fit.ascend(num_steps, max_steps, step_size, tolerance)
+        approximation = fit.gaussian(ascent.average)
+        found.append((fit, ascent, approximation, check(free, approximation, num_check, generator)))
+    elbos = np.array([checked.elbo.value for *_, checked in found])
+    fit, ascent, approximation, checked = found[int(np.argmax(elbos))]
+    settings = {
+        "family": family, "estimator": estimator, "num_draws": num_draws, "seed": seed,
+        "num_steps": fit.num_steps, "max_steps": max_steps, "tolerance": tolerance,
+        "step_sizes": ascent.step_sizes, "converged": ascent.converged, "elbos": elbos,
+        "khat": checked.khat, "num_check": num_check, "num_outside": int(fit.num_outside[0]),
+    }  # fmt: skip
+    if keep_path:
+        path = np.concatenate(fit.paths)
+        settings |= {"means": path[:, :dim], "scales": np.exp(path[:, dim:])}
+    spent += sum(other.num_steps * num_draws + num_check for other, *_ in found)
+    result = Gaussian(
+        approximation.mean, approximation.cov, elbo_trace=np.concatenate(fit.traces),
+        names=target.names, num_evals=spent, method="advi", transform=free.transform,
+        elbo=replace(checked.elbo, num_evals=spent), settings=settings,
+        problems=tuple(_problems(ascent, checked, settings, dim, num_steps is None)),
+    )  # fmt: skip
+    if result.problems:
+        warn("; ".join(result.problems))
+    return result
+
+
+def _starts(free, target, initial_position, generators):
+    """Return one start a fit, in unconstrained coordinates, and the evaluations spent on them."""
+    if initial_position is not None:
+        dim, size = target.dim, len(generators)
+        initial_position = as_positions(initial_position, "initial_position", dim, size)
+        initial_position = free.transform.unconstrain(initial_position)
+        if size > 1 and np.all(initial_position == initial_position[0]):
+            raise BayeslibError(
+                f"all {size} restarts begin at one initial_position: pass ({size}, {dim}) of them, "
+                "or None"
+            )
+    return initial_positions(free, initial_position, generators, gradient=True)
+
+
+def _problems(ascent, checked, settings, dim, adaptive):
+    num_check = settings["num_check"]
+    if adaptive and not ascent.converged:
+        yield (
+            f"the fit had not settled after {ascent.num_steps} steps: raise max_steps, start "
+            "nearer, or raise num_draws"
+        )
+    if checked.num_outside:
+        yield (
+            f"{checked.num_outside} of {num_check} draws have no finite density, so that the bound "
+            "is -inf: give the Target its support="
+        )
+    if checked.khat > khat_limit(num_check):
+        wider = "" if settings["family"] == "fullrank" or dim == 1 else 'try family="fullrank", '
+        yield (
+            f"k-hat is {checked.khat:.2f}, above {khat_limit(num_check):.2f}: the approximation is "
+            "far from the posterior, so that its intervals may be wrong, and importance weights "
+            f"cannot mend it; {wider}reparameterise, or use nuts"
+        )

@@ -1,0 +1,124 @@
+"""One ascent of the evidence lower bound: its state, its rounds, and the check of where it ends."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..ascent import Ascent, run_rounds
+from ..engine import together
+from ..results import Estimate, Gaussian
+from ..tails import fit_weights
+from .kernels import ascent_kernel
+from .lower_bound import bound_terms, mean_of
+
+
+class Fit:
+    """The state of one ascent.
+
+    Parameters
+    ----------
+    target : UnconstrainedTarget
+    start : numpy.ndarray, shape (dim,)
+    scale : float
+        Of every coordinate at the start.
+    dense : bool
+    num_draws : int
+        For each step.
+    sticking : bool
+        Whether the gradient of the entropy goes along the draws.
+    rng : numpy.random.Generator
+    """
+
+    def __init__(self, target, start, scale, dense, num_draws, sticking, rng):
+        self.target, self.rng, self.dense = target, rng, dense
+        self._bound, self._options = target.bind(gradient=True), (num_draws, int(sticking))
+        shape = np.eye(target.dim) if dense else np.ones((1, target.dim))
+        self._mean, self._scale, self._mean_sum, self._scale_sum = together(
+            start, scale * shape, np.zeros(target.dim), np.zeros(shape.shape)
+        )
+        self.paths, self.traces, self.num_steps = [], [], 0
+        self.num_outside = np.zeros(1, dtype=np.int64)
+
+    def run(self, step_size, num_steps):
+        """Take steps; returns the path (num_steps, 2 dim) and the parameters averaged over it."""
+        dim = self._mean.size
+        path, trace = np.empty((num_steps, 2 * dim)), np.empty(num_steps)
+        self._mean_sum[:], self._scale_sum[:] = 0.0, 0.0
+        ascent_kernel(
+            self._bound.address, self._bound.handle, self.rng, num_steps, self._options[0],
+            step_size, self._options[1], self._mean, self._scale, self._mean_sum, self._scale_sum,
+            path, trace, self.num_outside,
+        )  # fmt: skip
+        if self._bound.num_errors:
+            raise self.target.explain(self._bound.failed_at)
+        self.num_steps += num_steps
+        self.paths.append(path)
+        self.traces.append(trace)
+        return path, np.append(self._mean_sum, self._scale_sum) / num_steps
+
+    def restart(self, average):
+        """Go on from averaged parameters."""
+        mean, scale = self._parts(average)
+        self._mean[:], self._scale[:] = mean, scale
+
+    def _parts(self, average):
+        """Mean (dim,) and scale as the kernel has it; the average has its diagonal's logarithm."""
+        dim = self._mean.size
+        mean, scale = average[:dim], average[dim:].reshape(self._scale.shape).copy()
+        if self.dense:
+            np.fill_diagonal(scale, np.exp(np.diag(scale)))
+        else:
+            scale = np.exp(scale)
+        return mean, scale
+
+    def gaussian(self, average):
+        """The approximation with these parameters, of the unconstrained coordinates."""
+        mean, scale = self._parts(average)
+        if not self.dense:
+            return Gaussian(mean, scale[0] ** 2)
+        return Gaussian(mean, scale @ scale.T)
+
+    def distance(self, one, other):
+        """Symmetrised Kullback-Leibler divergence between two averages."""
+        one, other = self.gaussian(one), self.gaussian(other)
+        return one.kl(other) + other.kl(one)
+
+    def ascend(self, num_steps, max_steps, step_size, tolerance):
+        """Run to the end, by rounds or by `num_steps` steps of one size; returns an `Ascent`."""
+        if num_steps is None:
+            return run_rounds(
+                self.run, self.restart, self.distance, step_size=step_size, max_steps=max_steps,
+                tolerance=tolerance,
+            )  # fmt: skip
+        self.run(step_size, num_steps // 2)
+        _, average = self.run(step_size, num_steps - num_steps // 2)
+        return Ascent(average, np.array([step_size]), num_steps, False)
+
+
+@dataclass(frozen=True)
+class Check:
+    """What draws of an approximation say of it.
+
+    Attributes
+    ----------
+    elbo : Estimate
+    khat : float
+        Of the weights that it would have as a proposal.
+    num_outside : int
+        Draws without a finite density.
+    """
+
+    elbo: Estimate
+    khat: float
+    num_outside: int
+
+
+def check(target, gaussian, num_draws, rng):
+    """Draw from `gaussian` and weigh, both in the coordinates of `target`."""
+    values = gaussian.sample(num_draws, rng)
+    logdensity, num_outside = bound_terms(target, values)
+    terms = logdensity - gaussian.logdensity(values)
+    khat = np.nan
+    if num_outside < num_draws:
+        khat = fit_weights(terms - terms.max())[0]
+    return Check(mean_of(terms), khat, num_outside)

@@ -1,0 +1,173 @@
+"""Laplace's approximation: the Gaussian with the mode and the curvature of the posterior."""
+
+import numpy as np
+
+from ..engine import initial_positions
+from ..engine.starts import scatter
+from ..errors import BayeslibError, GradientError, StartError, warn
+from ..results import Estimate, Gaussian
+from ..target import as_target
+from ..transforms import unconstrained
+from ..validate import as_count, as_floats, as_position, check_finite, check_memory
+from .newton import Slopes, climb
+
+_COORDINATES = ("own", "unconstrained")
+_NUM_STARTS = 8
+_SAME = 1e-3  # posterior standard deviations between two climbs to one mode
+
+
+def laplace(target, initial_position=None, *, coordinates="own", max_steps=200):
+    """Fit a Gaussian to the mode of the posterior and the curvature there.
+
+    Parameters
+    ----------
+    target : Target
+        With a gradient.
+    initial_position : array_like, shape (dim,) or (k, dim), optional
+        Where to climb from, in the parameters of `target`; k points are k climbs. None climbs from
+        8 points, the same in every run, spread over the support, or over (-2, 2) where it is open.
+    coordinates : {"own", "unconstrained"}
+        Whether the Gaussian is one of the parameters themselves, or of the coordinates that
+        `unconstrained` makes of them. The mode, and with it the approximation, depend on it.
+    max_steps : int
+        Newton steps of each climb.
+
+    Returns
+    -------
+    Gaussian
+        About the highest mode found; ``transform`` is set when it is of unconstrained coordinates
+        and a parameter has an end. ``log_evidence`` is log p(mode) + dim / 2 log(2 pi) - log det H
+        / 2, with nan for its error: it is no average, and nobody tells how far off it is. Settings:
+        ``coordinates``, ``mode`` (dim,) as parameters, ``logdensity`` of the coordinates at it,
+        ``hessian`` H (dim, dim), minus that of the log density, ``modes`` (m, dim) that were found,
+        the highest first, ``mode_logdensities`` (m,), ``num_starts`` and ``num_failed`` climbs.
+
+    Raises
+    ------
+    BayeslibError
+        For arguments out of range, each named; when the density rises to an edge of the support;
+        when the Hessian is not negative definite at the point where the gradient vanishes, naming
+        the direction. StartError when the density at a start is nan, infinite or zero;
+        GradientError for a missing or wrong gradient; ImproperError when there is no maximum. Of
+        several climbs the error is raised only if all fail.
+
+    Warns
+    -----
+    BayeslibWarning
+        For what is listed in ``problems``: several modes, or climbs that found none.
+
+    Notes
+    -----
+    Nothing is random. The climb takes Newton steps damped as by Levenberg and Marquardt, and plain
+    ones at the end; H comes from differences of the exact gradient of fourth order.
+
+    References
+    ----------
+    Laplace (1774), "Mémoire sur la probabilité des causes par les événements". Tierney and Kadane
+    (1986), "Accurate approximations for posterior moments and marginal densities".
+    """
+    dim = as_target(target).dim
+    if coordinates not in _COORDINATES:
+        raise BayeslibError(f'coordinates must be "own" or "unconstrained", got {coordinates!r}')
+    max_steps = as_count(max_steps, "max_steps")
+    check_memory((4, dim, dim), "the Hessian")
+    if not target.has_gradient:
+        raise GradientError(
+            f'laplace needs a gradient, which {target!r} has not: let gradient="auto" derive it'
+        )
+    work = target if coordinates == "own" else unconstrained(target)
+    transform = None if work is target else work.transform
+    starts = _starts(target, initial_position)
+    if transform is not None:
+        starts = transform.unconstrain(starts)
+    tried = 0
+    if initial_position is None:
+        tried, starts = len(starts), _usable(work, starts)
+    starts, spent = initial_positions(work, starts, [None] * len(starts), gradient=True)
+    modes, errors, slopes = [], [], Slopes(work)
+    for start in starts:
+        try:
+            modes.append(climb(slopes, start, max_steps, work.names))
+        except BayeslibError as error:
+            errors.append(error)
+    if not modes:
+        raise errors[0]
+    modes = _different(modes)
+    best = modes[0]
+    spent += slopes.num_evals + tried
+    _, log_det = np.linalg.slogdet(best.hessian)
+    positions = np.array([mode.position for mode in modes])
+    positions = positions if transform is None else transform.constrain(positions)
+    log_evidence = best.value + 0.5 * dim * np.log(2.0 * np.pi) - 0.5 * log_det
+    result = Gaussian(
+        best.position, _inverse(best.hessian),
+        log_evidence=Estimate(float(log_evidence), np.nan, spent), names=target.names,
+        num_evals=spent, method="laplace", transform=transform,
+        settings={
+            "coordinates": coordinates, "mode": positions[0], "logdensity": best.value,
+            "hessian": best.hessian, "modes": positions,
+            "mode_logdensities": np.array([mode.value for mode in modes]),
+            "num_starts": len(starts), "num_failed": len(errors),
+        },
+        problems=tuple(_problems(positions, modes, starts, errors)),
+    )  # fmt: skip
+    if result.problems:
+        warn("; ".join(result.problems))
+    return result
+
+
+def _starts(target, initial_position):
+    """Return points to climb from, (k, dim), in the parameters of `target`."""
+    if initial_position is None:
+        # an additive recurrence fills the cube evenly; half first, its middle
+        root = 2.0
+        for _ in range(64):
+            root = (1.0 + root) ** (1.0 / (target.dim + 1.0))
+        rates = root ** -np.arange(1.0, target.dim + 1.0)
+        places = np.arange(_NUM_STARTS)[:, None]
+        cube = np.mod(0.5 + places * rates, 1.0)
+        return np.array([scatter(u, target.support) for u in np.clip(cube, 1e-3, 1.0 - 1e-3)])
+    array = as_floats(initial_position, "initial_position")
+    if array.ndim == 2 and array.shape[1] == target.dim and len(array):
+        check_finite(array, "initial_position")
+        return array
+    return as_position(initial_position, "initial_position", target.dim)[None]
+
+
+def _usable(target, starts):
+    target.refresh(True)
+    kept = [start for start in starts if target.finite(start, gradient=True)]
+    if not kept:
+        raise StartError(
+            f"none of {len(starts)} starts has a finite log density, the first is "
+            f"{starts[0].tolist()}: pass initial_position, or support= to the Target"
+        )
+    return np.array(kept)
+
+
+def _different(modes):
+    """Return the modes that differ, the highest first."""
+    found = []
+    for mode in sorted(modes, key=lambda mode: -mode.value):
+        apart = [mode.position - other.position for other in found]
+        if all(d @ other.hessian @ d > _SAME**2 for d, other in zip(apart, found, strict=True)):
+            found.append(mode)
+    return found
+
+
+def _inverse(hessian):
+    """Invert a positive definite matrix, exactly symmetric."""
+    factor = np.linalg.inv(np.linalg.cholesky(hessian))
+    return factor.T @ factor
+
+
+def _problems(positions, modes, starts, errors):
+    if len(modes) > 1:
+        below = modes[0].value - modes[1].value
+        yield (
+            f"{len(modes)} modes were found; this is the highest, the next lies {below:.3g} lower "
+            f"in log density, at theta={[float(f'{v:.4g}') for v in positions[1]]}: one Gaussian "
+            "does not cover both"
+        )
+    if errors:
+        yield f"{len(errors)} of {len(starts)} climbs found no mode; one of them: {errors[0]}"
