@@ -354,6 +354,168 @@ GIBBS = {
         through="bayeslib.mcmc.boltzmann",
     ),
 }
+_NOISY = "bayeslib.hmc.stochastic_kernels"
+_SGLD = "test_stochastic.test_sgld_settles_in_the_law_of_its_steps"
+_SGHMC = "test_stochastic.test_sghmc_settles_in_the_law_of_its_steps"
+_UNBIASED = "test_stochastic.test_the_gradient_is_unbiased_and_its_covariance_is_the_formula"
+STOCHASTIC = {
+    "a batch counts as if it were all rows": Bug(
+        _NOISY,
+        ("prior[i] + told[SCALE] * likelihood[i]", "prior[i] + likelihood[i]"),
+        _UNBIASED,
+        {"replace": False},
+    ),
+    "a batch is drawn with replacement": Bug(
+        _NOISY,
+        ("    if replace:\n        for j", "    if True:\n        for j"),
+        "test_stochastic.test_batches_settle_in_the_law_of_all_batches",
+        {"sampler": 0, "replace": False},
+    ),
+    "Langevin noise of size eps": Bug(
+        _NOISY,
+        ("spread = np.sqrt(step_size)", "spread = step_size"),
+        _SGLD,
+        {"name": "exact"},
+    ),
+    "friction noise without its 2": Bug(
+        _NOISY,
+        ("np.sqrt(2.0 * rest * step_size)", "np.sqrt(rest * step_size)"),
+        _SGHMC,
+        {"name": "noise"},
+    ),
+    "friction drives": Bug(
+        _NOISY,
+        ("(slope[i] - friction[i] * velocity[i])", "(slope[i] + friction[i] * velocity[i])"),
+        _SGHMC,
+        {"name": "noise"},
+    ),
+    "the noise's estimate forgets that few rows are left": Bug(
+        "bayeslib.hmc.stochastic_rows",
+        ("1.0 if self.replace else 1.0 - self.batch_size / self.number", "1.0"),
+        "test_stochastic.test_sghmc_equals_its_twin",
+        {"name": "batch", "known": "batch"},
+    ),
+}
+_LAPLACE = "test_vi_laplace.test_gamma_student_in_two_coordinates"
+_SLOPE = "test_vi.test_steps_follow_the_slope_of_the_bound"
+VARIATIONAL = {
+    "the bound subtracts the entropy": Bug(
+        "bayeslib.vi.lower_bound",
+        ("        terms = terms - log_q\n", "        terms = terms + log_q\n"),
+        "test_vi.test_the_bound_has_its_closed_form",
+        {"entropy": "sampled"},
+    ),
+    "the bound forgets the entropy": Bug(
+        "bayeslib.vi.lower_bound",
+        ("terms = terms + approximation.entropy", "terms = terms + 0.0"),
+        "test_vi.test_the_bound_has_its_closed_form",
+        {"entropy": "exact"},
+    ),
+    "unconstrained coordinates forget the Jacobian": Bug(
+        "bayeslib.transforms",
+        ("total = total + _log_slope(x[i], low[i], high[i])", "total = total + 0.0 * x[i]"),
+        "test_transforms.test_density_and_gradient",
+        {"form": "auto"},
+    ),
+    "their gradient forgets that of the Jacobian": Bug(
+        "bayeslib.transforms",
+        ("return slope * np.exp(x) + 1.0", "return slope * np.exp(x)"),
+        "test_transforms.test_density_and_gradient",
+        {"form": "fused"},
+        error=GradientError,
+    ),
+    "an approximation forgets the Jacobian": Bug(
+        "bayeslib.results.gaussian",
+        (" - self.transform.log_jacobian(place)", ""),
+        "test_vi.test_a_gaussian_with_ends_has_the_moments_of_its_draws",
+    ),
+    "Laplace takes the precision for the covariance": Bug(
+        "bayeslib.vi.laplace", ("_inverse(best.hessian),", "best.hessian,"), _LAPLACE
+    ),
+    "Laplace forgets the power of 2 pi": Bug(
+        "bayeslib.vi.laplace",
+        ("best.value + 0.5 * dim * np.log(2.0 * np.pi)", "best.value"),
+        _LAPLACE,
+    ),
+    "Laplace adds the log determinant": Bug(
+        "bayeslib.vi.laplace", ("- 0.5 * log_det", "+ 0.5 * log_det"), _LAPLACE
+    ),
+    "the ascent has no entropy": Bug(
+        "bayeslib.vi.kernels",
+        ("inward = 2.0 * inward - 1.0", "inward = 2.0 * inward"),
+        _SLOPE,
+        {"dense": True, "sticking": False},
+    ),
+    "the slope is not pulled back by the transpose": Bug(
+        "bayeslib.vi.kernels",
+        ("u[i] += scale[j, i] * gradient[j]", "u[i] += scale[j, i] * gradient[i]"),
+        _SLOPE,
+        {"dense": True, "sticking": True},
+    ),
+}
+HYBRID = {
+    "a draw is compared with a mean that it is part of": Bug(
+        "bayeslib.hybrid.kernels",
+        ("                divisor = num_draws - 1.0\n", ""),
+        "test_hybrid.test_the_estimator_of_draws_left_out_is_unbiased",
+    ),
+    "the score of a scale forgets its normaliser": Bug(
+        "bayeslib.hybrid.kernels",
+        ("factor[i, i] * score[i] * z[i] - 1.0", "factor[i, i] * score[i] * z[i]"),
+        "test_hybrid.test_finds_the_best_gaussian_of_the_running_example",
+        {"estimator": "score"},
+    ),
+    "the bound has the entropy's sign wrong": Bug(
+        "bayeslib.hybrid.kernels",
+        (
+            "values[s] = value - log_q if options[ENTROPY] == 1",
+            "values[s] = value + log_q if options[ENTROPY] == 1",
+        ),
+        "test_hybrid.test_finds_the_best_gaussian_of_the_running_example",
+        {"estimator": "loo"},
+        error=Exception,
+    ),
+    "the final bound forgets q": Bug(
+        "bayeslib.hybrid.checking",
+        ("log_ratio = free.many(x) - base.logdensity(x)", "log_ratio = free.many(x)"),
+        "test_hybrid_paths.test_eight_schools",
+    ),
+    "a step is learned from whatever its curvature": Bug(
+        "bayeslib.hybrid.path",
+        ("if step @ change > _CURVATURE", "if abs(step @ change) > _CURVATURE"),
+        "test_hybrid_paths.test_a_step_without_curvature_is_not_learned_from",
+        error=Exception,
+    ),
+    "the path's Gaussian steps downhill": Bug(
+        "bayeslib.hybrid.path",
+        ("mean = position + diagonal * gradient +", "mean = position - diagonal * gradient +"),
+        "test_hybrid_paths.test_draws_and_densities_are_those_of_mean_and_covariance",
+        {"dim": 5},
+    ),
+    "the mixture of paths is not normalised": Bug(
+        "bayeslib.hybrid.pathfinders",
+        ("special.logsumexp(each, axis=0) - np.log(len(each))", "special.logsumexp(each, axis=0)"),
+        "test_hybrid_paths.test_several_paths_find_two_modes_and_the_evidence",
+    ),
+    "the network forgets the slope of tanh": Bug(
+        "bayeslib.hybrid.network",
+        ("(slope @ layers[i].T) * (1.0 - before**2)", "(slope @ layers[i].T)"),
+        "test_hybrid_amortised.test_the_gradient_of_pairs_is_the_derivative",
+    ),
+    "a fit forgets the way back to the parameters": Bug(
+        "bayeslib.hybrid.black_box",
+        ("        transform=transform,\n", "        transform=None,\n"),
+        "test_hybrid.test_speaks_the_targets_coordinates",
+    ),
+    "the Jacobian of the parameters is forgotten": Bug(
+        "bayeslib.coordinates",
+        (
+            "            elif np.isfinite(low) or np.isfinite(high):\n                total += u\n",
+            "",
+        ),
+        "test_hybrid_paths.test_draws_of_several_paths_are_weighted_in_the_targets_coordinates",
+    ),
+}
 BUGS = {
     f"{group}: {name}": bug
     for group, bugs in [
@@ -363,6 +525,9 @@ BUGS = {
         ("independent", INDEPENDENT),
         ("diagnostics", DIAGNOSTICS),
         ("gibbs", GIBBS),
+        ("hybrid", HYBRID),
+        ("variational", VARIATIONAL),
+        ("stochastic", STOCHASTIC),
     ]
     for name, bug in bugs.items()
 }

@@ -8,6 +8,7 @@ must fail, the contract of results, and the bad input that every algorithm refus
 from dataclasses import dataclass, field
 
 import numpy as np
+from linear_chains import batches, hamilton, langevin, law, regression_batches
 from scipy import stats
 
 import bayeslib as bl
@@ -174,6 +175,31 @@ def log_gamma():
     )
 
 
+def settled(target, maps, shifts, noise):
+    """The target, with the law that a biased sampler's steps settle in as what is to be found."""
+    mean, cov = law(maps, shifts, noise)
+    truth = bl.Truth(mean=mean[: target.dim], cov=cov[: target.dim, : target.dim])
+    return bl.Target(
+        target.logdensity, dim=target.dim, data=target.data, fused=target._fused, truth=truth
+    )
+
+
+def steps_of(steps, **options):
+    """How a Gaussian in the plane is sampled with a noisy gradient, and the law that makes."""
+    mean, precision = gaussian_of(PLANE)
+    target = settled(PLANE, *steps(precision[None], (precision @ mean)[None], **options))
+    return target, (_START_2D,), options | {"batch_size": None}
+
+
+def batches_of(steps, **options):
+    """How a regression of six rows is sampled by batches of two, and the law that makes."""
+    rng = np.random.default_rng(620)
+    X, y = rng.standard_normal((6, 2)), rng.standard_normal(6)
+    target = posteriors.linear_regression(X, y, noise_scale=1.5, prior_scale=1.0)
+    chosen = regression_batches(X, y, 1.5, 1.0, batches(6, 2))
+    return settled(target, *steps(*chosen, **options)), (_START_2D,), options | {"batch_size": 2}
+
+
 GAMMA_STUDENT = posteriors.gamma_student()
 COIN = posteriors.coin(8, 2)
 PLANE = posteriors.gaussian([1.0, -2.0], [[1.0, 0.8], [0.8, 2.0]])
@@ -246,6 +272,13 @@ ALGORITHMS = (
         },
     ),
     Algorithm(
+        bl.multipathfinder,
+        cases={
+            "plane": (PLANE, (), {"num_paths": 2}),
+            "log_gamma": (log_gamma(), (), {}),
+        },
+    ),
+    Algorithm(
         bl.metropolis,
         page="mcmc",
         chains=True,
@@ -310,8 +343,10 @@ ALGORITHMS = (
     ),
     Algorithm(
         bl.hmc,
+        page="hmc",
         chains=True,
         num_samples=5_000,
+        tuning={"step_size": 0.4},
         cases={
             "log_gamma": (log_gamma(), (_START_1D - 4.0,), {"num_steps": 5}),
             "plane": (PLANE, (_START_2D,), {"num_steps": 5}),
@@ -319,11 +354,29 @@ ALGORITHMS = (
     ),
     Algorithm(
         bl.nuts,
+        page="nuts",
         chains=True,
+        tuning={"step_size": 0.5},
         num_samples=5_000,
         cases={
             "log_gamma": (log_gamma(), (_START_1D - 4.0,), {}),
             "plane": (PLANE, (_START_2D,), {}),
+        },
+    ),
+    Algorithm(
+        bl.sgld,
+        chains=True,
+        cases={
+            "batches": batches_of(langevin, step_size=0.4),
+            "plane": steps_of(langevin, step_size=0.8, gradient_noise=1.0),
+        },
+    ),
+    Algorithm(
+        bl.sghmc,
+        chains=True,
+        cases={
+            "batches": batches_of(hamilton, step_size=0.4, friction=1.5),
+            "plane": steps_of(hamilton, step_size=0.4, friction=1.0, gradient_noise=1.0),
         },
     ),
 )

@@ -49,6 +49,9 @@ OWED = {
     "resample": "S11",
     "smc": "M6",
     "annealed_importance_sample": "M6",
+    "advi": "M7",
+    "elbo": "M7",
+    "laplace": "M7",
 }
 
 
