@@ -24,7 +24,12 @@ SOURCES = {
     "gibbs": {248, 250, 260, 262, 264, 266, 268},
     "diagnostics": set(),
     "minds": set(),
+    "nuts": set(),
     "ising": {189, 194, 202, 204},
+    "hmc": set(),
+    "sghmc": set(),
+    "laplace": set(),
+    "vi": set(),
 }
 
 

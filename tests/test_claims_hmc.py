@@ -1,0 +1,360 @@
+"""What the page on Hamiltonian Monte Carlo claims of one seed, asserted over several: no luck."""
+
+import json
+import warnings
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+from twins import CHAPTERS, plain_twin
+
+import bayeslib as bl
+from bayeslib import posteriors
+
+SEEDS = range(1, 6)
+every_seed = pytest.mark.parametrize("seed", SEEDS)
+Z_LIMIT = 5.6  # two-sided alpha 2e-8, with effective sample sizes of several hundred and more
+BANANA = posteriors.banana()
+GOLDEN = posteriors.gamma_student().truth
+
+
+@cache
+def page():
+    """Run the page's cells that define its functions and data, and return what they define."""
+    cells = json.loads((CHAPTERS / "hmc.ipynb").read_text("utf-8"))["cells"]
+    marks = (
+        "def log_running", "def euler(", "SCHEMES = ", "def slopes(", "def cat(", "def euler_run",
+        "def seldom_pushed", "def slide_many", "def never_refused", "def acceptance_at",
+        "def variant(", "SUSPECTS = ", "PHI, MOM = ", "def quartic", "def exponentials",
+        "def quietly",
+    )  # fmt: skip
+    namespace = {}
+    for cell in cells:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code" and any(mark in source for mark in marks):
+            source = source.split("def draw_")[0].split("CHAINS = {")[0].split("COUNTS = ")[0]
+            source = source.split("RUNS = {")[0].split("starts = np.array")[0]
+            exec(source.split("print(")[0], namespace)
+    return namespace
+
+
+@cache
+def quiet_hmc():
+    def run(*args, **options):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", bl.BayeslibWarning)
+            return bl.hmc(*args, **options)
+
+    return run
+
+
+def spread(x):
+    """Variance at the end of independent chains of mean zero."""
+    square = x[:, -1] ** 2
+    return bl.Estimate(square.mean(), square.std(ddof=1) / np.sqrt(len(square)))
+
+
+def virial(x):
+    """The mean of theta dU/dtheta of a standard Gaussian, from four chains."""
+    return bl.Estimate(np.mean(x[:4, 200:] ** 2), bl.mcse(x[:4, 200:] ** 2))
+
+
+@every_seed
+@pytest.mark.parametrize("name", ["banana", "donut", "funnel", "schools"])
+def test_hmc_plain_leapfrog_equals_fast(seed, name):
+    target = {
+        "banana": BANANA,
+        "donut": posteriors.donut(),
+        "funnel": posteriors.funnel(4),
+        "schools": posteriors.eight_schools(),
+    }[name]
+    rng = np.random.default_rng(seed)
+    theta, r = 0.5 * rng.standard_normal((2, target.dim))
+    mass = rng.uniform(0.5, 2.0, target.dim)
+    how = {"step_size": 0.05, "num_steps": 12}
+    plain = plain_twin("hmc", "leapfrog")
+    fast = bl.leapfrog(target, theta, r, inverse_mass_matrix=mass, **how)
+    positions, momenta = plain(target, theta, r, inverse_mass_matrix=mass, **how)
+    np.testing.assert_allclose(positions, fast.positions, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(momenta, fast.momenta, rtol=1e-10, atol=1e-12)
+    wrong, _ = plain(target, theta, r, inverse_mass_matrix=1.0 / mass, **how)
+    assert not np.allclose(wrong, fast.positions, rtol=1e-4)
+
+
+@every_seed
+@pytest.mark.parametrize("correlation", [0.0, 0.9, 0.98])
+def test_hmc_plain_equals_fast_with_masses(seed, correlation):
+    """On Gaussians, where the rounding of one draw is not blown up by the next."""
+    target = posteriors.gaussian([0.5, 0.0], [[1.0, correlation], [correlation, 1.0]])
+    start = np.array([1.0, 0.8])
+    mass = np.random.default_rng(seed).uniform(0.5, 1.5, 2)
+    how = {"step_size": 0.1, "num_steps": 8, "num_samples": 300, "inverse_mass_matrix": mass}
+    plain = plain_twin("hmc", "hmc")(target, start, rng=seed, **how)
+    fast = bl.hmc(target, start, num_warmup=0, num_chains=1, rng=seed, **how)
+    np.testing.assert_allclose(plain, fast.values[0], rtol=1e-10, atol=1e-11)
+    other = plain_twin("hmc", "hmc")(target, start, rng=seed + 100, **how)
+    assert not np.allclose(other, fast.values[0])
+
+
+def test_hmc_the_target_in_logarithms():
+    """Its integral is the evidence, and its slope is the gradient that the page writes out."""
+    names = page()
+    running = names["running"]
+    mass, _ = integrate.quad(lambda x: np.exp(running([x])), -12.0, 4.0, epsabs=1e-13)
+    assert mass == pytest.approx(np.exp(GOLDEN.log_evidence), rel=1e-8)
+    for x in (-0.5, 0.7, 1.5, 2.2):
+        assert names["slopes"](x) == pytest.approx(-running.gradient([x])[0], rel=1e-9)
+
+
+def test_hmc_orders_of_the_integrators():
+    names = page()
+    small = np.array([0.04, 0.02, 0.01, 0.005])
+    for name, order in (("Euler", 1.0), ("symplectic Euler", 1.0), ("leapfrog", 2.0)):
+        errors = [names["worst_error"](names["SCHEMES"][name][0], e) for e in small]
+        assert np.polyfit(np.log(small), np.log(errors), 1)[0] == pytest.approx(order, abs=0.1)
+
+
+@pytest.mark.parametrize("omega", [0.5, 1.0, 3.0])
+def test_hmc_the_oscillator_and_its_limit(omega):
+    """The invariant is exact; the error of H is its eighth; beyond the limit all is lost."""
+    names = page()
+
+    def orbit(step_size):
+        start = {"q": 0.3, "p": 0.8, "slope": lambda q: omega**2 * q}
+        return names["orbit"](names["leap"], step_size, 400 * step_size, **start)
+
+    for step_size in np.array([0.1, 1.0, 1.99]) / omega:
+        q, p = orbit(step_size)
+        near = 1.0 - (step_size * omega) ** 2 / 4.0
+        shadow = 0.5 * p**2 + 0.5 * omega**2 * near * q**2
+        np.testing.assert_allclose(shadow, shadow[0], rtol=1e-8)
+        energy = 0.5 * (p**2 + omega**2 * q**2)
+        np.testing.assert_allclose(energy, shadow + step_size**2 * omega**4 * q**2 / 8.0)
+    q, p = orbit(2.02 / omega)
+    assert abs(q).max() > 1e6
+    q, p = names["orbit"](names["euler"], 0.1, 40.0, slope=lambda q: q)
+    energy = q**2 + p**2
+    assert np.all(np.diff(energy) > 0)
+
+
+def test_hmc_areas():
+    names = page()
+    for steps in (1, 4, 9):
+        ratio = {}
+        for name, (scheme, _) in names["SCHEMES"].items():
+            before, after = (names["area"](names["carried"](scheme, n)) for n in (0, steps))
+            ratio[name] = after / before
+        assert ratio["leapfrog"] == pytest.approx(1.0, abs=2e-3)
+        assert ratio["symplectic Euler"] == pytest.approx(1.0, abs=2e-3)
+        assert abs(ratio["Euler"] - 1.0) > 0.01
+
+
+@every_seed
+def test_hmc_volume_and_the_way_back(seed):
+    names = page()
+    z = 0.5 * np.random.default_rng(seed).standard_normal(4)
+    flip = np.array([1.0, 1.0, -1.0, -1.0])
+
+    def symplectic_run(z, steps=10, step_size=0.1):
+        for _ in range(steps):
+            r = z[2:] + step_size * BANANA.gradient(z[:2])
+            z = np.concatenate([z[:2] + step_size * r, r])
+        return z
+
+    def measured(run):
+        columns = [(run(z + h) - run(z - h)) / 2e-5 for h in 1e-5 * np.eye(4)]
+        return np.linalg.det(np.array(columns)), abs(flip * run(flip * run(z)) - z).max()
+
+    det, missed = measured(names["leapfrog_run"])
+    assert det == pytest.approx(1.0, abs=1e-5) and missed < 1e-10
+    det, missed = measured(symplectic_run)
+    assert det == pytest.approx(1.0, abs=1e-5) and missed > 1e-3
+    with np.errstate(all="ignore"):  # Euler may leave for infinity
+        det, missed = measured(names["euler_run"])
+    assert abs(det - 1.0) > 1e-3 and not missed < 1e-2
+
+
+@every_seed
+def test_hmc_without_a_push_the_chain_keeps_its_ring(seed):
+    """Whatever the push; with pushes the same slides find the mean."""
+    running = page()["running"]
+    rng = np.random.default_rng(seed)
+    theta, r, energies = np.array([0.8]), rng.standard_normal(1), []
+    for _ in range(200):
+        path = bl.leapfrog(running, theta, r, step_size=0.1, num_steps=6)
+        if rng.random() < np.exp(path.energy[0] - path.energy[-1]):
+            theta, r = path.positions[-1], path.momenta[-1]
+        else:
+            r = -r
+        energies.append(0.5 * r[0] ** 2 - running(theta))
+    assert np.ptp(energies) < 0.6
+    draws = bl.hmc(running, None, step_size=0.1, num_steps=6, num_samples=4_000, rng=seed)
+    assert abs(draws.expect(lambda x: np.exp(x[:, 0])).z(GOLDEN.mean[0])) < Z_LIMIT
+    assert np.ptp(draws.stats["energy"]) > 3.0
+
+
+@every_seed
+def test_hmc_the_bug_hunt(seed):
+    """Exact where push and kinetic energy agree, whatever the drift; wrong where they do not."""
+    names = page()
+    runs = {
+        name: names["variant"](*masses, num_chains=1_000, rng=seed)
+        for name, masses in names["SUSPECTS"].items()
+    }
+    for name in ("right", "drift_only", "inverted"):
+        assert abs(spread(runs[name][0]).z(1.0)) < Z_LIMIT, name
+    for name in ("as_printed", "hamilton", "narrow"):
+        assert abs(spread(runs[name][0]).z(1.0)) > 8.0, name
+    acceptance = {name: moved[-50:].mean() for name, (_, moved) in runs.items()}
+    assert acceptance["as_printed"] < 0.02 < 0.5 < acceptance["drift_only"] < 0.8
+    assert acceptance["hamilton"] > 0.9 and acceptance["narrow"] > 0.999
+    assert bl.rhat(runs["hamilton"][0][:4, 200:]) < 1.05
+    assert spread(runs["narrow"][0]).value == pytest.approx(1 / 16, rel=0.3)
+    assert spread(runs["hamilton"][0]).value > 10.0
+    assert abs(virial(runs["right"][0]).z(1.0)) < Z_LIMIT
+    assert virial(runs["hamilton"][0]).z(1.0) > 8.0
+    assert virial(runs["narrow"][0]).z(1.0) < -8.0
+
+
+@every_seed
+def test_hmc_resonance_and_jitter(seed):
+    chains = page()["chains_on_gaussian"]
+
+    def value(num_steps, jitter):
+        x = chains(num_steps, jitter, seed=seed)
+        return bl.ess(x**2, kind="mean") / x.size / num_steps * 1000
+
+    home, jittered, best = value(25, 0.0), value(25, 0.25), value(6, 0.0)
+    assert home < 0.02 * best and jittered > 10 * home
+    t = 6 * 0.25
+    theory = 1000 / 6 * np.sin(t) ** 2 / (1 + np.cos(t) ** 2)
+    assert best == pytest.approx(theory, rel=0.1)
+
+
+@every_seed
+def test_hmc_more_effective_draws_than_draws(seed):
+    ten = posteriors.gaussian(np.zeros(10), np.eye(10))
+    draws = quiet_hmc()(ten, step_size=0.2, num_steps=16, num_samples=1_000, num_warmup=0, rng=seed)
+    radius = (draws.values**2).sum(axis=-1)
+    assert bl.ess(draws.values, kind="mean").min() > 8_000 and bl.ess(radius, kind="mean") < 100
+    within = draws.values[:, :, 0].var(axis=1, ddof=1).mean()
+    between = draws.values[:, :, 0].mean(axis=1).var(ddof=1)
+    assert np.sqrt(1 - 1 / 1000 + between / within) < 1.005
+    assert bl.rhat(draws).max() > 1.1
+    assert abs(draws.expect(lambda x: x[:, 0]).z(0.0)) < Z_LIMIT
+    cured = bl.hmc(ten, step_size=0.2, num_steps=8, num_samples=1_000, num_warmup=0, rng=seed)
+    assert bl.rhat(cured).max() < 1.02
+    assert bl.ess((cured.values**2).sum(axis=-1), kind="mean") > 1_000
+
+
+@every_seed
+def test_hmc_two_hills(seed):
+    hills = posteriors.mixture([1 / 3, 2 / 3], [-10, 10], 1.0)
+    near = np.array([[-11.0], [-10.5], [-9.5], [-9.0]])
+    run = {"step_size": 0.3, "num_steps": 5, "num_samples": 1_000, "rng": seed}
+    together = quiet_hmc()(hills, near, **run)
+    apart = quiet_hmc()(hills, near * [[1], [1], [-1], [-1]], **run)
+    assert bl.rhat(together)[0] < 1.02 and together.expect().z(10 / 3)[0] < -100
+    assert bl.rhat(apart)[0] > 1.5 and any("R-hat" in problem for problem in apart.problems)
+
+
+@every_seed
+def test_hmc_a_frozen_chain(seed):
+    names = page()
+    frozen = quiet_hmc()(
+        bl.Target(names["quartic"], dim=1), [[0.0], [0.5], [1.0], [8.0]], step_size=0.6,
+        num_steps=6, num_samples=500, num_warmup=0, rng=seed,
+    )  # fmt: skip
+    moved = frozen.stats["accepted"].mean(axis=1)
+    assert moved[3] == 0.0 and moved[:3].min() > 0.8
+    assert bl.rhat(frozen.values[:3]) < 1.05
+    assert any("never moved" in problem for problem in frozen.problems)
+
+
+def test_hmc_a_cliff():
+    names = page()
+    assert names["acceptance"](names["exponentials"], 1.0, 20) < 0.01
+    assert names["acceptance"](names["in_logs"], 0.0, 20) > 0.9
+
+
+@every_seed
+def test_hmc_mass_is_a_change_of_coordinates(seed):
+    rng = np.random.default_rng(seed)
+    root = np.linalg.cholesky(stats.wishart(6, np.eye(3)).rvs(random_state=rng))
+    cov = np.linalg.inv(stats.wishart(6, np.eye(3)).rvs(random_state=rng))
+    x, s = rng.standard_normal((2, 3))
+    how = {"step_size": 0.1, "num_steps": 10}
+    with_mass = bl.leapfrog(
+        posteriors.gaussian(np.zeros(3), cov), root @ x, np.linalg.solve(root.T, s),
+        inverse_mass_matrix=root @ root.T, **how,
+    )  # fmt: skip
+    inverse = np.linalg.inv(root)
+    moved = posteriors.gaussian(np.zeros(3), inverse @ cov @ inverse.T)
+    plain = bl.leapfrog(moved, x, s, **how)
+    np.testing.assert_allclose(with_mass.positions, plain.positions @ root.T, rtol=1e-7)
+    np.testing.assert_allclose(
+        np.diff(with_mass.energy), np.diff(plain.energy), rtol=1e-6, atol=1e-9
+    )
+    other = bl.leapfrog(moved, x, s, inverse_mass_matrix=np.full(3, 2.0), **how)
+    assert not np.allclose(with_mass.positions, other.positions @ root.T, rtol=1e-2)
+
+
+@every_seed
+def test_hmc_the_energy_error_in_equilibrium(seed):
+    """E[exp(-dH)] = 1, acceptance 2 P(dH < 0), and near normality its mean is half its variance."""
+    acceptance, _, rise = page()["acceptance_at"](4, num=20_000, seed=seed)
+    weights = np.exp(-rise)
+    assert abs(weights.mean() - 1) < Z_LIMIT * weights.std() / np.sqrt(rise.size)
+    share = np.mean(rise < 0)
+    assert abs(acceptance - 2 * share) < Z_LIMIT * np.sqrt(5 * share * (1 - share) / rise.size)
+    assert rise.mean() == pytest.approx(rise.var() / 2, rel=0.1) and rise.mean() > 0
+    assert acceptance == pytest.approx(2 * stats.norm.cdf(-rise.std() / 2), abs=0.02)
+
+
+@every_seed
+@pytest.mark.parametrize("step_size", [0.5, 1.0, 1.5])
+def test_hmc_without_acceptance(seed, step_size):
+    """The leapfrog's own invariant is sampled, however long the slides."""
+    exact = 1.0 / (1.0 - step_size**2 / 4.0)
+    for num_steps in (1, 2, 5):
+        found = page()["never_refused"](step_size, num_steps, 20_000, seed)
+        assert abs(found.z(exact)) < Z_LIMIT
+    assert found.z(1.0) > 4.0
+
+
+@every_seed
+def test_hmc_truth(seed):
+    running = page()["running"]
+    line = bl.hmc(running, num_steps=5, num_samples=4_000, rng=seed)
+    for f, exact in (
+        (lambda x: np.exp(x[:, 0]), GOLDEN.mean[0]),
+        (lambda x: np.exp(2 * x[:, 0]), GOLDEN.cov[0, 0] + GOLDEN.mean[0] ** 2),
+        (lambda x: x[:, 0] > np.log(6.0), 1.0 - float(GOLDEN.cdf(6.0))),
+    ):
+        assert abs(line.expect(f).z(exact)) < Z_LIMIT
+
+
+def without_jacobian(phi, y):
+    theta = np.exp(phi[0])
+    return 2.0 * phi[0] - theta - 1.5 * np.log(1.0 + 0.5 * (y - theta) ** 2)
+
+
+def test_hmc_truth_needs_the_jacobian():
+    target = bl.Target(without_jacobian, dim=1, data=(5.0,))
+    draws = bl.hmc(target, num_steps=5, num_samples=4_000, rng=1)
+    assert abs(draws.expect(lambda x: np.exp(x[:, 0])).z(GOLDEN.mean[0])) > 8.0
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_hmc_beats_a_walk_in_a_hundred_dimensions(seed):
+    """In effective draws for the same number of evaluations: by the square of twenty or so."""
+    hundred = posteriors.gaussian(np.zeros(100), np.diag(np.linspace(0.1, 1.0, 100) ** 2))
+    slid = quiet_hmc()(hundred, num_steps=4, num_samples=400, num_warmup=400, rng=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bl.BayeslibWarning)
+        walked = bl.metropolis(
+            hundred, None, num_samples=slid.num_evals // 4 - 1_500, num_warmup=1_500, rng=seed
+        )
+    gain = bl.ess(slid.values, kind="mean").min() / bl.ess(walked.values, kind="mean").min()
+    assert gain > 20.0
