@@ -12,6 +12,8 @@ import pytest
 import bayeslib as bl
 from bayeslib import posteriors
 from bayeslib.exercises.nuts import _always, _multinomial, _pick
+from bayeslib.hmc.nuts_kernels import DENSE, DIAGONAL
+from bayeslib.hmc.nuts_sampler import metric_windows
 
 CHAPTERS = Path(__file__).parent.parent / "chapters"
 SEEDS = range(1, 5)
@@ -21,7 +23,7 @@ BANANA = posteriors.banana()
 CENTRED = posteriors.eight_schools(centered=True)
 MARKS = (
     "def turns(path):\n    middle", "def nuts(", "def story(", "def watch(", "def centred_schools",
-    "def noncentred_schools", "y = np.array(", "def cost(",
+    "def noncentred_schools", "y = np.array(", "def cost(", "def window_ends(",
     "def pick_probabilities(weights, start):\n    w",
 )  # fmt: skip
 
@@ -157,6 +159,13 @@ def test_nuts_the_pick(seed):
     # The preference for the new half moves farther than a draw from the whole.
     stay = np.mean([[rule(weights, i)[i] for i in range(16)] for rule in (mine, _multinomial)], 1)
     assert stay[0] < stay[1]
+
+
+def test_nuts_the_windows_of_the_picture_are_the_library_s():
+    for num_warmup in (150, 200, 500, 1000, 2000):
+        dense, diagonal = (page()["window_ends"](m, num_warmup) for m in ("dense", "diagonal"))
+        assert [*dense, num_warmup] == metric_windows(num_warmup, DENSE).tolist()
+        assert [*diagonal, num_warmup] == [0, *metric_windows(num_warmup, DIAGONAL)]
 
 
 def leapfrog_path(d, step, size, rng):
@@ -297,11 +306,16 @@ def test_nuts_cost_against_dimension(seed):
         start, run = np.outer([1.0, -1.0], np.ones(d)), {"num_chains": 2, "rng": seed}
         free = sampled(target, start, metric="unit", **run)
         walk = bl.metropolis(target, start, scale=2.38 / np.sqrt(d), num_samples=20_000, **run)
-        prices[d] = cost(walk, 40_000), cost(free, free.stats["n_steps"].sum())
+        steps = int(np.ceil(np.pi / 2 / free.settings["step_size"].mean()))
+        told = bl.hmc(target, start, num_steps=steps, step_size=np.pi / 2 / steps, **run)
+        prices[d] = (
+            cost(walk, 40_000), cost(free, free.stats["n_steps"].sum()),
+            cost(told, told.stats["n_steps"].sum()),
+        )  # fmt: skip
     slopes = np.log(np.divide(prices[64], prices[4])) / np.log(16.0)
     assert 0.75 < slopes[0] < 1.2
-    assert slopes[1] < 0.6
-    assert prices[64][0] > 4 * prices[64][1]
+    assert slopes[1] < 0.6 and slopes[2] < 0.5
+    assert prices[64][0] > 4 * prices[64][1] > 4 * prices[64][2]
 
 
 @every_seed

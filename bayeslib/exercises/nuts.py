@@ -84,7 +84,7 @@ EXERCISES = (
             (0.0, "At time zero the product is zero too, but then it becomes positive."),
         ),
         hint="Multiply out and take the mean, term by term: what is left is one sine.",
-        praise="Half an orbit, whatever the dimension.",
+        praise="Half a turn, whatever the dimension.",
     ),
     Exercise(
         "nuts-bill",
