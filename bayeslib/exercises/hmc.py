@@ -171,6 +171,6 @@ EXERCISES = (
             ),
         ),
         hint="Minimise -(sin(t)^2 / (1 + cos(t)^2)) / t numerically.",
-        praise="About three quarters of the quarter turn.",
+        praise="Nearly nine tenths of a quarter turn.",
     ),
 )
