@@ -122,21 +122,21 @@ def test_sghmc_naive_heating(eps):
 
     np.testing.assert_allclose(np.diff(energies(0.0)), eps**2 * V / 2, rtol=1e-9)
     assert not np.allclose(np.diff(energies(0.1)), eps**2 * V / 2, rtol=0.01)
-    steps = int(200 / (eps**2 * V))
+    steps = int(100 / (eps**2 * V))
     *_, P = names["covariances"](eps, 0.0, eps**2 * V, steps)
     assert abs(P[0, 0] * (1 - eps**2 / 4) / (1 + eps**2 * V * steps / 2) - 1) < 0.02
 
 
 @every_seed
 def test_sghmc_naive_runs_away(seed):
-    """Four hundred chains; the variance's relative error is 1/14, and the law 101 against 1."""
+    """Four hundred chains; the variance's relative error is 1/14, and the law 51 against 1."""
     normal = bl.Target(page()["log_normal"], dim=1)
     start = np.random.default_rng(seed).standard_normal((400, 1))
     naive = bl.sghmc(
         normal, start, batch_size=None, gradient_noise=4.0, step_size=0.05, friction=0.0,
-        num_samples=2, num_warmup=0, num_steps=10_000, num_chains=400, rng=seed, progress=False,
+        num_samples=2, num_warmup=0, num_steps=5_000, num_chains=400, rng=seed, progress=False,
     )  # fmt: skip
-    assert 60 < naive.values[:, -1].var() < 150
+    assert 30 < naive.values[:, -1].var() < 75
     assert any("friction" in problem for problem in naive.problems)
 
 
@@ -173,7 +173,7 @@ def test_sghmc_stationary_formula_holds_where_it_is_stable():
 def test_sghmc_measured_variances(seed):
     names = page()
     normal = bl.Target(names["log_normal"], dim=1)
-    run = {"batch_size": None, "num_steps": 20, "num_samples": 10_000, "rng": seed}
+    run = {"batch_size": None, "num_steps": 20, "num_samples": 8_000, "rng": seed}
     run |= {"progress": False}
     for eps, C, V, B_hat in ((0.05, 1.0, 4.0, 0.0), (0.5, 1.0, 2.0, 0.5), (0.05, 0.2, 4.0, 0.0)):
         draws = bl.sghmc(
@@ -187,10 +187,21 @@ def test_sghmc_measured_variances(seed):
     assert abs(second.z(1.2 / 0.95)) < Z_LIMIT < abs(second.z(1.0))
 
 
-def test_sghmc_falling_steps():
+@every_seed
+def test_sghmc_falling_steps(seed):
+    """The weighted draws of a run have the expectation that the page computes."""
     names = page()
-    exact = [names["expected"](names["falling"](n)) for n in (1000, 10_000, 100_000)]
-    assert exact[0] > exact[1] > exact[2] > 1.05
+    exact = [names["expected"](names["falling"](n)) for n in (1000, 10_000)]
+    assert exact[0] > exact[1] > 1.1
+    normal = bl.Target(names["log_normal"], dim=1)
+    start = np.random.default_rng(seed).standard_normal((4, 1))
+    draws = bl.sgld(
+        normal, start, batch_size=None, gradient_noise=4.0, step_size=names["falling"](10_000),
+        num_samples=10_000, num_warmup=0, rng=seed, progress=False,
+    )  # fmt: skip
+    second = draws.expect(lambda theta: theta[:, 0] ** 2)
+    assert abs(second.z(exact[1])) < Z_LIMIT
+    assert abs(second.z(2 * exact[1] - 1)) > 3
 
 
 @every_seed
@@ -220,18 +231,18 @@ def test_sghmc_a_hundred_thousand_rows(seed):
     start = target.truth.sample(4, np.random.default_rng(seed))
     rows = {"batch_size": 250, "num_steps": 100, "num_samples": 300, "num_warmup": 20}
     rows |= {"rng": seed, "progress": False}
-    friction = {"step_size": 0.004, "friction": 2.0}
+    friction = {"step_size": 0.008, "friction": 2.0}
     ignored = bl.sghmc(target, start, **friction, **rows)
-    known = bl.sghmc(target, start, noise_estimate=0.002 * n / 250, **friction, **rows)
-    assert abs(width(ignored, target).z(1.4)) < Z_LIMIT
+    known = bl.sghmc(target, start, noise_estimate=0.004 * n / 250, **friction, **rows)
+    assert abs(width(ignored, target).z(1.8)) < Z_LIMIT
     assert abs(width(known, target).z(1.0)) < Z_LIMIT
-    assert np.mean(ignored.settings["temperature"]) > 1.2 > np.mean(known.settings["temperature"])
+    assert np.mean(ignored.settings["temperature"]) > 1.4 > np.mean(known.settings["temperature"])
     assert any("temperature" in problem for problem in ignored.problems)
     fixed = {"centre": target.truth.mean, "step_size": 0.2, "num_steps": 10, "num_samples": 250}
     cured = bl.sghmc(target, start, friction=2.0, **(rows | fixed))
     assert abs(width(cured, target).value - 1.0) < 0.12
     price = [d.settings["passes"].sum() / np.mean(bl.ess(d)) for d in (ignored, cured)]
-    assert price[0] > 10 * price[1]
+    assert price[0] > 5 * price[1]
 
 
 @every_seed
@@ -256,6 +267,30 @@ def test_sghmc_too_wide_and_convinced(seed):
     assert long.settings["virial"].mean() > 2.0
 
 
+def autocorrelations(eps, C, lags):
+    """Those of theta under SGHMC on N(0, 1), from the recursion of theta alone."""
+    g = 1.0 - eps * C
+    first = 1.0 + g - eps**2
+    rho = [1.0, first / (1.0 + g)]
+    while len(rho) < lags:
+        rho.append(first * rho[-1] - g * rho[-2])
+    return np.array(rho)
+
+
+@pytest.mark.parametrize(("eps", "C"), [(0.02, 0.3), (0.02, 2.0), (0.1, 4.0), (0.8, 0.7)])
+def test_sghmc_error_times_cost(eps, C):
+    """What the theorem says of the mean, and the text of the square as the step goes to zero."""
+    rho = autocorrelations(eps, C, 20_000)
+    V = 50.0
+    share = eps * V / (2 * C)
+    price = share * (2 * rho.sum() - 1) / V
+    np.testing.assert_allclose(price, 1 - eps**2 / (2 * (2 - eps * C)), rtol=1e-6)
+    square = share * (2 * (rho**2).sum() - 1) / V
+    limit = (1 + C**-2) / 2
+    assert abs(square / limit - 1) < 0.01 + 0.5 * eps
+    assert C == 1 or abs(square / price - 1) > 0.1
+
+
 @every_seed
 def test_sghmc_error_times_cost_is_one(seed):
     """SGLD and SGHMC with V = n / b, b rows a step: 1 / delta passes for a draw's worth.
@@ -264,7 +299,7 @@ def test_sghmc_error_times_cost_is_one(seed):
     """
     normal = bl.Target(page()["log_normal"], dim=1)
     n_over_b, share = 50.0, 0.2
-    run = {"batch_size": None, "gradient_noise": n_over_b, "num_samples": 40_000, "rng": seed}
+    run = {"batch_size": None, "gradient_noise": n_over_b, "num_samples": 20_000, "rng": seed}
     run |= {"progress": False, "num_steps": 10}
     eps = 4 * share / n_over_b
     price = []
@@ -275,4 +310,4 @@ def test_sghmc_error_times_cost_is_one(seed):
     ):
         steps = draws.values.shape[0] * draws.values.shape[1] * 10
         price.append(steps / n_over_b / bl.ess(draws)[0])
-    np.testing.assert_allclose(price, 1 / share, rtol=0.15)
+    np.testing.assert_allclose(price, 1 / share, rtol=0.2)
