@@ -242,7 +242,7 @@ def test_vi_mean_field_intervals_cover_too_little(seed):
 def test_vi_khat_convicts_the_log_normal_and_a_student_cures_it(seed):
     assert weigh(TARGET, stats.lognorm(SD, scale=np.exp(MEAN)), seed).settings["khat"] > 0.7
     cured = weigh(bl.unconstrained(TARGET), stats.t(4, MEAN, 1.3 * SD), seed, 20_000)
-    assert cured.settings["khat"] < 0.5
+    assert cured.settings["khat"] < 0
     mean = cured.expect(lambda eta: np.exp(eta[:, 0]))
     assert abs(mean.z(TARGET.truth.mean[0])) < Z_LIMIT
     assert abs(mean.z(np.exp(MEAN + SD**2 / 2))) > Z_LIMIT  # the variational mean is another

@@ -49,7 +49,7 @@ EXERCISES = (
             (lambda a: abs(a) >= 1.0, "A correlation lies between -1 and 1."),
         ),
         hint="Solve 1 - rho^2 = exp(-2) for a positive rho.",
-        praise="With so much correlation mean field reports an eighth of the variance.",
+        praise="With so much correlation mean field reports 14% of the variance.",
     ),
     Exercise(
         "vi-models",
