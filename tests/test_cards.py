@@ -29,7 +29,11 @@ SOURCES = {
     "hmc": set(),
     "sghmc": set(),
     "laplace": set(),
+    "advi": set(),
     "vi": set(),
+    "amortised": set(),
+    "hybrid": set(),
+    "together": set(),
 }
 
 
