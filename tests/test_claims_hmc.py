@@ -26,7 +26,7 @@ def page():
     marks = (
         "def log_running", "def euler(", "SCHEMES = ", "def slopes(", "def cat(", "def euler_run",
         "def seldom_pushed", "def slide_many", "def never_refused", "def acceptance_at",
-        "def variant(", "SUSPECTS = ", "def shift(", "def walk(", "PHI, MOM = ", "def quartic",
+        "def variant(", "SUSPECTS = ", "def shift(", "def walk(", "ETA, MOM = ", "def quartic",
         "def exponentials", "def quietly",
     )  # fmt: skip
     namespace = {}
@@ -377,9 +377,9 @@ def test_hmc_truth_on_the_banana(seed):
     assert not np.any(draws.stats["diverging"])
 
 
-def without_jacobian(phi, y):
-    theta = np.exp(phi[0])
-    return 2.0 * phi[0] - theta - 1.5 * np.log(1.0 + 0.5 * (y - theta) ** 2)
+def without_jacobian(eta, y):
+    theta = np.exp(eta[0])
+    return 2.0 * eta[0] - theta - 1.5 * np.log(1.0 + 0.5 * (y - theta) ** 2)
 
 
 def test_hmc_truth_needs_the_jacobian():
