@@ -31,7 +31,7 @@ LAYERS = (
     {"plots", "prose"},
     {"ranges"},
     {"prerender"},
-    {"arena", "explore", "grading"},
+    {"arena", "explore", "grading", "toggles"},
     {"study"},
     {"exercises"},
 )

@@ -65,7 +65,8 @@ def _smooth(x):
     khat, scale, cutoff, tail = fit_weights(x)
     if tail.size and np.isfinite(khat):
         p = (np.arange(tail.size) + 0.5) / tail.size
-        x[tail] = np.minimum(np.log(_pareto_quantile(p, khat, scale) + np.exp(cutoff)), 0.0)
+        with np.errstate(over="ignore"):  # what is beyond the largest float is cut at the largest
+            x[tail] = np.minimum(np.log(_pareto_quantile(p, khat, scale) + np.exp(cutoff)), 0.0)
     return x, khat
 
 
