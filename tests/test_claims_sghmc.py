@@ -25,7 +25,7 @@ def page():
     cells = json.loads((CHAPTERS / "sghmc.ipynb").read_text("utf-8"))["cells"]
     marks = (
         "def line_data", "def move(", "def leak(", "def stationary(", "def log_normal",
-        "def falling(", "def log_eta", "N, DIM, SIGMA = ",
+        "def falling(", "bl.unconstrained(", "n, DIM, SIGMA = ",
     )  # fmt: skip
     namespace = {"np": np, "bl": bl, "posteriors": posteriors}
     for cell in cells:
@@ -38,7 +38,7 @@ def page():
 @cache
 def big():
     names = page()
-    return names["big"], names["N"]
+    return names["big"], names["n"]
 
 
 @pytest.fixture(autouse=True)
@@ -206,7 +206,7 @@ def test_sghmc_falling_steps(seed):
 
 @every_seed
 def test_sghmc_running_example(seed):
-    running = bl.Target(page()["log_eta"], dim=1)
+    running = page()["running"]
     truth = posteriors.gamma_student().truth.mean[0]
     need = {"batch_size": None, "gradient_noise": 4.0, "num_samples": 10_000, "rng": seed}
     need |= {"progress": False}
@@ -269,11 +269,11 @@ def test_sghmc_too_wide_and_convinced(seed):
 
 def autocorrelations(eps, C, lags):
     """Those of theta under SGHMC on N(0, 1), from the recursion of theta alone."""
-    g = 1.0 - eps * C
-    first = 1.0 + g - eps**2
-    rho = [1.0, first / (1.0 + g)]
+    omega = 1.0 - eps * C
+    first = 1.0 + omega - eps**2
+    rho = [1.0, first / (1.0 + omega)]
     while len(rho) < lags:
-        rho.append(first * rho[-1] - g * rho[-2])
+        rho.append(first * rho[-1] - omega * rho[-2])
     return np.array(rho)
 
 

@@ -151,12 +151,12 @@ EXERCISES = (
         mistakes=(
             (
                 _forgets_the_jacobian,
-                "That is the density of theta, looked up at exp(phi); a "
-                "density changes with the variable, by the factor |d theta / d phi|.",
+                "That is the density of theta, looked up at exp(eta); a "
+                "density changes with the variable, by the factor |d theta / d eta|.",
             ),
-            (_jacobian_the_wrong_way, "The Jacobian is upside down: multiply by d theta / d phi."),
+            (_jacobian_the_wrong_way, "The Jacobian is upside down: multiply by d theta / d eta."),
         ),
-        hint="The density of phi is that of theta at exp(phi), times exp(phi).",
+        hint="The density of eta is that of theta at exp(eta), times exp(eta).",
         praise="The Jacobian and the Hastings ratio are the same correction.",
     ),
     Exercise(
