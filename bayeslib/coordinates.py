@@ -19,7 +19,8 @@ class Transform:
     Parameters
     ----------
     support : sequence of (low, high)
-        One pair a dimension; infinite, or None, where there is no end.
+        One pair a dimension; infinite, or None, where there is no end. A pair alone is that of a
+        single dimension.
 
     Raises
     ------
@@ -30,17 +31,30 @@ class Transform:
     support: tuple
 
     def __post_init__(self):
-        pairs = [(None, None) if pair is None else tuple(pair) for pair in self.support]
-        pairs = [
-            (-np.inf if low is None else low, np.inf if high is None else high)
-            for low, high in pairs
-        ]
-        array = as_floats(pairs, "support")
+        array = as_floats(self._pairs(), "support")
         if array.ndim != 2 or array.shape[1] != 2 or not np.all(array[:, 0] < array[:, 1]):
-            raise BayeslibError(
-                f"support must be pairs (low, high) with low < high, got {self.support!r}"
-            )
+            raise self._wrong()
         object.__setattr__(self, "support", tuple((float(a), float(b)) for a, b in array))
+
+    def _pairs(self):
+        """The support as pairs, with infinities for None."""
+        support = self.support
+        try:
+            if len(support) == 2 and np.ndim(support[0]) == np.ndim(support[1]) == 0:
+                support = support if tuple(support) == (None, None) else (support,)
+            pairs = [(None, None) if pair is None else tuple(pair) for pair in support]
+            return [
+                (-np.inf if low is None else low, np.inf if high is None else high)
+                for low, high in pairs
+            ]
+        except (TypeError, ValueError):
+            raise self._wrong() from None
+
+    def _wrong(self):
+        return BayeslibError(
+            "support must be pairs (low, high) with low < high, one a parameter, got "
+            f"{self.support!r}"
+        )
 
     @property
     def dim(self):

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+_EQUAL = 1e-8  # of log weights: what differs by less differs by rounding
+
 
 def size_of_tail(num_draws):
     """How many of the largest draws count as the tail."""
@@ -65,7 +67,7 @@ def fit_weights(log_weights):
     tail_size = size_of_tail(x.size)
     order = np.argsort(x, kind="stable")
     cutoff = max(x[order[-tail_size - 1]], np.log(np.finfo(float).tiny)) if x.size > 1 else 0.0
-    if cutoff == 0.0:
+    if cutoff >= -_EQUAL:
         return -np.inf, np.nan, cutoff, none
     if tail_size < 5:
         return np.nan, np.nan, cutoff, none

@@ -109,7 +109,7 @@ class Target:
         self._fused = None
         if fused is not None:
             self._fused = engine.as_function(fused, "fused", ("theta", "grad"), self.data)
-        self.names = _as_names(names, self.dim)
+        self.names = as_names(names, self.dim)
         self.support = _as_support(support, self.dim)
         if not (truth is None or isinstance(truth, Truth)):
             raise BayeslibTypeError(f"truth must be a Truth or None, got {truth!r}")
@@ -419,10 +419,11 @@ def _close(a, b):
     return abs(a - b) <= 1e-6 * (1.0 + max(abs(a), abs(b)))
 
 
-def _as_names(names, dim):
+def as_names(names, dim):
+    """Return `dim` different names; None gives the default ones."""
     if names is None:
         return default_names(dim)
-    if isinstance(names, str):
+    if isinstance(names, str) or np.ndim(names) == 0:
         names = (names,)
     names = tuple(names)
     if len(names) != dim or len(set(names)) != dim:

@@ -7,6 +7,7 @@ from .tails import tail_shape
 
 ESS_PER_CHAIN = 100
 RHAT_LIMIT = 1.01
+WEIGHTED_RHAT_LIMIT = 1.1  # it does not see weights, which say what late draws are worth
 BFMI_LIMIT = 0.3
 DEPTH_LIMIT = 0.01
 FEW_DIVERGENCES = 0.001  # a share that hardly moves an average
@@ -63,6 +64,15 @@ def _weight_problems(draws):
     if ess < min(10.0, size):
         kind = "weighted" if draws.log_weights is not None else "resampled"
         yield f"{size} {kind} draws are worth {ess:.1f}: find a better proposal"
+    if draws.num_chains > 1 and not draws.independent:
+        rhat = np.atleast_1d(diagnostics.rhat(draws.values))
+        if np.any(rhat > WEIGHTED_RHAT_LIMIT):
+            worst = int(np.nanargmax(rhat))
+            yield (
+                f"R-hat is {_above(rhat[worst], WEIGHTED_RHAT_LIMIT)} for {draws.names[worst]}, "
+                f"above {WEIGHTED_RHAT_LIMIT}: the chains disagree; run longer, or find what "
+                "separates them"
+            )
 
 
 def _chain_problems(draws):

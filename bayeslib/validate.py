@@ -57,6 +57,13 @@ def _repeats(seed, generator):
     return np.random.PCG64(seed).state == found.state
 
 
+def as_bool(value, name):
+    """Return `value` as a bool; numbers and text are refused."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise BayeslibTypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
 def as_count(value, name, *, minimum=1, maximum=None):
     """Return `value` as an int of at least `minimum`; 1e4 counts as an integer, True does not."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):

@@ -282,7 +282,7 @@ BAD = [
     ({"simulate": constant_theta}, BayeslibError, "theta is constant"),
     ({"support": (0.0, None)}, BayeslibError, "strictly inside the support"),
     ({"support": ((0.0, None), (0.0, None))}, BayeslibError, "support must be 1 pairs"),
-    ({"names": ("a", "b")}, BayeslibError, "names must be 1 strings"),
+    ({"names": ("a", "b")}, BayeslibError, "names must be 1 different strings"),
     ({"num_simulations": 10}, BayeslibError, "num_simulations must be at least 100"),
     ({"hidden": 32}, BayeslibTypeError, "hidden must be a tuple"),
     ({"hidden": (0,)}, BayeslibError, r"hidden\[0\] must be at least 1"),

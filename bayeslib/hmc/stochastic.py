@@ -8,7 +8,7 @@ from ..engine import advance, as_counts
 from ..errors import BayeslibError, warn
 from ..target import as_target
 from ..trouble import heat_problem, negative_problem
-from ..validate import as_count, as_floats, as_positive, check_finite
+from ..validate import as_count, as_floats, as_positive, check_finite, check_memory
 from .sampler import warn_of_divergences
 from .stochastic_chains import Chain, as_setting, run
 from .stochastic_kernels import HEAT, HEATED, NEGATIVE, sghmc_kernel, sgld_kernel
@@ -329,6 +329,7 @@ def sghmc(
 
 
 def _as_step_sizes(step_size, num_iterations):
+    check_memory((num_iterations, 1), "the step sizes")
     if np.ndim(step_size) == 0:
         return np.full(num_iterations, as_positive(step_size, "step_size"))
     step_sizes = as_floats(step_size, "step_size")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..engine import aligned, as_arguments
-from ..errors import BayeslibError, BayeslibTypeError
-from ..validate import as_count, check_memory
+from ..errors import BayeslibError
+from ..validate import as_bool, as_count, check_memory
 
 _TOLERANCE = 1e-6  # of what is summed: far above rounding, far below a term that is missing
 _TRIED = 3  # rows on which the plain function is tried first
@@ -36,8 +36,7 @@ class Rows:
 
 def as_rows(target, rows, batch_size, replace, num_chains):
     """Return the `Rows` of a target, or None when every gradient is to be exact."""
-    if not isinstance(replace, (bool, np.bool_)):
-        raise BayeslibTypeError(f"replace must be True or False, got {replace!r}")
+    replace = as_bool(replace, "replace")
     if batch_size is None:
         if rows is not None:
             raise BayeslibError(f"rows={rows!r} has no meaning without a batch_size")
@@ -56,7 +55,7 @@ def as_rows(target, rows, batch_size, replace, num_chains):
         )
     words = sum(target.data[i][:1].nbytes for i in which) / 8.0
     check_memory((num_chains, number + batch_size * (1.0 + words)), "the batches")
-    return Rows(which, number, batch_size, bool(replace))
+    return Rows(which, number, batch_size, replace)
 
 
 def _as_which(target, rows):

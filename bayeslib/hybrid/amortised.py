@@ -6,7 +6,8 @@ import numpy as np
 
 from ..coordinates import Transform
 from ..errors import BayeslibError, BayeslibTypeError, warn
-from ..results import Gaussian, default_names
+from ..results import Gaussian
+from ..target import as_names
 from ..validate import as_count, as_floats, as_positive, as_rng, check_finite, check_memory
 from .checking import FAMILIES, one_of
 from .network import forward, split
@@ -254,7 +255,7 @@ def train_amortised(
         raise BayeslibError(
             f'family="fullrank" takes at most {_MOST_DENSE} parameters, got {dim}: take "meanfield"'
         )
-    names = _as_names(names, dim)
+    names = as_names(names, dim)
     transform = _as_transform(support, dim)
     free = as_joint(joint, transform, dim, size) if elbo else None
     x = thetas if transform is None else transform.unconstrain(thetas)
@@ -286,19 +287,10 @@ def _as_hidden(hidden):
     return tuple(as_count(units, f"hidden[{i}]") for i, units in enumerate(hidden))
 
 
-def _as_names(names, dim):
-    if names is None:
-        return default_names(dim)
-    names = (names,) if isinstance(names, str) else tuple(names)
-    if len(names) != dim:
-        raise BayeslibError(f"names must be {dim} strings, one a parameter, got {names!r}")
-    return names
-
-
 def _as_transform(support, dim):
     if support is None:
         return None
-    if dim == 1 and len(support) == 2 and all(np.ndim(end) == 0 for end in support):
+    if dim == 1 and isinstance(support, (list, tuple)) and tuple(support) == (None, None):
         support = (support,)
     transform = Transform(support)
     if transform.dim != dim:

@@ -17,6 +17,7 @@ from ..engine.chains import Control
 from ..errors import BayeslibError, TargetError
 from ..results import Gaussian
 from ..validate import (
+    as_bool,
     as_count,
     as_floats,
     as_position,
@@ -137,9 +138,9 @@ def bbvi(
     constants = _as_schedule(step_size, decay, delay)
     rule = one_of(optimiser, OPTIMISERS, "optimiser")
     scale = as_scale(initial_scale, "initial_scale", free.dim)
-    if not isinstance(average, (bool, np.bool_)):
-        raise BayeslibError(f"average must be True or False, got {average!r}")
+    average = as_bool(average, "average")
     check_memory((num_draws + num_check, free.dim), "the draws")
+    check_memory((num_steps, 1), "the trace")
     rng, seed = as_rng(rng)
     if initial_position is not None:
         start = as_position(initial_position, "initial_position", free.dim)
@@ -160,7 +161,7 @@ def bbvi(
         settings={
             "family": family, "estimator": estimator, "optimiser": optimiser,
             "num_steps": num_steps, "num_draws": num_draws, "step_size": constants[0],
-            "decay": constants[1], "delay": constants[2], "average": bool(average), "seed": seed,
+            "decay": constants[1], "delay": constants[2], "average": average, "seed": seed,
             "num_skipped": int(loop.counts[NUM_NAN]), "interrupted": done < num_steps,
         },
         problems=tuple(_problems(loop, trace, done, num_steps)),
@@ -228,14 +229,16 @@ def bbvi_gradients(
     code, _ = _as_choice(estimator, family, num_draws)
     num_draws = as_count(num_draws, "num_draws")
     num_samples = as_count(num_samples, "num_samples")
+    entropy = as_bool(entropy, "entropy")
     parameters = pack(mean, factor, dense)
     check_memory((num_samples, parameters.size), "the gradients")
+    check_memory((num_draws, free.dim), "the draws")
     rng, _ = as_rng(rng)
     free.refresh(code == REPARAM)
 
     def loop(num_draws, num_samples, keep, controls=None):
         made = _Loop(free, parameters, num_draws, num_samples, num_samples, code == REPARAM)
-        made.options[:] = code, dense, bool(entropy), 0, num_samples
+        made.options[:] = code, dense, entropy, 0, num_samples
         made.constants[:] = 0.0, 0.0, 1.0, keep
         if controls is not None:
             made.controls[:] = controls

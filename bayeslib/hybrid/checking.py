@@ -10,6 +10,7 @@ from ..results import Estimate
 from ..target import as_target
 from ..transforms import unconstrained
 from ..trouble import khat_limit
+from ..vi.lower_bound import bound_terms
 
 FAMILIES = ("meanfield", "fullrank")
 
@@ -45,15 +46,20 @@ def check_approximation(free, approximation, num_check, rng):
     num_check : int
         Draws: as many times dim standard normals of `rng`.
     rng : numpy.random.Generator
+
+    Raises
+    ------
+    TargetError
+        When the log density is +inf at a draw.
     """
     base = approximation if approximation.transform is None else approximation.base
     x = base.sample(num_check, rng)
-    log_ratio = free.many(x) - base.logdensity(x)
+    logdensity, outside = bound_terms(free, x, forgive_nan=True)
+    log_ratio = logdensity - base.logdensity(x)
     num_evals = approximation.num_evals + num_check
-    outside = int(np.sum(~np.isfinite(log_ratio)))
     problems = list(approximation.problems)
     try:
-        _, khat = psis(np.where(np.isnan(log_ratio), -np.inf, log_ratio))
+        _, khat = psis(log_ratio)
     except ZeroWeightsError:
         khat = np.inf
     if outside:

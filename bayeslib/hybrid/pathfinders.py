@@ -9,7 +9,9 @@ from ..engine import initial_positions, spawn
 from ..errors import BayeslibError
 from ..importance import importance_sample
 from ..results import Gaussian
-from ..validate import as_count, as_floats, as_rng, check_memory
+from ..target import as_target
+from ..validate import as_bool, as_count, as_floats, as_rng, check_memory
+from ..vi.fit import elsewhere_problem
 from .checking import check_approximation, freed, warn_of
 from .path import gaussians, run_optimiser
 
@@ -74,7 +76,7 @@ def pathfinder(
     Warns
     -----
     BayeslibWarning
-        What is in ``problems``: paths that failed, k-hat too large.
+        What is in ``problems``: paths that failed or ended at another mode, k-hat too large.
 
     Notes
     -----
@@ -94,6 +96,8 @@ def pathfinder(
     """
     rng, seed = as_rng(rng)
     num_check = as_count(num_check, "num_check", minimum=100)
+    check_memory((num_check, 2 * as_target(target).dim), "the draws")
+    keep_path = as_bool(keep_path, "keep_path")
     free, transform, paths = _find(
         target, initial_position, num_paths, history, max_iterations, num_elbo_draws, rng
     )
@@ -116,7 +120,7 @@ def pathfinder(
         gaussian.mean, gaussian.cov,
         elbo_trace=best.elbos, names=target.names, method="pathfinder", transform=transform,
         num_evals=sum(path.num_evals for path in paths), settings=settings,
-        problems=tuple(_problems(paths)),
+        problems=tuple(_problems(paths, transform)),
     )  # fmt: skip
     approximation = check_approximation(free, approximation, num_check, rng)
     warn_of(approximation)
@@ -178,6 +182,7 @@ def multipathfinder(
     """
     rng, seed = as_rng(rng)
     num_samples = as_count(num_samples, "num_samples")
+    check_memory((num_samples, as_target(target).dim + 3), "the draws")
     free, transform, paths = _find(
         target, initial_position, num_paths, history, max_iterations, num_elbo_draws, rng
     )
@@ -215,6 +220,14 @@ class _Path:
     def fine(self):
         return self.elbo > -np.inf
 
+    @property
+    def gaussian(self):
+        """The `Gaussian` with the highest bound, or None."""
+        if not self.fine:
+            return None
+        found = self.found[int(np.argmax(self.elbos))]
+        return Gaussian(found.mean, found.cov)
+
 
 class _Mixture:
     """The equal mixture of path Gaussians, as a proposal."""
@@ -247,6 +260,7 @@ def _find(target, initial_position, num_paths, history, max_iterations, num_elbo
     history = as_count(history, "history")
     max_iterations = as_count(max_iterations, "max_iterations")
     num_elbo_draws = as_count(num_elbo_draws, "num_elbo_draws")
+    check_memory((num_elbo_draws, 2 * free.dim), "the draws")
     starts, num_paths = _as_starts(initial_position, num_paths, free.dim)
     if starts is not None and transform is not None:
         starts = free.unconstrain(starts)
@@ -267,7 +281,7 @@ def _find(target, initial_position, num_paths, history, max_iterations, num_elbo
 
 def _as_starts(initial_position, num_paths, dim):
     if num_paths is not None:
-        num_paths = as_count(num_paths, "num_paths")
+        num_paths = as_count(num_paths, "num_paths", maximum=10_000)
     if initial_position is None:
         return None, num_paths or _NUM_PATHS
     starts = as_floats(initial_position, "initial_position")
@@ -275,7 +289,7 @@ def _as_starts(initial_position, num_paths, dim):
         starts = starts.reshape(1, -1)
     if dim == 1 and starts.ndim == 1:
         starts = starts[:, None]
-    if starts.ndim != 2 or starts.shape[1] != dim:
+    if starts.ndim != 2 or starts.shape[1] != dim or not len(starts):
         raise BayeslibError(
             f"initial_position must have shape ({dim},) or (num_paths, {dim}), got {starts.shape}; "
             "from one point all paths would be the same"
@@ -305,10 +319,14 @@ def _or_nan(gaussian, part, shape):
     return np.full(shape, np.nan) if gaussian is None else getattr(gaussian, part)
 
 
-def _problems(paths):
+def _problems(paths, transform):
     failed = [i for i, path in enumerate(paths) if not path.fine]
     if failed:
         yield (
             f"{len(failed)} of {len(paths)} paths failed ({', '.join(map(str, failed))}): no "
             "Gaussian on them has a finite evidence bound"
         )
+    gaussians, elbos = [path.gaussian for path in paths], np.array([path.elbo for path in paths])
+    elsewhere = elsewhere_problem(gaussians, elbos, transform, "path")
+    if elsewhere:
+        yield elsewhere

@@ -11,6 +11,7 @@ from .network import adam_step, backward, bound, forward, log_q, new_layers, num
 _HELD_BACK = 0.1  # the share of simulations that the network is never shown
 _MOST_HELD_BACK = 2000
 _CHECKS = 100
+_HUGE = 1e100
 _OVERFIT = 0.05  # nats by which unseen simulations may be predicted worse than they were
 _BULK = 3.0  # standard deviations up to which the network sees data nearly as they are
 _QUARTILES = 1.349  # standard deviations between those of a Gaussian
@@ -35,6 +36,12 @@ class Trainer:
 
     def __init__(self, x, data, names, hidden, dense, free, batch_size, rng):
         num, dim = x.shape
+        for array, what in ((x, "parameters"), (data, "data")):
+            if np.abs(array).max() > _HUGE:
+                raise BayeslibError(
+                    f"simulated {what} reach {np.abs(array).max():.3g}, their squares overflow: "
+                    "measure in other units"
+                )
         self.centre, self.spread = x.mean(axis=0), x.std(axis=0)
         if not np.all(self.spread > 0.0):
             raise BayeslibError(

@@ -9,7 +9,7 @@ import numpy as np
 from ..coordinates import Transform
 from ..errors import BayeslibError, BayeslibTypeError
 from ..summary import PROBABILITIES, Summary
-from ..validate import as_count, as_covariance, as_floats, as_rng, check_finite
+from ..validate import as_count, as_covariance, as_floats, as_rng, check_finite, check_memory
 from .draws import Draws, default_names
 from .estimate import Estimate
 from .files import write
@@ -65,10 +65,15 @@ class Gaussian:
 
     def __post_init__(self):
         mean = np.atleast_1d(as_floats(self.mean, "mean"))
-        if mean.ndim != 1:
-            raise BayeslibError(f"mean must have shape (dim,), got {mean.shape}")
+        if mean.ndim != 1 or not mean.size:
+            raise BayeslibError(
+                f"mean must have shape (dim,), of at least one dimension, got {mean.shape}"
+            )
         check_finite(mean, "mean")
-        names = tuple(self.names) or default_names(mean.size)
+        names = (self.names,) if np.ndim(self.names) == 0 else tuple(self.names)
+        names = names or default_names(mean.size)
+        if not all(isinstance(name, str) for name in names):
+            raise BayeslibTypeError(f"names must be strings, got {self.names!r}")
         if len(names) != mean.size:
             raise BayeslibError(f"{len(names)} names for {mean.size} dimensions: {names}")
         transform = self.transform
@@ -134,9 +139,10 @@ class Gaussian:
         """Normalised log density at x, shape (dim,) -> float or (n, dim) -> (n,).
 
         When dim is 1, a number and (n,) numbers too. With a transform it is the density of the
-        parameters at x, Jacobian included, and -inf outside their support.
+        parameters at x, Jacobian included, and -inf outside their support. At infinity it is
+        -inf, at nan nan.
         """
-        x = np.asarray(x, dtype=float)
+        x = as_floats(x, "x")
         if self.dim == 1 and x.shape != (1,) and x.ndim < 2:
             x = x[..., None]
         if x.shape[-1:] != (self.dim,) or x.ndim > 2:
@@ -144,11 +150,12 @@ class Gaussian:
                 f"x must have shape ({self.dim},) or (n, {self.dim}), got {x.shape}"
             )
         rows = np.atleast_2d(x)
+        result = np.where(np.isnan(rows).any(axis=1), np.nan, -np.inf)
+        inside = np.isfinite(rows).all(axis=1)
         if self.transform is None:
-            result = self._log_normal(rows)
+            result[inside] = self._log_normal(rows[inside])
         else:
-            result = np.full(len(rows), -np.inf)
-            inside = self.transform.inside(rows)
+            inside &= self.transform.inside(rows)
             place = self.transform.unconstrain(rows[inside])
             result[inside] = self._log_normal(place) - self.transform.log_jacobian(place)
         return float(result[0]) if x.ndim == 1 else result
@@ -175,6 +182,7 @@ class Gaussian:
         numpy.ndarray, shape (num_samples, dim)
         """
         num_samples = as_count(num_samples, "num_samples")
+        check_memory((num_samples, 2 * self.dim), "the draws")
         rng, _ = as_rng(rng)
         x = self.mean + rng.standard_normal((num_samples, self.dim)) @ self.scale.T
         return x if self.transform is None else self.transform.constrain(x)

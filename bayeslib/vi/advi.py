@@ -10,8 +10,8 @@ from ..results import Gaussian
 from ..target import as_target
 from ..transforms import unconstrained
 from ..trouble import khat_limit
-from ..validate import as_count, as_positions, as_positive, as_rng, check_memory
-from .fit import Fit, check
+from ..validate import as_bool, as_count, as_positions, as_positive, as_rng, check_memory
+from .fit import Fit, check, elsewhere_problem
 
 _FAMILIES = ("meanfield", "fullrank")
 _ESTIMATORS = ("stl", "entropy")
@@ -83,13 +83,15 @@ def advi(
     ------
     BayeslibError
         For arguments out of range, each named; StartError when the density at a start is nan,
-        infinite or zero; GradientError for a missing or wrong gradient.
+        infinite or zero; GradientError for a missing or wrong gradient; ImproperError when the
+        approximation runs off, as there is nothing to hold it.
 
     Warns
     -----
     BayeslibWarning
         For what is listed in ``problems``: no convergence, a k-hat above min(1 - 1 /
-        log10(num_check), 0.7), or draws of the result without a finite density.
+        log10(num_check), 0.7), draws of the result without a finite density, or a fit of several
+        that ended at another mode.
 
     Notes
     -----
@@ -115,7 +117,7 @@ def advi(
     for value, name, known in (
         (family, "family", _FAMILIES), (estimator, "estimator", _ESTIMATORS),
     ):  # fmt: skip
-        if value not in known:
+        if not (isinstance(value, str) and value in known):
             raise BayeslibError(f"{name} must be one of {', '.join(known)}, got {value!r}")
     num_draws = as_count(num_draws, "num_draws", maximum=1_000_000)
     num_restarts = as_count(num_restarts, "num_restarts", maximum=10_000)
@@ -130,6 +132,7 @@ def advi(
             "in one step, if the gradient has no noise"
         )
     tolerance = as_positive(tolerance, "tolerance")
+    keep_path = as_bool(keep_path, "keep_path")
     initial_scale = as_positive(initial_scale, "initial_scale")
     check_memory((num_steps or max_steps, 2 * dim + 1), "the path")
     check_memory((num_check, 2 * dim), "the draws")
@@ -160,12 +163,13 @@ def advi(
     if keep_path:
         path = np.concatenate(fit.paths)
         settings |= {"means": path[:, :dim], "scales": np.exp(path[:, dim:])}
+    elsewhere = elsewhere_problem([other[2] for other in found], elbos, free.transform, "fit")
     spent += sum(other.num_steps * num_draws + num_check for other, *_ in found)
     result = Gaussian(
         approximation.mean, approximation.cov, elbo_trace=np.concatenate(fit.traces),
         names=target.names, num_evals=spent, method="advi", transform=free.transform,
         elbo=replace(checked.elbo, num_evals=spent), settings=settings,
-        problems=tuple(_problems(ascent, checked, settings, dim, num_steps is None)),
+        problems=tuple(_problems(ascent, checked, settings, dim, num_steps is None, elsewhere)),
     )  # fmt: skip
     if result.problems:
         warn("; ".join(result.problems))
@@ -186,8 +190,10 @@ def _starts(free, target, initial_position, generators):
     return initial_positions(free, initial_position, generators, gradient=True)
 
 
-def _problems(ascent, checked, settings, dim, adaptive):
+def _problems(ascent, checked, settings, dim, adaptive, elsewhere):
     num_check = settings["num_check"]
+    if elsewhere:
+        yield elsewhere
     if adaptive and not ascent.converged:
         yield (
             f"the fit had not settled after {ascent.num_steps} steps: raise max_steps, start "

@@ -67,7 +67,7 @@ def laplace(target, initial_position=None, *, coordinates="own", max_steps=200):
     (1986), "Accurate approximations for posterior moments and marginal densities".
     """
     dim = as_target(target).dim
-    if coordinates not in _COORDINATES:
+    if not (isinstance(coordinates, str) and coordinates in _COORDINATES):
         raise BayeslibError(f'coordinates must be "own" or "unconstrained", got {coordinates!r}')
     max_steps = as_count(max_steps, "max_steps")
     check_memory((4, dim, dim), "the Hessian")

@@ -53,7 +53,7 @@ def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
     """
     proposal = as_proposal(approximation, as_target(target).dim)
     num_samples = as_count(num_samples, "num_samples", minimum=2)
-    if entropy not in ("sampled", "exact"):
+    if not (isinstance(entropy, str) and entropy in ("sampled", "exact")):
         raise BayeslibError(f'entropy must be "sampled" or "exact", got {entropy!r}')
     if entropy == "exact" and not isinstance(approximation, Gaussian):
         raise BayeslibError(
@@ -94,9 +94,14 @@ def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
     return mean_of(terms)
 
 
-def bound_terms(target, values):
-    """Log densities at draws (n, dim), which may be -inf, and how many are."""
+def bound_terms(target, values, *, forgive_nan=False):
+    """Log densities at draws (n, dim), which may be -inf, and how many are.
+
+    With `forgive_nan` nan counts as -inf; otherwise it raises, as +inf always does.
+    """
     logdensity = target.many(values)
+    if forgive_nan:
+        logdensity = np.where(np.isnan(logdensity), -np.inf, logdensity)
     bad = np.isnan(logdensity) | (logdensity == np.inf)
     if bad.any():
         first = int(bad.argmax())
