@@ -180,15 +180,29 @@ def test_amortised_choosing_by_the_datum_leaves_the_posterior():
 
 
 @every_seed
-def test_amortised_calibration_convicts_by_the_datum_only(seed):
-    """Ten steps: caught by |y - theta|, p < 1e-6, and not by theta alone."""
+def test_amortised_calibration_convicts_by_the_datum(seed):
+    """After ten steps |y - theta| has p < 1e-6, whatever the seed; after 2000 nothing has."""
     names = page()
-    hasty = bl.train_amortised(names["on_the_line"], num_steps=10, rng=1)
+    hasty = bl.train_amortised(names["on_the_line"], num_steps=10, rng=seed)
     trial = names["calibrate"](names["line"], names["draws_of"](hasty))
-    assert trial.pvalues[1] < 1e-6 < trial.pvalues[0]
+    assert trial.pvalues[1] < 1e-6 and trial.pvalues[1] < 1e-6 * trial.pvalues[0]
     straight = bl.train_amortised(names["on_the_line"], num_steps=2000, rng=seed)
     trial = names["calibrate"](names["line"], names["draws_of"](straight))
     assert trial.pvalues.min() > 1e-6
+
+
+@pytest.mark.parametrize("k", [0.0, 0.6])
+def test_amortised_an_honest_spread_hides_the_fault_from_the_parameter(k):
+    """theta - k y has variance (1 - k)^2 + k^2/4; with another spread theta convicts as well."""
+    names = page()
+    sd = np.sqrt((1 - k) ** 2 + 0.25 * k**2)
+
+    def answer(scale):
+        return lambda y, rng: k * y + scale * sd * rng.standard_normal(99)
+
+    pvalues = names["calibrate"](names["line"], answer(1.0)).pvalues
+    assert pvalues[1] < 1e-6 < pvalues[0]
+    assert names["calibrate"](names["line"], answer(0.7)).pvalues[0] < 1e-6
 
 
 def test_amortised_the_family_is_at_fault():
@@ -227,6 +241,19 @@ def test_amortised_the_bound_of_the_weights():
     for y in (-50.0, 5.0, 1000.0):
         theta, w = names["weighted"](y, 5000, np.random.default_rng(1))
         assert np.all(w <= 10 * (2 + (y - theta) ** 2) ** -1.5 * (1 + 1e-9))
+
+
+@pytest.mark.parametrize("y", [0.0, 5.0, 15.0, 30.0])
+def test_amortised_bare_weights_have_no_variance(y):
+    """p^2/q grows without limit towards log theta -> -inf; under the mixture it vanishes."""
+    m, s = (v[0] for v in learned(y, trained(1)))
+    x = np.array([-10.0, -20.0, -40.0, -80.0])
+    log_prior = 3 * x - np.exp(x) - np.log(2)
+    log_p = log_prior - 1.5 * np.log1p(0.5 * (y - np.exp(x)) ** 2)
+    log_q = stats.norm(m, s).logpdf(x)
+    mixture = np.logaddexp(np.log(0.9) + log_q, np.log(0.1) + log_prior)
+    assert np.all(np.diff(2 * log_p - log_q) > 10)
+    assert np.all(np.diff(2 * log_p - mixture) < -10)
 
 
 def test_amortised_the_plateau():

@@ -141,6 +141,28 @@ def test_hybrid_a_draw_in_its_own_baseline_shortens_the_gradient(num_draws, seed
     assert abs(same.mean() - 2.0) / error > Z_LIMIT
 
 
+@pytest.mark.parametrize("f", [np.square, np.sin, np.exp])
+@pytest.mark.parametrize("num_draws", [2, 3])
+def test_hybrid_the_variance_of_leave_one_out(f, num_draws):
+    """The theorem's formula against the estimator itself, by quadrature over all its draws."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    weights = weights / weights.sum()
+    grid = np.meshgrid(*[nodes] * num_draws, indexing="ij")
+    share = np.prod(np.meshgrid(*[weights] * num_draws, indexing="ij"), axis=0)
+    z = np.array(grid)
+    value = f(1 + z)
+    g = np.sum(z * (value - value.mean(axis=0)), axis=0) / (num_draws - 1)
+    mean = np.sum(share * g)
+    exact = num_draws * (np.sum(share * g**2) - mean**2)
+    one, h = f(1 + nodes), nodes
+    off = one - weights @ one
+    gradient = weights @ (h * one)
+    assert mean == pytest.approx(gradient)
+    alone = weights @ (h * off) ** 2 - gradient**2
+    pairs = (weights @ h**2) * (weights @ off**2) + gradient**2
+    assert exact == pytest.approx(alone + pairs / (num_draws - 1), rel=1e-8)
+
+
 @pytest.mark.parametrize("dim", [1, 3, 8])
 def test_hybrid_the_ladder_in_many_dimensions_by_exact_moments(dim):
     """The theorem's variances, from Gauss-Hermite quadrature in x_1 and the moments of the rest."""
@@ -204,6 +226,13 @@ def test_hybrid_the_race(seed):
     harmonic, middle, root, constant = np.nanmedian(behind, axis=1)
     assert harmonic > 100 * root and constant > 10 * root
     assert harmonic > 10 * middle > 10 * root
+    phi = names["climb"](
+        names["log_joint"], np.zeros((2, 3, 9)), 0.3, decays[:3], num_steps=2000, kept={2000},
+        rng=seed,
+    )[-1]  # fmt: skip
+    behind = -2.474257259 - names["line_elbo"](phi[0], np.exp(phi[1]))
+    harmonic, middle, root = np.nanmedian(behind, axis=1)
+    assert middle < harmonic and middle < root  # three times the step, another winner
 
 
 @pytest.mark.parametrize("seed", [21, 22, 23])
@@ -248,13 +277,13 @@ def test_hybrid_means_are_ahead_for_a_while_and_sds_are_not(seed):
     for s in range(12):
         q = quietly(
             lambda s=s: bl.bbvi(
-                schools, estimator="reparam", num_steps=1000, num_check=100, rng=100 * seed + s
+                schools, estimator="reparam", num_steps=300, num_check=100, rng=100 * seed + s
             )
         )
         fits.append((q.mean, np.sqrt(np.diag(q.cov)), q.num_evals))
         draws = quietly(
             lambda s=s: bl.nuts(
-                schools, num_samples=1000, num_warmup=1000, num_chains=1, rng=100 * seed + s
+                schools, num_samples=300, num_warmup=300, num_chains=1, rng=100 * seed + s
             )
         )
         x = draws.values[0]
@@ -262,11 +291,12 @@ def test_hybrid_means_are_ahead_for_a_while_and_sds_are_not(seed):
 
     def missed(runs):
         means, spreads, cost = (np.array(part) for part in zip(*runs, strict=True))
-        off = (means - schools.truth.mean) / sds
-        return np.sqrt(np.mean(off**2)), np.sqrt(np.mean((spreads / sds - 1) ** 2)), cost.mean()
+        errors = (means - schools.truth.mean) / sds, spreads / sds - 1
+        each = (np.median(np.sqrt(np.mean(error**2, axis=1))) for error in errors)
+        return *each, cost.mean()
 
     by_bound, by_chain = missed(fits), missed(chains)
-    assert by_bound[2] < by_chain[2] and by_bound[0] < by_chain[0]
+    assert by_bound[2] < by_chain[2] and by_bound[0] < 0.8 * by_chain[0]
     assert 0.1 < by_bound[1] < 0.15 and by_chain[1] < by_bound[1]
 
 
