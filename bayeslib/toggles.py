@@ -48,20 +48,20 @@ def toggles(draw, groups, *, alt, shown=None, **choices):
     names = [name for group in groups.values() for name in group]
     shown = names if shown is None else list(shown)
     _check(names, shown, choices)
-    panels, colors, png = [], {}, None
+    panels, looks, png = [], {}, None
     for index in itertools.product(*(range(len(values)) for values in choices.values())):
         choice = {name: choices[name][i] for name, i in zip(choices, index, strict=True)}
         words = alt(**choice) if callable(alt) else alt
         check_alt(words)
         with style():
-            svg, image = _layers(draw, choice, names, shown, words, colors, png is None)
+            svg, image = _layers(draw, choice, names, shown, words, looks, png is None)
         png = png or image
         tags = " ".join(f"c{c}-{i}" for c, i in enumerate(index))
         panels.append(f'<div class="{tags}">{svg}</div>')
-    undrawn = [name for name in names if name not in colors]
+    undrawn = [name for name in names if name not in looks]
     if undrawn:
         raise BayeslibError(f"the series {undrawn} are in no figure; leave them out of the groups")
-    return Picture(_page(panels, groups, names, shown, choices, colors), png)
+    return Picture(_page(panels, groups, names, shown, choices, looks), png)
 
 
 def _check(names, shown, choices):
@@ -75,8 +75,8 @@ def _check(names, shown, choices):
         raise BayeslibError(f"a figure has at most two menus, got {list(choices)}")
 
 
-def _layers(draw, choice, names, shown, words, colors, wants_png):
-    """Draw one figure as an svg with a group for each series; note the colours of its series."""
+def _layers(draw, choice, names, shown, words, looks, wants_png):
+    """Draw one figure as an svg with a group for each series; note colour and line of each."""
     drawn = draw(**choice)
     if not (isinstance(drawn, tuple) and len(drawn) == 2 and isinstance(drawn[1], dict)):
         raise BayeslibTypeError(f"draw({call(choice)}) must return a Figure and a dict of artists")
@@ -103,7 +103,8 @@ def _layers(draw, choice, names, shown, words, colors, wants_png):
         layers = ""
         for name, artists in series.items():
             _show(ours, artists)
-            colors.setdefault(name, artists[0].get_color())
+            dashed = getattr(artists[0], "get_linestyle", str)() == "--"
+            looks.setdefault(name, (artists[0].get_color(), "dashed" if dashed else "solid"))
             k = names.index(name)
             inner = _inside(to_svg(fig, name, prefix=f"{prefix}s{k}i"))
             layers += f'<g class="s{k}">{inner}</g>'
@@ -121,7 +122,7 @@ def _inside(svg):
     return svg[svg.index(">") + 1 : svg.rindex("</svg>")]
 
 
-def _page(panels, groups, names, shown, choices, colors):
+def _page(panels, groups, names, shown, choices, looks):
     key = "t" + hashlib.sha256("".join(panels).encode()).hexdigest()[:7]
     controls = [f"s{k}" for k in range(len(names))]
     controls += [
@@ -141,7 +142,7 @@ def _page(panels, groups, names, shown, choices, colors):
         _fieldset(
             group,
             (
-                _input(key, f"s{names.index(name)}", name, name in shown, color=colors[name])
+                _input(key, f"s{names.index(name)}", name, name in shown, look=looks[name])
                 for name in members
             ),
         )
@@ -162,14 +163,15 @@ def _fieldset(legend, inputs):
     )
 
 
-def _input(key, name, text, checked, *, group=None, color=None):
+def _input(key, name, text, checked, *, group=None, look=None):
     kind = 'type="checkbox"' if group is None else f'type="radio" name="{key}-{group}"'
     swatch = ""
-    if color is not None:
+    if look is not None:
+        color, line = look
         ink = "currentColor" if color in ("#000000", "k", "black") else color
         swatch = (
-            '<span aria-hidden="true" style="display:inline-block;width:1.1rem;height:.2rem;'
-            f'background:{ink}"></span>'
+            '<span aria-hidden="true" style="display:inline-block;width:1.2rem;'
+            f'border-top:.2rem {line} {ink}"></span>'
         )
     return (
         '<label style="display:flex;align-items:center;gap:.4rem;margin:0;min-height:2rem;'

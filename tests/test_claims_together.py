@@ -149,6 +149,32 @@ def test_a_mode_never_met_leaves_no_sign(seed):
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
+def test_chains_started_in_one_mode_are_wrong_in_silence(seed):
+    target = posteriors.mixture([0.3, 0.7], [-10, 10], 1.0)
+    q = bl.advi(target, num_steps=1000, num_check=100, rng=seed)
+    together = bl.nuts(target, num_samples=500, initial_position=q.sample(4, seed), rng=seed)
+    assert abs(together.expect().z(target.truth.mean)[0]) > 50
+    assert not any("R-hat" in problem for problem in together.problems)
+    apart = bl.nuts(
+        target, num_samples=500, initial_position=np.array([[-9.0], [9], [10], [11]]), rng=seed
+    )
+    assert any("R-hat" in problem for problem in apart.problems)
+    bridged = bl.smc(target, stats.norm(scale=10), num_samples=1000, rng=seed).expect()
+    assert abs(bridged.z(target.truth.mean)[0]) < RUN_LIMIT
+
+
+@pytest.mark.parametrize("w", [10.0, 100.0])
+def test_a_state_of_large_weight_is_held(w):
+    """The chance of a first move from a state of weight w is below 1 / w: exactly, on a grid."""
+    K, pi, _ = grid_chain(0.5)
+    q = stats.norm.pdf(np.linspace(-6, 6, 241), scale=0.5)
+    weight = pi / (q / q.sum())
+    heavy = weight > w
+    assert heavy.any() and np.all(1 - np.diag(K)[heavy] <= 1 / weight[heavy] + 1e-12)
+    assert np.any(1 - np.diag(K)[heavy] > 0.2 / weight[heavy])
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_metric_from_a_bad_fit_slows_nuts(seed):
     schools = posteriors.eight_schools()
     prices = {}

@@ -21,7 +21,7 @@ def draw(unit="metres"):
             continue
         y = 0.2 + 0.3 * i
         series[name] = [
-            *ax.plot([0, 1], [y, y], color=color),
+            *ax.plot([0, 1], [y, y], "--" if name == "c" else "-", color=color),
             plots.label(ax, 0.5, y, f"label {name}", color=color),
         ]
     return fig, series
@@ -59,6 +59,7 @@ def test_controls_are_named_and_answer_to_a_rule():
     for attributes, _ in inputs:
         name = re.search(r'id="([^"]+)"', attributes)[1]
         assert f"#{name}:not(:checked)" in html
+    assert re.findall(r"border-top:.2rem (\w+)", html) == ["solid", "solid", "dashed"]
     assert "<script" not in html and len(re.findall("<legend", html)) == 3
 
 
