@@ -5,6 +5,9 @@ const offerStops = () => {
     else box.removeAttribute("tabindex");
   }
 };
-addEventListener("load", offerStops);
+addEventListener("load", () => {
+  offerStops();
+  document.fonts.ready.then(offerStops); // a formula may grow by a pixel when its letters arrive
+});
 addEventListener("resize", offerStops);
 document.addEventListener("toggle", offerStops, true);
