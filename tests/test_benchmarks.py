@@ -127,6 +127,21 @@ def test_verdicts_on_cold_processes(start_up, expected):
     assert next(w for c, w in words.items() if "memory" in c) == "met"
 
 
+def test_a_shortcut_is_shown_but_the_promise_is_held_against_the_documented_way():
+    hand, slow = entry("ours", "bayeslib", "hand"), entry("slow", "slow")
+    short = entry("short", "slow", as_documented=False)
+    rng = np.random.default_rng(8)
+    warm = {hand: runs(rng, 80.0), slow: runs(rng, 8.0), short: runs(rng, 9.0)}
+    colds = {hand: [cold(1.0)] * 3, slow: [cold(10.0)] * 3, short: [cold(3.0)] * 3}
+    made = rows.rows_of("gaussian_2", warm, colds, {}, [hand, slow, short])
+    found = {v["claim"]: v for v in verdicts.verdicts_of(made) if "cold" in v["claim"]}
+    (promise,) = (v for c, v in found.items() if "as documented (slow)" in c)
+    (shortcut,) = (v for c, v in found.items() if "shortcut (short)" in c)
+    assert (promise["verdict"], shortcut["verdict"]) == ("met", "no promise")
+    assert shortcut["measured"]["median"] < promise["measured"]["median"]
+    assert sum("every peer (short)" in claim for claim in found) == 1
+
+
 def test_the_funnel_must_be_flagged():
     rng = np.random.default_rng(6)
     hand, peer = entry("ours", "bayeslib", "hand"), entry("peer", "peer")

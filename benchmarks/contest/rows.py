@@ -64,6 +64,7 @@ def _row(posterior, entry, runs, colds, others):
         "library": entry.library,
         "gradient": entry.gradient,
         "compiles": entry.compiles,
+        "as_documented": entry.as_documented,
         "variant": entry.variant(posterior),
         "cold_variant": entry.variant(posterior, cold=True),
         "short": entry.variant(posterior).endswith("-short"),

@@ -67,9 +67,14 @@ def _cold(posterior, problem, gradient, row, peers):
     ours = row["cold"]["to_1000"]
     groups = {"every peer": (peers, COLD)}
     if problem.dim <= SMALL:
-        groups["every peer with gradients"] = (
-            [peer for peer in peers if peer["gradient"] != "none"],
+        with_gradients = [peer for peer in peers if peer["gradient"] != "none"]
+        groups["every peer with gradients, as documented"] = (
+            [peer for peer in with_gradients if peer["as_documented"]],
             COLD_SMALL,
+        )
+        groups["an expert's shortcut"] = (
+            [peer for peer in with_gradients if not peer["as_documented"]],
+            None,
         )
     for group, (members, limit) in groups.items():
         if not members:
