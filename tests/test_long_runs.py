@@ -38,20 +38,25 @@ def slow(theta, size):
 
 
 INTERRUPTED = """
+import signal
 import sys
+import threading
 import numpy as np
 from bayeslib import Target, metropolis
 from bayeslib.engine.chains import Control
 from test_long_runs import ENDLESS, slow
 
-reported = []
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
+reported, told, one_at_a_time = [], [], threading.Lock()
 report = Control.report
 
 def loud(self, chain, done):
     report(self, chain, done)
-    reported.append(chain)
-    if min(map(reported.count, range(4))) == 3:
-        print("drawing", flush=True)
+    with one_at_a_time:
+        reported.append(chain)
+        if not told and min(map(reported.count, range(4))) == 3:
+            told.append(chain)
+            print("drawing", flush=True)
 
 Control.report = loud
 target = Target(slow, dim=1, data=(10_000,), gradient=None)

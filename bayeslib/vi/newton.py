@@ -11,6 +11,7 @@ SETTLED = 1e-14  # squared length of a Newton step, in posterior standard deviat
 STUCK = 1e14  # damping at which no step that is left is worth taking
 LEVEL = 1e-3  # slope of the log density per posterior standard deviation that may be rounding
 FAR = 1e8  # times the size of the start
+FAR_LOG = 300.0  # from the start: further out, the exponential of a logarithm, squared, is 0 or inf
 ROUGH = 0.05  # change of the curvature over a small part of the posterior's width
 FLAT = 1e-6  # of the largest curvature, in comparable units
 _FIRST_STEP, _STEP, _FINE_STEP = 1e-5, 1e-4, 2e-3
@@ -122,10 +123,14 @@ def climb(slopes, start, max_steps, names):
     value, gradient = slopes(x)
     steps = _FIRST_STEP * (1.0 + np.abs(x))
     damping, hit_edge = 1e-3, False
+
+    def far_out():
+        return np.abs(x - start).max() > FAR_LOG
+
     for _ in range(max_steps):
         hessian = slopes.curvature(x, steps)
         if hessian is None:
-            raise _edge_error(x, names)
+            raise _endless_error(x, max_steps) if far_out() else _edge_error(x, names)
         units = _units(hessian)
         steps = _STEP * np.where(np.isfinite(units), units, 1.0 + np.abs(x))
         units = np.where(np.isfinite(units), units, 1.0 + np.abs(x))
@@ -145,6 +150,8 @@ def climb(slopes, start, max_steps, names):
             damping *= 4.0
             if decrement < SETTLED or damping > STUCK:
                 if np.linalg.norm(units * gradient) > LEVEL:  # it is the damping that is large
+                    if hit_edge and far_out():
+                        raise _endless_error(x, max_steps)
                     raise _edge_error(x, names) if hit_edge else _rough_error(x)
                 move = 0.1 * down
                 new, slope = slopes(x + move)
@@ -154,7 +161,11 @@ def climb(slopes, start, max_steps, names):
         x, value, gradient, damping = x + move, new, slope, 0.2 * damping
         if np.abs(x).max() > far:
             break
-    raise ImproperError(
+    raise _endless_error(x, max_steps)
+
+
+def _endless_error(x, max_steps):
+    return ImproperError(
         f"the log density still rises at theta={_shown(x)} (max_steps={max_steps}): it has no "
         "maximum, or one that is far away; check the priors, start nearer, or raise max_steps"
     )
