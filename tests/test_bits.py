@@ -47,6 +47,7 @@ def digests(folder, seed):
     return run.stdout.split()
 
 
+@pytest.mark.slow
 @pytest.mark.trust("S14")
 def test_a_first_process_and_the_next_draw_the_same(tmp_path):
     first = digests(tmp_path, 1)

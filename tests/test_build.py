@@ -1,4 +1,4 @@
-"""A book of one page: it builds, and it fails to build whenever the page is wrong."""
+"""A small book: it builds, and it fails to build whenever a page is wrong."""
 
 import json
 import os
@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from prose import ROOT
 
 MARKDOWN = r"""# A page
@@ -71,13 +70,19 @@ def page(*, text=MARKDOWN, last="1 + 1"):
     }
 
 
-def build(folder, notebook, *, url=""):
-    """Build a book of one page in `folder`; return the process and the page's HTML path."""
+def build(folder, notebook, *, url="", chapters=()):
+    """Build a book in `folder`: a page, and chapters that are there already.
+
+    Returns the process and the page's HTML path.
+    """
     for name in ("_ext", "_static"):
         (folder / name).symlink_to(ROOT / name)
     config = (ROOT / "_config.yml").read_text("utf-8")
     (folder / "_config.yml").write_text(config.replace('url: ""', f'url: "{url}"'), "utf-8")
-    (folder / "_toc.yml").write_text("format: jb-book\nroot: page\n", "utf-8")
+    contents = {"format": "jb-book", "root": "page"}
+    if chapters:
+        contents["chapters"] = [{"file": name} for name in chapters]
+    (folder / "_toc.yml").write_text(json.dumps(contents), "utf-8")
     (folder / "references.bib").write_text(BIBLIOGRAPHY, "utf-8")
     (folder / "page.ipynb").write_text(json.dumps(notebook), "utf-8")
     command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "--all"]
@@ -116,18 +121,37 @@ def test_the_launch_button_follows_the_repository(tmp_path):
     assert 'href="https://github.com/someone/needles"' in html
 
 
-@pytest.mark.parametrize(
-    ("changes", "complaint"),
-    [
-        ({"last": "1 / 0"}, "ZeroDivisionError"),
-        ({"last": "import warnings\nwarnings.warn('trouble')"}, "stderr"),
-        ({"text": MARKDOWN + r"$\nosuchthing$"}, "Undefined control sequence"),
-        ({"text": MARKDOWN + "{prf:ref}`nowhere`"}, "nowhere"),
-        ({"text": MARKDOWN + "{glue:text}`never:.2f`"}, "never"),
-    ],
-    ids=["a raising cell", "a warning", "a formula", "a reference", "a glued number"],
-)
-def test_a_wrong_page_fails(tmp_path, changes, complaint):
-    done, _ = build(tmp_path, page(**changes))
+WRONG = {
+    "warning": ({"last": "import warnings\nwarnings.warn('trouble')"}, "stderr"),
+    "formula": ({"text": r"# A page" + "\n\n" + r"$\nosuchthing$"}, "Undefined control sequence"),
+    "reference": ({"text": "# A page\n\n{prf:ref}`nowhere`"}, "nowhere"),
+    "number": ({"text": "# A page\n\n{glue:text}`never:.2f`"}, "never"),
+}
+
+
+def short_page(text="# A page", last="1 + 1"):
+    made = page()
+    made["cells"] = [{**markdown(text), "id": "text"}, {**code(last), "id": "code"}]
+    return made
+
+
+def test_each_wrong_page_is_complained_of(tmp_path):
+    """Every complaint is a warning or an error, of which one is enough to fail the build."""
+    for name, (changes, _) in WRONG.items():
+        (tmp_path / f"{name}.ipynb").write_text(json.dumps(short_page(**changes)), "utf-8")
+    done, _ = build(tmp_path, page(), chapters=WRONG)
     assert done.returncode != 0
-    assert complaint in done.stdout + done.stderr
+    complaints = [
+        line for line in (done.stdout + done.stderr).splitlines()
+        if re.search("WARNING|ERROR", line)
+    ]  # fmt: skip
+    for name, (_, complaint) in WRONG.items():
+        found = [line for line in complaints if f"{name}.ipynb" in line and complaint in line]
+        assert found, (name, complaints)
+    assert not [line for line in complaints if "page.ipynb" in line]
+
+
+def test_a_raising_cell_ends_the_build(tmp_path):
+    done, _ = build(tmp_path, short_page(last="1 / 0"))
+    assert done.returncode != 0
+    assert "ZeroDivisionError" in done.stdout + done.stderr

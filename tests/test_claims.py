@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from sparing import over
 
 import bayeslib as bl
 from bayeslib import posteriors
 
 SEEDS = range(1, 6)
+every_seed = over("seed", SEEDS)
 TARGET = posteriors.gamma_student()
 PRIOR = stats.gamma(3)
 LOG_C = -np.log(np.sqrt(8.0))
@@ -23,7 +25,7 @@ def unguarded(log_bound, seed, num_proposals=60_000):
     return kept, bl.Draws(kept[None, :, None], independent=True).expect()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 @pytest.mark.parametrize("divisor", [4, 8])
 def test_rejection_a_leaking_envelope_follows_the_smaller_of_the_two(seed, divisor):
     """Its naive error bar excludes the truth and covers the mean of min(target, c q)."""
@@ -37,12 +39,12 @@ def test_rejection_a_leaking_envelope_follows_the_smaller_of_the_two(seed, divis
     assert rate > np.exp(TARGET.truth.log_evidence - LOG_C), "it keeps more than the honest one"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_rejection_an_honest_envelope_does_not(seed):
     assert abs(unguarded(LOG_C, seed)[1].z(TARGET.truth.mean)[0]) < 5.5
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_rejection_the_guard_stops_a_leak(seed):
     with pytest.raises(bl.EnvelopeError) as caught:
         bl.rejection_sample(TARGET, PRIOR, log_bound=-np.log(8), num_samples=2_000, rng=seed)
@@ -71,7 +73,7 @@ def test_rejection_a_gaussian_proposal_mostly_passes_the_guard_and_has_no_bound(
     assert ratio[1] > ratio[0] + 100, "the ratio grows without bound"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_rejection_weights_beat_verdicts_from_the_same_proposals(seed):
     kept = bl.rejection_sample(TARGET, PRIOR, log_bound=LOG_C, num_samples=20_000, rng=seed)
     weighted = bl.importance_sample(
@@ -80,7 +82,7 @@ def test_rejection_weights_beat_verdicts_from_the_same_proposals(seed):
     assert weighted.expect().mcse[0] < 0.7 * kept.expect().mcse[0]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_rejection_haldane_is_unbiased_and_the_naive_rate_is_not(seed):
     rate = np.exp(TARGET.truth.log_evidence - LOG_C)
     tries = np.random.default_rng(seed).geometric(rate, size=(200_000, 2)).sum(axis=1)
@@ -89,7 +91,7 @@ def test_rejection_haldane_is_unbiased_and_the_naive_rate_is_not(seed):
         assert (z > 5.5) == biased
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_rejection_the_hull_stays_small(seed):
     target = bl.Target(
         lambda eta, deaths, years: deaths * eta[0] - years * np.exp(eta[0]) - eta[0] ** 2 / 2,

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import integrate, special, stats
+from sparing import over
 
 import bayeslib as bl
 from bayeslib import posteriors
 
 CHAPTERS = Path(__file__).parent.parent / "chapters"
-every_seed = pytest.mark.parametrize("seed", [2, 3, 4])
+every_seed = over("seed", [2, 3, 4])
 
 
 @cache

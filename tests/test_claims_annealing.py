@@ -6,14 +6,14 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pytest
+from sparing import over
 
 import bayeslib as bl
 from bayeslib import posteriors
 
 CHAPTERS = Path(__file__).parent.parent / "chapters"
 SEEDS = range(1, 6)
-every_seed = pytest.mark.parametrize("seed", SEEDS)
+every_seed = over("seed", SEEDS)
 TWO = posteriors.mixture([1 / 3, 2 / 3], [-10.0, 10.0], 1.0)
 CENTRE = np.array([10.0, 0.0, 0.0, 0.0, 0.0])
 HILLS = posteriors.mixture([1 / 3, 2 / 3], [-CENTRE, CENTRE], 1.0)

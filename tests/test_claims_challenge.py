@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import special, stats
+from sparing import over
 
 import bayeslib as bl
 from bayeslib import check, posteriors
@@ -14,6 +15,7 @@ from bayeslib.errors import BayeslibError
 
 CHAPTERS = Path(__file__).parent.parent / "chapters"
 SEEDS = range(1, 6)
+every_seed = over("seed", SEEDS)
 LIMIT = 5.5  # standard errors; P(|z| > 5.5) = 4e-8
 TARGET = posteriors.gamma_student()
 
@@ -45,7 +47,7 @@ def plain(name):
 # The plain cells
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_plain_enumeration_is_the_library_s(seed):
     rng = np.random.default_rng(seed)
     table = {h: float(v) for h, v in zip(range(40), rng.normal(-800.0, 30.0, 40), strict=True)}
@@ -81,7 +83,7 @@ def test_the_scale_moves_belief_from_five_sixths_to_a_three_hundredth():
 # Exponents
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_a_list_doubles_and_quickscore_does_not_need_it(seed):
     solution = "def quickscore(rate, strength, leak):\n    total"
     space = page("from time import", "def list_joint", "def seconds", solution)
@@ -102,7 +104,7 @@ def test_a_list_doubles_and_quickscore_does_not_need_it(seed):
     assert abs(single / listed.sum() - 1.0) > 0.01
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 @pytest.mark.parametrize("K", [2, 3, 4])
 def test_forgetting_is_exact_on_a_row(seed, K):
     evidence = page("def row_log_evidence")["row_log_evidence"]
@@ -145,7 +147,7 @@ def test_the_clinic_is_the_library_s_for_every_answer():
 # How hard, exactly
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 @pytest.mark.parametrize("clauses", [20, 90])
 def test_the_evidence_counts_solutions(seed, clauses):
     rng = np.random.default_rng(seed)
@@ -196,7 +198,7 @@ def test_the_grid_of_the_cube_has_the_error_of_the_formula(d):
     assert errors[1] == pytest.approx(d / (24 * n**2), rel=0.02)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 @pytest.mark.parametrize("d", [10, 100, 1000])
 def test_mass_is_at_the_root_of_the_dimension(seed, d):
     radii = np.linalg.norm(np.random.default_rng(seed).standard_normal((2_000, d)), axis=1)
@@ -231,7 +233,7 @@ def test_there_is_a_ruler_for_every_peak(place):
     assert theta[np.argmax(density / slope)] == pytest.approx(place, abs=1e-3)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_plugged_in_intervals_do_not_hold_what_they_claim(seed, monkeypatch):
     monkeypatch.chdir(CHAPTERS)
     coverage = page("def ramp_posterior", "def coverage")["coverage"]
@@ -240,7 +242,7 @@ def test_plugged_in_intervals_do_not_hold_what_they_claim(seed, monkeypatch):
     assert likelihood < 0.1 and peak < 0.3
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_draws_predict_as_the_formula_does(seed, monkeypatch):
     monkeypatch.chdir(CHAPTERS)
     posterior, _ = page("def ramp_posterior")["ramp_posterior"](5)
@@ -263,7 +265,7 @@ def photo():
     )
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_messages_converge_and_are_wrong_and_draws_are_not(photo, seed):
     unary = photo["photograph"](seed)
     posterior = photo["list_photo"](unary, 1.25)
@@ -278,7 +280,7 @@ def test_messages_converge_and_are_wrong_and_draws_are_not(photo, seed):
     assert np.abs((fields - exact) / error).max() > LIMIT
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_messages_are_exact_without_loops(photo, seed):
     unary = photo["photograph"](seed)
     row = np.array([np.arange(15), np.arange(1, 16)])
@@ -296,7 +298,7 @@ def test_messages_are_exact_without_loops(photo, seed):
 # How this method lies to you
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_a_grid_agrees_with_itself_and_misses_the_needle(seed):
     two_gauges = page("def two_gauges")["two_gauges"]
     rng = np.random.default_rng(seed)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numba import njit
 from scipy import signal, special, stats
+from sparing import over
 from twins import plain_twin
 
 import bayeslib as bl
@@ -17,7 +18,7 @@ from bayeslib import posteriors
 PAGE = Path(__file__).parent.parent / "chapters" / "diagnostics.ipynb"
 SEEDS = range(1, 6)
 Z_LIMIT = 5.5
-every_seed = pytest.mark.parametrize("seed", SEEDS)
+every_seed = over("seed", SEEDS)
 
 
 def cells(mark):

@@ -6,12 +6,14 @@ from math import lgamma
 import numpy as np
 import pytest
 from scipy import special, stats
+from sparing import over
 from twins import plain_twin
 
 import bayeslib as bl
 from bayeslib import posteriors
 
 SEEDS = range(1, 5)
+every_seed = over("seed", SEEDS)
 Z_LIMIT = 5.5  # of at most 12 numbers a test: a false alarm in two million
 SPREAD = np.array([[-2.0, -2.0], [2.0, 2.0], [-1.0, 1.0], [1.0, -1.0]])
 
@@ -62,7 +64,7 @@ def violation(pi, kernel):
     return np.abs(flow - flow.T).max()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_every_scan_is_invariant_and_only_the_sweep_in_turn_is_not_reversible(seed):
     joint = np.random.default_rng(seed).dirichlet(np.ones(12)).reshape(3, 4)
     pi, a, b = joint.ravel(), update(joint, 0), update(joint, 1)
@@ -114,7 +116,7 @@ def test_the_staircase_forgets_at_rate_rho_squared(rho):
     assert draws.flat.shape[0] / bl.ess(draws, kind="mean")[0] == pytest.approx(formula, rel=0.2)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_a_rate_for_a_scale_converges_beautifully_to_something_else(seed):
     """R-hat 1.00, more effective draws than the right program, and a mean far off."""
     truth = posteriors.gamma_student().truth
@@ -139,7 +141,7 @@ def patient_theta(state, rng, y):
     return state[0]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_it_is_the_slice_step_that_crawls(seed):
     """Repeated until it is all but a fresh draw, it leaves a price of less than two sweeps."""
     truth = posteriors.gamma_student().truth
@@ -160,7 +162,7 @@ def log_joint(theta, y):
     return value - 0.5 * theta[1] * (y - theta[0]) ** 2
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_the_library_refuses_a_slice_step_and_a_slip_it_could_miss_on_the_way(seed):
     target = bl.Target(log_joint, dim=2, data=(5.0,), gradient=None)
     starts = [[1.0, 1.0], [8.0, 1.0]]
@@ -183,7 +185,7 @@ def simulate(state, rng):
     return state[0] + rng.standard_normal() / np.sqrt(state[1])
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_running_the_model_forwards_catches_it(seed):
     def transition(weight):
         def sweep(state, y, rng):
@@ -198,7 +200,7 @@ def test_running_the_model_forwards_catches_it(seed):
     assert bl.geweke_test(prior, simulate, transition(slip_w), **options).pvalue < 1e-12
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_a_slice_of_the_joint_catches_it_too(seed):
     theta, y, grid = 3.0, 5.0, np.linspace(1e-4, 20, 8_001)
     cdf = np.cumsum(np.sqrt(grid) * np.exp(-grid * (1 + 0.5 * (y - theta) ** 2)))
@@ -209,7 +211,7 @@ def test_a_slice_of_the_joint_catches_it_too(seed):
         assert pvalue > 1e-6 if right else pvalue < 1e-12
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_the_library_refuses_a_variance_for_a_standard_deviation(seed):
     ridge = posteriors.gaussian([0, 0], [[1, 0.9], [0.9, 1]])
     options = {"data": (0.9,), "target": ridge, "num_samples": 200, "num_warmup": 0, "rng": seed}
@@ -255,7 +257,7 @@ def forgets_the_jacobian(theta, rng, x, t):
     return np.exp(new) if log_u < log_ratio else theta[0]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_pumps_with_metropolis_within_gibbs(seed):
     pumps = posteriors.pumps()
     starts = np.exp(np.random.default_rng(seed).normal(size=(4, 12)))
@@ -314,7 +316,7 @@ def coal():
     return before, years, special.softmax(log_year), shapes, exposure
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_coal_the_year_and_the_rates(seed, coal):
     before, years, exact_year, shapes, exposure = coal
     starts = [[1.0, 1.0, 20.0], [3.0, 1.0, 56.0], [2.0, 4.0, 90.0], [4.0, 0.2, 5.0]]
@@ -360,7 +362,7 @@ def lower_square_y(theta, rng):
     return rng.random() + (theta[0] > 1.0)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_two_squares_that_touch_at_a_corner_fool_rhat(seed):
     """All chains in one square agree; chains in both do not, and none ever crosses."""
     low = np.random.default_rng(seed).random((4, 2))
@@ -372,7 +374,7 @@ def test_two_squares_that_touch_at_a_corner_fool_rhat(seed):
     assert np.all((both.values > 1).mean(axis=1) == [[0, 0], [0, 0], [1, 1], [1, 1]])
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_all_at_once_keeps_the_margins_and_loses_the_dependence(seed):
     rng = np.random.default_rng(seed)
     state = np.zeros((2, 20_000))
@@ -411,7 +413,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 @pytest.mark.parametrize("case", CASES)
 def test_the_plain_cell_draws_the_same(case, seed, coal):
     conditionals, start, data = CASES[case]

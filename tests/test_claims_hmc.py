@@ -7,13 +7,14 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from sparing import over
 from twins import CHAPTERS, plain_twin
 
 import bayeslib as bl
 from bayeslib import posteriors
 
 SEEDS = range(1, 6)
-every_seed = pytest.mark.parametrize("seed", SEEDS)
+every_seed = over("seed", SEEDS)
 Z_LIMIT = 5.6  # two-sided alpha 2e-8, with effective sample sizes of several hundred and more
 BANANA = posteriors.banana()
 GOLDEN = posteriors.gamma_student().truth

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import integrate, special, stats
+from sparing import over
 
 import bayeslib as bl
 from bayeslib import posteriors
 
 CHAPTERS = Path(__file__).parent.parent / "chapters"
 SEEDS = range(11, 16)
-every_seed = pytest.mark.parametrize("seed", SEEDS)
+every_seed = over("seed", SEEDS)
 Z_LIMIT = 5.6  # two-sided alpha 2e-8, with a thousand independent terms and more
 
 

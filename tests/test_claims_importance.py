@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from sparing import over
 
 import bayeslib as bl
 from bayeslib import posteriors
@@ -16,7 +17,7 @@ from bayeslib.trouble import khat_limit
 CHAPTERS = Path(__file__).parent.parent / "chapters"
 SEEDS = range(1, 6)
 TWO_MODES = posteriors.mixture([0.4, 0.6], [-6.0, 6.0], [1.0, 1.0])
-every_seed = pytest.mark.parametrize("seed", SEEDS)
+every_seed = over("seed", SEEDS)
 
 
 def quietly(function, *args, **options):

@@ -10,13 +10,14 @@ import json
 import numpy as np
 import pytest
 from scipy import special
+from sparing import over
 from twins import CHAPTERS, plain_twin
 
 import bayeslib as bl
 from bayeslib.mcmc import CRITICAL
 
 SEEDS = (1, 2, 3)
-every_seed = pytest.mark.parametrize("seed", SEEDS)
+every_seed = over("seed", SEEDS)
 PHOTO = 1 - 2 * np.genfromtxt(CHAPTERS / "data" / "hopper.pbm", delimiter=1, skip_header=6)
 RATE = 0.2
 

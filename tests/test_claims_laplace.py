@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import special, stats
+from sparing import over
 
 import bayeslib as bl
 from bayeslib import posteriors
 
 CHAPTERS = Path(__file__).parent.parent / "chapters"
 SEEDS = range(1, 6)
-every_seed = pytest.mark.parametrize("seed", SEEDS)
+every_seed = over("seed", SEEDS)
 RUNNING = posteriors.gamma_student(5.0)
 
 

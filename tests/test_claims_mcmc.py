@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from sparing import over
 
 import bayeslib as bl
 from bayeslib import posteriors
@@ -20,7 +21,7 @@ Z_LIMIT = 5.5
 TARGET = posteriors.gamma_student()
 TRUTH = TARGET.truth
 STARTS = np.array([[1.0], [3.0], [5.0], [9.0]])
-every_seed = pytest.mark.parametrize("seed", SEEDS)
+every_seed = over("seed", SEEDS)
 
 
 @cache

@@ -7,8 +7,10 @@ comparisons made here that is a false alarm in about 1e-5 of runs, had the seeds
 import numpy as np
 import pytest
 from scipy import integrate, optimize, special, stats
+from sparing import over
 
 SEEDS = range(1, 6)
+every_seed = over("seed", SEEDS)
 Z_LIMIT = 5.5
 PRIOR = np.array([20, 5, 10, 1, 12, 6, 5, 0.5, 22, 6, 5.5, 7]) / 100
 JOINT = PRIOR * np.array([30, 70, 15, 60, 60, 45, 25, 60, 15, 10, 8, 10]) / 100
@@ -78,7 +80,7 @@ def softmax(p, beta):
     return special.expit(beta * special.logit(p))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 @pytest.mark.parametrize("num_samples", [1, 3, 9])
 def test_crowds_match_and_majorities_sharpen(seed, num_samples):
     p = np.linspace(0.05, 0.95, 10)
@@ -124,7 +126,7 @@ def test_the_best_number_grows_with_the_root_of_the_stake(stake):
     assert abs(best - real) < 2 or (real < 1 and best == 1)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 @pytest.mark.parametrize("p", [0.5, 0.7, 0.9])
 @pytest.mark.parametrize("lead", [1, 2, 4])
 def test_a_race_is_a_softmax_with_its_own_clock(seed, p, lead):
@@ -149,7 +151,7 @@ def test_a_race_to_two_takes_pi_samples_and_beats_a_majority_of_five():
     assert integrate.quad(right, 0, 1)[0] < WORTH[3]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_a_sampler_is_fitted_perfectly_by_an_exact_mind_and_caught_by_its_clock(seed):
     p, trials = np.linspace(0.1, 0.9, 9), 2_000
     rng = np.random.default_rng(seed)
@@ -234,7 +236,7 @@ def people_from(anchor, steps, rng, num_people=4_000):
     return np.array(path)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_two_groups_of_the_same_chain_seem_to_forget_at_different_rates(seed):
     """The fitted factor lies: by a fixed amount, exactly computable, larger from far away."""
     rng = np.random.default_rng(seed)
@@ -262,7 +264,7 @@ def test_thinking_stops_early_when_time_is_dear_and_never_starts_near_the_mean()
     assert biases == sorted(biases)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_named_examples_raise_and_lower_judgements(seed):
     starts = [PRIOR, np.eye(12)[[0, 1]].mean(axis=0), np.eye(12)[7]]
     rng = np.random.default_rng(seed)
@@ -292,7 +294,7 @@ def test_judged_one_by_one_the_parts_exceed_one(num_ideas):
     assert parts == pytest.approx(formula) and parts > 1
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_conjunctions_flip_by_chance_only_and_seldom_in_the_end(seed):
     rng = np.random.default_rng(seed)
     p_a, p_ab = POSTERIOR[INFECTION].sum(), POSTERIOR[INFECTION & AIRWAYS].sum()

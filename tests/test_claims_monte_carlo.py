@@ -1,13 +1,14 @@
 """What the page on Monte Carlo claims of one seed, over many."""
 
 import numpy as np
-import pytest
 from scipy import stats
+from sparing import over
 
 import bayeslib as bl
 from bayeslib import posteriors
 
 SEEDS = range(1, 6)
+every_seed = over("seed", SEEDS)
 PRIOR = stats.gamma(3)
 Z_LIMIT = 5.5
 
@@ -26,7 +27,7 @@ def share_z(share, chance, n):
     return abs(share - chance) / np.sqrt(chance * (1 - chance) / n)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_a_rare_event_is_reported_as_zero_plus_minus_zero(seed):
     """Three hundred draws: most laboratories see nothing, and coverage is what is left."""
     theta = np.random.default_rng(seed).gamma(3, size=(2_000, 300))
@@ -40,7 +41,7 @@ def test_a_rare_event_is_reported_as_zero_plus_minus_zero(seed):
     assert np.mean(mean < PRIOR.sf(12)) > 0.7, "unbiased, and mostly too low"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_infinite_variance_makes_the_error_bar_a_fiction(seed):
     rng = np.random.default_rng(seed)
     theta = rng.gamma(3, size=(300, 10_000))
@@ -50,14 +51,14 @@ def test_infinite_variance_makes_the_error_bar_a_fiction(seed):
     assert np.mean(wild.mean(axis=1) < 0.2**-3) > 0.7
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_averages_of_cauchy_draws_are_cauchy(seed):
     means = np.random.default_rng(seed).standard_cauchy((2_000, 1_000)).mean(axis=1)
     assert stats.kstest(means, stats.cauchy.cdf).pvalue > 1e-6
     assert stats.kstest(means * 10, stats.cauchy.cdf).pvalue < 1e-6, "no error shrinks"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_the_average_flood_does_no_damage(seed):
     theta = posteriors.gamma_student().truth.sample(40_000, np.random.default_rng(seed))[:, 0]
     damage = np.maximum(theta - 6, 0) ** 2
@@ -65,7 +66,7 @@ def test_the_average_flood_does_no_damage(seed):
     assert damage.mean() / (damage.std() / np.sqrt(damage.size)) > 10
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_every_way_to_reduce_variance_does_and_stays_right(seed):
     rng = np.random.default_rng(seed)
     u, noise = rng.random(50_000), stats.t(2)
@@ -83,7 +84,7 @@ def test_every_way_to_reduce_variance_does_and_stays_right(seed):
     assert f.var() > 2 * controlled.var()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_common_draws_and_integrated_noise_pay(seed):
     rng = np.random.default_rng(seed)
     noise, theta = stats.t(2), PRIOR.rvs(50_000, random_state=rng)
@@ -99,7 +100,7 @@ def test_common_draws_and_integrated_noise_pay(seed):
     assert drawn.var() > 3 * noise.sf(8 - theta).var()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_unbiased_and_consistent_are_two_promises(seed):
     theta = np.random.default_rng(seed).gamma(3, size=(2_000, 1_000))
     error = np.sqrt(3 / 2_000)
@@ -112,7 +113,7 @@ def test_unbiased_and_consistent_are_two_promises(seed):
     assert PRIOR.median() < 2.7
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed
 def test_sobol_points_beat_random_ones(seed):
     def squared(d, k):
         points = [

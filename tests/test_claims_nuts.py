@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sparing import over
 
 import bayeslib as bl
 from bayeslib import posteriors
@@ -17,7 +18,7 @@ from bayeslib.hmc.nuts_sampler import metric_windows
 
 CHAPTERS = Path(__file__).parent.parent / "chapters"
 SEEDS = range(1, 5)
-every_seed = pytest.mark.parametrize("seed", SEEDS)
+every_seed = over("seed", SEEDS)
 Z_LIMIT = 5.6  # two-sided alpha 2e-8
 BANANA = posteriors.banana()
 CENTRED = posteriors.eight_schools(centered=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sparing import over
 from twins import plain_twin
 
 import bayeslib as bl
@@ -15,7 +16,7 @@ from bayeslib import posteriors
 
 CHAPTERS = Path(__file__).parent.parent / "chapters"
 SEEDS = range(1, 4)
-every_seed = pytest.mark.parametrize("seed", SEEDS)
+every_seed = over("seed", SEEDS)
 Z_LIMIT = 5.6  # two-sided alpha 2e-8, with hundreds of effective draws and more
 
 

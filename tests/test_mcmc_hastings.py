@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 from densities import EXACT, gaussian2
+from sparing import over
 from stepping import Z_LIMIT, batch_z, hastings_steps, mutant, paired_z, swap_z
 
 from bayeslib import (
@@ -110,7 +111,7 @@ def test_conserves_the_target(name):
 
 
 @pytest.mark.trust("S16")
-@pytest.mark.parametrize("bug", MUTANTS)
+@over("bug", MUTANTS)
 def test_conservation_fails_for_a_planted_bug(bug, mutants):
     target, sample = EXACT["log_gamma_normal"]
     module = mutant(mutants, "bayeslib.mcmc.hastings", MUTANTS[bug])

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from densities import EXACT, gaussian2
+from sparing import over
 from stepping import Z_LIMIT, batch_z, mutant, paired_z, slice_steps, swap_z
 
 from bayeslib import BayeslibError, BayeslibWarning, Target, TargetError, slice_sample
@@ -62,7 +63,7 @@ def test_conserves_the_target(setting, name):
 
 
 @pytest.mark.trust("S16")
-@pytest.mark.parametrize("bug", MUTANTS)
+@over("bug", MUTANTS)
 def test_conservation_fails_for_a_planted_bug(bug, mutants):
     target, sample = EXACT["log_gamma_normal"]
     module = mutant(mutants, "bayeslib.mcmc.slices", MUTANTS[bug])
@@ -75,7 +76,7 @@ def test_conservation_fails_for_a_planted_bug(bug, mutants):
 
 
 @pytest.mark.trust("S16")
-@pytest.mark.parametrize("bug", EMPTY)
+@over("bug", EMPTY, few=1)
 def test_a_planted_bug_that_empties_the_slice_ends_the_run(bug, mutants):
     target, sample = EXACT["log_gamma_normal"]
     module = mutant(mutants, "bayeslib.mcmc.slices", EMPTY[bug])

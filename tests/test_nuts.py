@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from densities import COV, EXACT, correlated, gaussian2, gaussian20
+from sparing import over
 from stepping import Z_LIMIT, batch_z, mutant, nuts_steps, paired_z, swap_z
 
 from bayeslib import Target, ess, hmc, nuts, posteriors, rhat
@@ -113,7 +114,7 @@ def test_conserves_the_target_when_the_depth_is_cut(max_depth):
 
 
 @pytest.mark.trust("S16")
-@pytest.mark.parametrize("bug", MUTANTS)
+@over("bug", MUTANTS)
 def test_conservation_fails_for_a_planted_bug(bug, mutants):
     name, change = MUTANTS[bug]
     target, sample = EXACT[name]
