@@ -1,4 +1,4 @@
-"""The directive ``cards``: flash cards from chapters/cards.yml, turned over without JavaScript.
+"""Flash cards from chapters/cards.yml: the directives ``cards`` and ``study``, and Anki's package.
 
 A card is an HTML `<details>`: its summary, the front, is a button to every browser and screen
 reader, and the back is hidden from both until the card is turned. Front and back are MyST, so
@@ -9,17 +9,32 @@ their mathematics is drawn like the rest of the page's.
     ```{cards} rejection
     ```
 
-shows the cards of one chapter; several names show several chapters, in the deck's order.
+shows the cards of one chapter; several names show several chapters, in the deck's order. Below
+them stands a link to the page of the whole deck, if the book has it.
+
+.. code-block:: md
+
+    ```{study}
+    ```
+
+is the box on that page, in which `_static/cards.js` shows one card of the page at a time. The build
+puts the deck for Anki (see `anki_package`) beside the static files.
 """
 
+import os
 from pathlib import Path
 
+import anki_package
 import yaml
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
+from sphinx.util.osutil import relative_uri
 
 DECK = Path("chapters") / "cards.yml"
+PAGE = "chapters/cards"  # of the whole deck
+ANKI = "_static/all-the-needles.apkg"
+BOX = Path(__file__).with_name("study.html")
 FIELDS = {"id", "chapter", "source", "front", "back", "corrected"}
 REQUIRED = FIELDS - {"corrected"}
 
@@ -84,7 +99,9 @@ class Cards(SphinxDirective):
             if chapter not in {card["chapter"] for card in deck}:
                 raise self.error(f"cards.yml has no card of the chapter {chapter!r}")
         cards = [card for card in deck if card["chapter"] in chapters]
-        return [deck_node("", *(self.card(card) for card in cards))]
+        elsewhere = self.env.docname != PAGE and PAGE in self.env.found_docs
+        study = chapters[0] if elsewhere else None
+        return [deck_node("", *(self.card(card) for card in cards), study=study)]
 
     def card(self, card):
         front = front_node("", *self.inline(card["front"]))
@@ -94,7 +111,7 @@ class Cards(SphinxDirective):
             note = nodes.paragraph("", "", nodes.strong("", "Corrected: "), words)
             note["classes"].append("card-corrected")
             back += note
-        return card_node("", front, back, ids=[f"card-{card['id']}"])
+        return card_node("", front, back, ids=[f"card-{card['id']}"], chapter=card["chapter"])
 
     def blocks(self, text):
         holder = nodes.Element()
@@ -107,16 +124,45 @@ class Cards(SphinxDirective):
         return paragraph.children
 
 
+class study_node(nodes.General, nodes.Element):
+    """The box in which one card at a time is studied."""
+
+
+class Study(SphinxDirective):
+    """Show the study box."""
+
+    def run(self):
+        self.env.note_dependency(str(BOX))
+        return [study_node()]
+
+
+def address(self, target):
+    """Return the address of a file of the book as seen from the page that is written."""
+    here = self.builder.get_target_uri(self.builder.current_docname)
+    return relative_uri(here, target)
+
+
+def visit_study(self, node):
+    self.body.append(BOX.read_text("utf-8").replace("ANKI", address(self, ANKI)))
+    raise nodes.SkipNode
+
+
 def visit_deck(self, node):
     self.body.append('<ul class="cards">\n')
 
 
 def depart_deck(self, node):
     self.body.append("</ul>\n")
+    if node["study"]:
+        link = f"{address(self, self.builder.get_target_uri(PAGE))}?chapter={node['study']}"
+        self.body.append(
+            f'<p class="cards-more"><a href="{link}">Study these cards, a few a day</a></p>\n'
+        )
 
 
 def visit_card(self, node):
-    self.body.append(f'<li><details class="card" id="{node["ids"][0]}">\n')
+    attributes = f'id="{node["ids"][0]}" data-chapter="{node["chapter"]}"'
+    self.body.append(f'<li><details class="card" {attributes}>\n')
 
 
 def depart_card(self, node):
@@ -151,9 +197,41 @@ def latex_front_end(self, node):
     self.body.append("}\n\n")
 
 
+def skip(self, node):
+    """Leave out what only a browser can show."""
+    raise nodes.SkipNode
+
+
+def titles(env, deck):
+    """Return the titles of the deck's chapters, by name, in the order of the book."""
+    book = [name for name in env.toctree_includes.get(env.config.root_doc, []) if name]
+    names = {Path(name).name: env.titles[name].astext() for name in book if name in env.titles}
+    chapters = {card["chapter"] for card in deck}
+    found = {name: title for name, title in names.items() if name in chapters}
+    return found | {name: name for name in sorted(chapters - found.keys())}
+
+
+def write_anki(app, exception):
+    """Put the deck for Anki where the study box says that it is.
+
+    Its time is that of the deck's last change (or SOURCE_DATE_EPOCH): Anki renews a card when the
+    package is newer than what it holds.
+    """
+    target = Path(app.outdir) / ANKI
+    if exception or app.builder.format != "html" or PAGE not in app.env.found_docs:
+        return
+    path = Path(app.srcdir) / DECK
+    time = int(os.environ.get("SOURCE_DATE_EPOCH") or path.stat().st_mtime)
+    deck = read_deck(path)
+    anki_package.write(deck, titles(app.env, deck), target, time=time)
+
+
 def setup(app):
-    """Register the directive; Jupyter Book links its style, _static/cards.css, by itself."""
+    """Register the directives; Jupyter Book links _static/cards.css and cards.js by itself."""
     app.add_directive("cards", Cards)
+    app.add_directive("study", Study)
+    app.add_node(study_node, html=(visit_study, None), latex=(skip, None), text=(skip, None))
+    app.connect("build-finished", write_anki)
     for node, html in (
         (deck_node, (visit_deck, depart_deck)),
         (card_node, (visit_card, depart_card)),

@@ -1,0 +1,146 @@
+r"""The deck as a package for Anki: a sub-deck for each chapter, formulas for Anki's MathJax.
+
+A card's MyST becomes HTML. Its formulas become ``\( \)`` and ``\[ \]``, with the book's own macros
+written out. A card keeps its identity over the years, so that an import of a later package renews
+the text and leaves the reader's history alone.
+"""
+
+import hashlib
+import re
+import tempfile
+import zipfile
+from html import escape
+from pathlib import Path
+
+import genanki
+from bookext.mathematics import MACROS
+from markdown_it import MarkdownIt
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+BOOK = "All the Needles"
+STYLE = """.card { max-width: 40rem; margin: 0 auto; padding: 1rem; font: 1.15rem/1.5 serif; }
+.card ol, .card ul { padding-left: 1.5em; }
+.place, .corrected { opacity: 0.75; font-size: 0.8em; }
+"""
+FRONT = '<p class="place">{{Chapter}}</p>{{Front}}'
+BACK = "{{FrontSide}}<hr id=answer>{{Back}}"
+OLDEST = (1980, 1, 1, 0, 0, 0)  # the first time that a zip can tell
+
+
+def identity(name):
+    """Return the number that stands for a name, always the same, as Anki wants it."""
+    digest = hashlib.sha256(f"{BOOK}/{name}".encode()).digest()
+    return (1 << 30) + int.from_bytes(digest[:4]) % (1 << 30)
+
+
+def argument(formula, start):
+    """Return the argument of a macro at `start`, without its braces, and where it ends."""
+    start += len(formula[start:]) - len(formula[start:].lstrip())
+    if not formula[start : start + 1] == "{":
+        token = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL).match(formula, start)
+        if token is None:
+            raise ValueError(f"a macro lacks its argument: {formula}")
+        return token[0], token.end()
+    depth = 0
+    for i in range(start, len(formula)):
+        if formula[i] in "{}" and formula[i - 1] != "\\":
+            depth += 1 if formula[i] == "{" else -1
+            if depth == 0:
+                return formula[start + 1 : i], i + 1
+    raise ValueError(f"a brace is not closed: {formula}")
+
+
+NAMES = sorted((name.removeprefix("\\") for name in MACROS), key=len, reverse=True)
+OWN = re.compile(rf"(?<!\\)\\({'|'.join(NAMES)})(?![A-Za-z])")
+
+
+def expand(formula):
+    """Return a formula with the book's own macros written out."""
+    while found := OWN.search(formula):
+        body, end = MACROS[found[0]], found.end()
+        if "#1" in body:
+            text, end = argument(formula, end)
+            body = body.replace("#1", text)
+        elif re.search(r"[A-Za-z]$", body) and formula[end : end + 1].isalpha():
+            body += " "
+        formula = formula[: found.start()] + body + formula[end:]
+    return formula
+
+
+def tex(formula, opening, closing):
+    """Return a formula as Anki wants it; its comparison signs are no tags."""
+    return f"{opening}{escape(expand(formula.strip()), quote=False)}{closing}"
+
+
+def reader():
+    """Return the reader of the cards' MyST."""
+    markdown = MarkdownIt("commonmark", {"typographer": True})
+    markdown.enable(["smartquotes", "replacements"])
+    dollarmath_plugin(markdown, allow_labels=False)
+    rules = markdown.renderer.rules
+    rules["math_inline"] = lambda tokens, i, *_: tex(tokens[i].content, r"\(", r"\)")
+    rules["math_block"] = lambda tokens, i, *_: tex(tokens[i].content, r"<p>\[", r"\]</p>")
+    rules["softbreak"] = lambda *_: " "
+    for part in ("link_open", "link_close"):
+        rules[part] = lambda *_: ""
+    return markdown
+
+
+def html(text, markdown):
+    """Return MyST as HTML: one paragraph bare, several in their tags."""
+    drawn = markdown.render(text).strip()
+    bare = re.fullmatch(r"<p>((?:(?!</?p>).)*)</p>", drawn, re.DOTALL)
+    return bare[1] if bare else drawn
+
+
+def fields(card, title, markdown):
+    """Return the three fields of a card: front, back, chapter."""
+    back = html(card["back"], markdown)
+    if "corrected" in card:
+        words = html(card["corrected"], markdown)
+        back = f'<div>{back}</div><p class="corrected"><b>Corrected:</b> {words}</p>'
+    return [html(card["front"], markdown), back, escape(title, quote=False)]
+
+
+def tags(card):
+    """Return the tags of a card: its chapter, where it comes from, whether it was corrected."""
+    source = card["source"].replace(" ", "-")
+    corrected = ["corrected"] if "corrected" in card else []
+    return [f"chapter::{card['chapter']}", f"source::{source}", *corrected]
+
+
+def decks(deck, titles):
+    """Return the sub-decks, one for each chapter of `titles` (name: title), in that order."""
+    model = genanki.Model(
+        identity("model"),
+        BOOK,
+        fields=[{"name": name} for name in ("Front", "Back", "Chapter")],
+        templates=[{"name": "Card", "qfmt": FRONT, "afmt": BACK}],
+        css=STYLE,
+    )
+    markdown = reader()
+    made = []
+    for number, (chapter, title) in enumerate(titles.items(), start=1):
+        made.append(genanki.Deck(identity(chapter), f"{BOOK}::{number:02d} {title}"))
+        for card in deck:
+            if card["chapter"] == chapter:
+                guid = f"all-the-needles-{card['id']}"
+                content = fields(card, title, markdown)
+                note = genanki.Note(model, content, guid=guid, tags=tags(card))
+                made[-1].add_note(note)
+    return made
+
+
+def write(deck, titles, path, *, time):
+    """Write the package; the same deck, titles and `time` (s since 1970) give the same bytes."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        loose = Path(folder) / "deck.apkg"
+        genanki.Package(decks(deck, titles)).write_to_file(loose, timestamp=time)
+        with zipfile.ZipFile(loose) as members, zipfile.ZipFile(path, "w") as tight:
+            for name in sorted(members.namelist()):
+                member = zipfile.ZipInfo(name, OLDEST)
+                member.compress_type = zipfile.ZIP_DEFLATED
+                member.external_attr = 0o644 << 16
+                tight.writestr(member, members.read(name))
