@@ -1,6 +1,7 @@
 """Checking one's answers to the book's exercises, offline."""
 
 import difflib
+import dis
 import html
 import importlib
 import pkgutil
@@ -17,7 +18,7 @@ class Exercise:
     Parameters
     ----------
     id : str
-        ``"<chapter>-<number>"``, as the chapter's page calls it.
+        ``"<chapter>-<word>"``, as the chapter's page calls it.
     expects : Value, Statistical, Sample, Routine or Choice
         What is asked for, from `bayeslib.grading`.
     mistakes : tuple of (wrong, str)
@@ -46,6 +47,14 @@ class Verdict:
     passed : bool
     message : str
     outcome : {"right", "blank", "unreadable", "mistake", "wrong"}
+
+    Examples
+    --------
+    >>> verdict = bl.check("rejection-price", ...)
+    >>> bool(verdict), verdict.outcome
+    (False, 'blank')
+    >>> print(verdict.message)
+    Put your answer in place of the dots and run the cell.
     """
 
     passed: bool
@@ -79,10 +88,10 @@ def check(exercise, answer):
     Parameters
     ----------
     exercise : str or Exercise
-        The exercise's name on the page, such as ``"rejection-1"``.
+        The exercise's name on the page, such as ``"rejection-price"``.
     answer : object
         A number, array, Estimate, Draws, function or word, whichever it asks for.
-        ``...`` is what a blank exercise holds.
+        ``...`` is what a blank exercise holds, or a function that does nothing.
 
     Returns
     -------
@@ -92,6 +101,13 @@ def check(exercise, answer):
     ------
     BayeslibError
         If there is no such exercise; the message lists those that are.
+
+    Examples
+    --------
+    >>> bl.check("rejection-price", ...)
+    Nothing to check yet. Put your answer in place of the dots and run the cell.
+    >>> print(bl.check("rejection-price", "a word").outcome)
+    unreadable
     """
     if not isinstance(exercise, Exercise):
         exercise = find(exercise)
@@ -118,7 +134,7 @@ def find(name):
         If there is none; lists those that are.
     """
     if not isinstance(name, str):
-        raise BayeslibTypeError(f"exercise must be a name such as 'rejection-1', got {name!r}")
+        raise BayeslibTypeError(f"exercise must be a name such as 'rejection-price', got {name!r}")
     known = {exercise.id: exercise for exercise in exercises()}
     if name in known:
         return known[name]
@@ -141,7 +157,20 @@ def _is_blank(answer):
         return True
     if isinstance(answer, str):
         return answer.strip() in ("", "...", "…", "?")
-    return isinstance(answer, (list, tuple, dict)) and all(item is ... for item in answer)
+    if isinstance(answer, (list, tuple, dict)):
+        return all(item is ... for item in answer)
+    return _does_nothing(answer)
+
+
+def _does_nothing(answer):
+    """Whether `answer` is a function whose whole body is ``...``, ``pass`` or ``return ...``."""
+    code = getattr(answer, "__code__", None)
+    if code is None:
+        return False
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("RESUME", "NOP")]
+    plain = all(step.opname in ("LOAD_CONST", "RETURN_CONST", "RETURN_VALUE") for step in steps)
+    values = [step.argval for step in steps if step.opname != "RETURN_VALUE"]
+    return plain and all(value is None or value is ... for value in values)
 
 
 def _grade(exercise, answer):

@@ -8,7 +8,7 @@ To add an exercise, append to the chapter's tuple (`chapters/rejection.ipynb` re
 
     EXERCISES = (
         Exercise(
-            "rejection-1",
+            "rejection-price",
             expects=Value(lambda: 2**-1.5 * np.exp(gamma_student().truth.log_evidence)),
             mistakes=(
                 (2**1.5, "That is c itself. The acceptance rate is an area divided by c."),
@@ -22,6 +22,7 @@ To add an exercise, append to the chapter's tuple (`chapters/rejection.ipynb` re
 `expects` is one of five kinds, each documented in `bayeslib.grading`: `Value` (exact number or
 array), `Statistical` (an Estimate), `Sample` (draws), `Routine` (a function), `Choice` (a word).
 Give truths as functions, so that they are computed when an answer is checked, not typed and not at
-import. `tests/test_study.py` checks every exercise here: its right answer passes, each mistake that
-is a value gets its own message, and a blank is kindly met.
+import. `tests/test_exercises.py` holds every exercise here to it: blank, unreadable, each typical
+mistake told its own message, the truth right, and asked on its chapter's page in the same order. A
+mistake that is a function of the answer needs an example in `tests/wrong_answers.py`.
 """

@@ -78,16 +78,16 @@ EXERCISES = (
         expects=Value(lambda: [_worth(-0.8), _worth(0.64)]),
         mistakes=(
             (
+                lambda a: np.allclose(a, [1.0 / 9.0, 1.0 / _worth(0.64)], rtol=1e-3),
+                "These are the times tau; the worth of a draw is one over it.",
+            ),
+            (
                 lambda a: np.isclose(a[0], 1.0 / 9.0, rtol=1e-3),
                 "For x the correlation is negative: its draws are worth more than independent.",
             ),
             (
                 lambda a: np.isclose(a[1], 9.0, rtol=1e-3),
                 "The squares forget the sign: their correlation is rho^2, which is positive.",
-            ),
-            (
-                lambda a: np.allclose(a, [1.0 / 9.0, 1.0 / _worth(0.64)], rtol=1e-3),
-                "These are the times tau; the worth of a draw is one over it.",
             ),
         ),
         hint="(1 - r) / (1 + r), with r = rho for x and r = rho^2 for its square.",

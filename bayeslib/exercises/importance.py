@@ -184,6 +184,20 @@ EXERCISES = (
             ),
             "a wider proposal",
         ),
+        mistakes=(
+            (
+                "a higher ESS",
+                "It can be high because a mode was missed: the weights that are left agree.",
+            ),
+            (
+                "more draws of the same proposal",
+                "Where the proposal has next to no mass, ten times as many draws see no more.",
+            ),
+            (
+                "smoothing the weights",
+                "It tames the largest weights there are; the missing ones are not among them.",
+            ),
+        ),
         hint="What all diagnostics share is the draws they are computed from.",
         praise="Two proposals must agree on the evidence.",
     ),

@@ -125,7 +125,9 @@ EXERCISES = (
         expects=Statistical(_prior_predictive_tail, max_mcse=5e-4, max_evals=60_000),
         mistakes=(
             (
-                lambda a: abs(a[0] - 0.042387) < 5.0 * a[1],
+                lambda a: (
+                    abs(a[0] - 0.042387) < min(5.0 * a[1], abs(a[0] - _prior_predictive_tail()))
+                ),
                 "That is after the observation; the draws of theta must come from the prior.",
             ),
             (

@@ -141,6 +141,7 @@ EXERCISES = (
     Exercise(
         "rejection-suspicious",
         expects=Choice(("first", "second"), "first"),
+        mistakes=(("second", "Of exact draws, many a sample is as far off as this one."),),
         hint="A tiny p-value says that exact draws would hardly ever be so far off.",
         praise="No weights, no chains, no trace to look at: only the truth could tell.",
     ),

@@ -1,0 +1,96 @@
+"""The pages as notebooks in one zip, with all that they need, for readers without git.
+
+Written into the built book as ``downloads/all-the-needles-notebooks.zip``. The same sources give
+the same bytes.
+"""
+
+import io
+import re
+import zipfile
+from pathlib import Path
+
+from exercise_form import read_cells, toc_pages
+
+NAME = "all-the-needles-notebooks.zip"
+FOLDER = "all-the-needles"
+COPIED = ("LICENSE", "LICENSE-text", "constraints.txt", "pyproject.toml")
+CODE = {".py", ".css", ".js"}
+READ = re.compile(r"[\"']\.\./([\w./-]+)[\"']")  # what a page reads outside its own folder
+
+README = """# All the Needles: the notebooks
+
+Every page of the book as a live notebook, the data it reads, and `bayeslib`, the library it is
+written with. Python 3.11 to 3.13 is needed, and the network once, for the packages. In this
+folder:
+
+    python3 -m venv .venv
+    .venv/bin/python -m pip install -r requirements.txt
+    .venv/bin/jupyter lab chapters
+
+(On Windows: `py -m venv .venv`, and `.venv\\Scripts\\` in place of `.venv/bin/`.)
+
+Open any page and choose Run, Run All Cells. The first page takes a minute longer, while the library
+compiles itself. The sliders then compute instead of replaying, and every cell is yours to change.
+Exercises are at the end of a page: put your answer in place of the dots, and `check` says what it
+thinks of it. Boxes, references and computed numbers are written in MyST, which JupyterLab shows as
+text; the book itself shows them drawn.
+
+Code is under the BSD 3-Clause licence (LICENSE), text and figures under CC BY 4.0 (LICENSE-text).
+"""
+
+
+def requirements(root):
+    """Return what a reader installs: what Binder does, and JupyterLab."""
+    lines = (root / "binder" / "requirements.txt").read_text("utf-8").splitlines()
+    kept = [line.replace("../constraints.txt", "constraints.txt") for line in lines]
+    kept.insert(next(i for i, line in enumerate(kept) if line.startswith("-e")), "jupyterlab")
+    return "\n".join(line for line in kept if not line.startswith("#")) + "\n"
+
+
+def read_by(page):
+    """Yield the files and folders that the code of a page names by a path from its own folder."""
+    for kind, source in read_cells(page):
+        if kind == "code":
+            yield from READ.findall(source)
+
+
+def contents(root):
+    """Return the files of the zip: a dict of path to bytes."""
+    root = Path(root)
+    listed = [root / f"{page}.ipynb" for page in toc_pages(root / "_toc.yml")]
+    pages = [page for page in listed if page.is_file()]
+    paths = [*pages, *(root / name for name in COPIED), *(root / "chapters" / "data").iterdir()]
+    paths += (path for path in (root / "bayeslib").rglob("*") if path.suffix in CODE)
+    for path in (root / name for page in pages for name in read_by(page)):
+        paths += path.iterdir() if path.is_dir() else [path]
+    files = {str(path.relative_to(root)): path.read_bytes() for path in paths if path.is_file()}
+    files["README.md"] = README.encode()
+    files["requirements.txt"] = requirements(root).encode()
+    return files
+
+
+def pack(files):
+    """Return the bytes of a zip of `files`, in one folder, without dates."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(f"{FOLDER}/{name}")
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.create_system, entry.external_attr = 3, 0o644 << 16
+            archive.writestr(entry, files[name])
+    return buffer.getvalue()
+
+
+def write(app, exception):
+    """Put the zip beside the pages; a book without a library has none."""
+    root = Path(app.srcdir)
+    if exception or app.builder.format != "html" or not (root / "bayeslib").is_dir():
+        return
+    folder = Path(app.outdir) / "downloads"
+    folder.mkdir(exist_ok=True)
+    (folder / NAME).write_bytes(pack(contents(root)))
+
+
+def setup(app):
+    app.connect("build-finished", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

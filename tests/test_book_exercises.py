@@ -1,0 +1,144 @@
+"""Exercises in the built book: listed, ticked by keyboard, counted, filtered, saved, loaded."""
+
+import json
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browsing import HTML
+from exercise_form import LEVELS, read_book
+from prose import ROOT
+from test_book import PHONE, book, browser, home, soup, visit  # noqa: F401
+
+INDEX = "chapters/exercises.html"
+CHAPTERS = read_book(ROOT)
+ALL = [exercise for _, _, exercises in CHAPTERS for exercise in exercises]
+PRICE = "Done: The price of a thousand"
+TOTAL = len(ALL)
+
+
+def total(page):
+    return page.locator(".exercise-total").inner_text()
+
+
+def shown(page):
+    return page.locator(".exercise-list > li:visible").count()
+
+
+@pytest.fixture
+def index(visit):  # noqa: F811
+    visitor = visit()
+    yield visitor.open(INDEX)
+    assert not visitor.trouble and not visitor.foreign
+
+
+@pytest.mark.parametrize(("name", "title", "exercises"), CHAPTERS, ids=[c[0] for c in CHAPTERS])
+def test_an_exercise_is_listed_blank_and_solved(name, title, exercises):
+    page = soup(name)
+    boxes = {box["id"]: box for box in page.select("div.exercise")}
+    assert list(boxes) == [exercise.label for exercise in exercises]
+    blanks = [box.find_next(class_="verdict") for box in boxes.values()]
+    assert {" ".join(blank["class"]) for blank in blanks} == {"verdict"}
+    solved = [box.select(".verdict")[-1] for box in page.select(".solution")]
+    assert {" ".join(verdict["class"]) for verdict in solved} == {"verdict right"}
+    assert len(solved) == len(boxes)
+    links = soup("chapters/exercises").select(".exercise-list a")
+    listed = [a["href"].split("#") for a in links]
+    file = f"{name.removeprefix('chapters/')}.html"
+    assert [anchor for target, anchor in listed if target == file] == list(boxes)
+
+
+def test_a_tick_by_keyboard_is_counted_and_kept_on_both_pages(index):
+    assert total(index) == f"0 of {TOTAL} done"
+    index.get_by_role("checkbox", name=PRICE).press("Space")
+    assert total(index) == f"1 of {TOTAL} done"
+    count = index.locator("#exercises-rejection .exercise-count")
+    assert count.inner_text() == "1 of 7 done"
+    index.reload()
+    assert index.get_by_role("checkbox", name=PRICE).is_checked()
+    index.get_by_role("link", name="The price of a thousand").press("Enter")
+    index.wait_for_url("**/rejection.html#ex-rejection-price")
+    button = index.locator("#ex-rejection-price .exercise-done")
+    assert button.get_attribute("aria-pressed") == "true"
+    assert index.locator(".exercise-done[aria-pressed=true]").count() == 1
+    button.press("Enter")
+    assert button.get_attribute("aria-pressed") == "false"
+    index.locator("#ex-rejection-leak .exercise-done").press("Space")
+    index.go_back()
+    index.reload()
+    assert not index.get_by_role("checkbox", name=PRICE).is_checked()
+    assert index.get_by_role("checkbox", name="Done: Predict the leak").is_checked()
+    assert total(index) == f"1 of {TOTAL} done"
+
+
+def test_what_is_shown_follows_level_and_state(index):
+    assert shown(index) == TOTAL
+    for level in LEVELS:
+        index.get_by_label("Level").press("ArrowDown")
+        assert shown(index) == sum(exercise.level == level for exercise in ALL)
+    index.get_by_label("Level").select_option("")
+    tick = index.get_by_role("checkbox", name=PRICE)
+    tick.press("Space")
+    index.get_by_label("Show").select_option("done")
+    assert shown(index) == 1 and index.locator("section:visible > .exercise-list").count() == 1
+    assert index.locator(".exercise-message").inner_text() == f"1 of {TOTAL} shown"
+    tick.press("Space")
+    assert tick.is_visible() and tick.evaluate("(box) => box === document.activeElement")
+    index.get_by_label("Show").select_option("open")
+    assert shown(index) == TOTAL
+
+
+def test_progress_is_written_to_a_file_and_read_back(index, tmp_path):
+    index.get_by_role("checkbox", name=PRICE).press("Space")
+    with index.expect_download() as waiting:
+        index.get_by_role("button", name="Save progress to a file").press("Enter")
+    path = tmp_path / "progress.json"
+    waiting.value.save_as(path)
+    kept = json.loads(path.read_text("utf-8"))["areas"]["exercises"]
+    assert kept["rejection-price"]["value"] is True
+    index.once("dialog", lambda question: question.dismiss())
+    index.get_by_role("button", name="Forget my ticks").press("Enter")
+    assert total(index) == f"1 of {TOTAL} done"
+    index.once("dialog", lambda question: question.accept())
+    index.get_by_role("button", name="Forget my ticks").press("Enter")
+    assert total(index) == f"0 of {TOTAL} done"
+    index.get_by_label("Restore from a file").set_input_files(path)
+    index.get_by_text("1 entry taken from the file").wait_for()
+    assert index.get_by_role("checkbox", name=PRICE).is_checked()
+    path.write_text("nothing", "utf-8")
+    index.get_by_label("Restore from a file").set_input_files(path)
+    index.get_by_text("This is not a file of progress.").wait_for()
+    assert total(index) == f"1 of {TOTAL} done"
+
+
+def test_the_index_works_from_a_folder(browser):  # noqa: F811
+    page = browser.new_context().new_page()
+    page.goto((HTML / INDEX).as_uri())
+    page.get_by_role("checkbox", name=PRICE).press("Space")
+    page.reload()
+    assert total(page) == f"1 of {TOTAL} done"
+
+
+def test_without_scripts_it_is_a_list_of_links(visit):  # noqa: F811
+    page = visit(java_script_enabled=False).open(INDEX)
+    assert page.locator(".exercise-list a:visible").count() == TOTAL
+    assert not page.locator(".exercise-tools").is_visible()
+    assert page.locator(".exercise-list input").count() == 0
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_ticked_and_filtered_it_is_still_accessible(visit, mode):  # noqa: F811
+    page = visit(viewport=PHONE, color_scheme=mode).open(INDEX)
+    page.get_by_role("checkbox", name=PRICE).press("Space")
+    page.get_by_label("Show").select_option("done")
+    assert [rule["id"] for rule in Axe().run(page).response["violations"]] == []
+    page.get_by_role("link", name="The price of a thousand").click()
+    page.locator("#ex-rejection-price .exercise-done[aria-pressed=true]").wait_for()
+    found = Axe().run(page, context="#ex-rejection-price").response["violations"]
+    assert [rule["id"] for rule in found] == []
+
+
+def test_the_notebooks_are_there_to_be_taken(index):
+    link = index.get_by_role("link", name="the notebooks as one zip")
+    with index.expect_download() as waiting:
+        link.click()
+    assert waiting.value.suggested_filename == "all-the-needles-notebooks.zip"

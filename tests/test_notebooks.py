@@ -1,0 +1,110 @@
+"""The notebooks as one zip: complete, the same each time, and enough to run a page."""
+
+import io
+import os
+import re
+import subprocess
+import sys
+import zipfile
+
+import notebooks
+import pytest
+from exercise_form import toc_pages
+from prose import CHAPTERS, ROOT, cells
+from prose import notebooks as pages
+
+NAMED = re.compile(r"[\"']((?:data|\.\.)/[\w./-]+)[\"']")
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("zip")
+    packed = notebooks.pack(notebooks.contents(ROOT))
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        assert archive.testzip() is None
+        archive.extractall(folder)
+    return folder / notebooks.FOLDER
+
+
+def run(*command, cwd, **environment):
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_same_sources_give_the_same_bytes(unpacked):
+    files = notebooks.contents(ROOT)
+    packed = notebooks.pack(dict(reversed(files.items())))
+    assert packed == notebooks.pack(files)
+    assert packed != notebooks.pack({**files, "README.md": b"another"})
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+    assert len(packed) < 2_000_000
+
+
+def missing(folder, sources):
+    """Return what code names by a path, and is here, and is not in `folder`."""
+    named = {name for source in sources for name in NAMED.findall(source)}
+    here = sorted(name for name in named if (CHAPTERS / name).exists())
+    return [name for name in here if not (folder / "chapters" / name).exists()]
+
+
+def test_every_page_and_all_that_it_reads_is_there(unpacked, tmp_path):
+    sources = [c.source for path in pages() for c in cells(path) if c.kind == "code"]
+    assert missing(unpacked, sources) == []
+    assert "data/nile.csv" in missing(tmp_path, sources)
+    assert "../benchmarks/results" in missing(tmp_path, sources)
+    assert any((unpacked / "benchmarks" / "results").iterdir())
+    listed = {path.name for path in (unpacked / "chapters").glob("*.ipynb")}
+    names = {name.removeprefix("chapters/") for name in toc_pages(ROOT / "_toc.yml")}
+    assert listed == {path.name for path in pages() if path.stem in names}
+    for name in ("README.md", "LICENSE", "LICENSE-text", "requirements.txt", "constraints.txt"):
+        assert (unpacked / name).is_file()
+
+
+def test_the_whole_library_is_there(unpacked):
+    def tree(root):
+        files = (p.relative_to(root) for p in root.rglob("*") if p.is_file())
+        return {p for p in files if "__pycache__" not in p.parts}
+
+    assert tree(unpacked / "bayeslib") == tree(ROOT / "bayeslib")
+    shown = run("-c", "import bayeslib; print(bayeslib.__file__)", cwd=unpacked)
+    assert shown.strip() == str(unpacked / "bayeslib" / "__init__.py")
+
+
+def test_a_reader_installs_what_binder_does_and_jupyterlab(unpacked):
+    def lines(path):
+        text = path.read_text("utf-8")
+        return [line for line in text.splitlines() if not line.startswith(("#", "-c"))]
+
+    wanted = lines(unpacked / "requirements.txt")
+    assert sorted(wanted) == sorted([*lines(ROOT / "binder" / "requirements.txt"), "jupyterlab"])
+    pinned = {line.split("==")[0] for line in lines(unpacked / "constraints.txt")}
+    assert set(wanted) - {"-e ."} <= pinned
+    assert "-c constraints.txt" in (unpacked / "requirements.txt").read_text("utf-8")
+
+
+RUN = """import nbclient, nbformat
+page = nbformat.read("rejection.ipynb", 4)
+page.cells.append(nbformat.v4.new_code_cell("print(bl.__file__)"))
+nbclient.NotebookClient(page, timeout=180).execute()
+print(page.cells[-1].outputs[0].text)
+"""
+
+
+@pytest.mark.slow
+def test_the_library_installs_and_a_page_runs_with_it(unpacked, tmp_path):
+    options = ("--no-deps", "--no-index", "--no-build-isolation", "--quiet")
+    run("-m", "pip", "install", *options, "--target", str(tmp_path), str(unpacked), cwd=unpacked)
+    assert (tmp_path / "bayeslib" / "arena").is_dir()
+    (unpacked / "run.py").write_text(RUN, "utf-8")
+    chapters = unpacked / "chapters"
+    said = run("../run.py", cwd=chapters, PYTHONPATH=str(tmp_path))
+    assert said.strip() == str(tmp_path / "bayeslib" / "__init__.py")
