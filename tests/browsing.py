@@ -29,8 +29,12 @@ def newest_source():
 
 
 def built():
-    """Return the names of the built pages, without suffix, relative to the built book."""
-    return sorted(str(p.relative_to(HTML).with_suffix("")) for p in HTML.glob("chapters/*.html"))
+    """Return the names of the built pages, without suffix, relative to the built book.
+
+    A redirect is no page: it has no source.
+    """
+    names = (str(p.relative_to(HTML).with_suffix("")) for p in HTML.glob("chapters/*.html"))
+    return sorted(name for name in names if any(HTML.glob(f"_sources/{name}.*")))
 
 
 @contextmanager

@@ -70,7 +70,7 @@ def page(*, text=MARKDOWN, last="1 + 1"):
     }
 
 
-def build(folder, notebook, *, url="", chapters=()):
+def build(folder, notebook, *, url="", base="", chapters=()):
     """Build a book in `folder`: a page, and chapters that are there already.
 
     Returns the process and the page's HTML path.
@@ -78,7 +78,9 @@ def build(folder, notebook, *, url="", chapters=()):
     for name in ("_ext", "_static"):
         (folder / name).symlink_to(ROOT / name)
     config = (ROOT / "_config.yml").read_text("utf-8")
-    (folder / "_config.yml").write_text(config.replace('url: ""', f'url: "{url}"'), "utf-8")
+    config = config.replace('  url: ""', f'  url: "{url}"')
+    config = config.replace('  baseurl: ""', f'  baseurl: "{base}"')
+    (folder / "_config.yml").write_text(config, "utf-8")
     contents = {"format": "jb-book", "root": "page"}
     if chapters:
         contents["chapters"] = [{"file": name} for name in chapters]
@@ -111,14 +113,24 @@ def test_a_good_page_builds(tmp_path):
     assert "mybinder.org" not in html and "<iframe" not in html
     assert not re.search(r'(?:src|rel="stylesheet" href)="(?:https?:)?//', html)
     assert not re.search(r"fontawesome\.js|thebe|require\.js|mathjax[@/]", html, re.IGNORECASE)
+    assert 'og:title" content="A page · All the Needles"' in html and "og:image" not in html
+    assert 'href="page.html"' in (path.parent / "index.html").read_text("utf-8")
+    assert not (path.parent / "sitemap.xml").exists()
 
 
-def test_the_launch_button_follows_the_repository(tmp_path):
-    done, path = build(tmp_path, page(), url="https://github.com/someone/needles")
+def test_addresses_follow_the_repository_and_the_site(tmp_path):
+    base = "https://example.org/book/"
+    done, path = build(tmp_path, page(), url="https://github.com/someone/needles", base=base)
     assert done.returncode == 0, done.stdout + done.stderr
     html = path.read_text("utf-8")
     assert "/v2/gh/someone/needles/main?urlpath=lab/tree/page.ipynb" in html
     assert 'href="https://github.com/someone/needles"' in html
+    assert f'rel="canonical" href="{base}page.html"' in html
+    assert f'og:url" content="{base}page.html"' in html
+    picture = re.search(rf'og:image" content="{base}([^"]+)"', html)[1]
+    assert (path.parent / picture).is_file()
+    assert f"<loc>{base}page.html</loc>" in (path.parent / "sitemap.xml").read_text("utf-8")
+    assert f"Sitemap: {base}sitemap.xml" in (path.parent / "robots.txt").read_text("utf-8")
 
 
 WRONG = {

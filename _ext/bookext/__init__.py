@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 
-from . import audit, diet, finish, mathematics, vendor
+from . import addresses, audit, diet, finish, mathematics, pictures, social, vendor
 
 # Objects that docstrings name and that no page of this book documents.
 FOREIGN = [("py:class", r"(np|numpy|scipy|matplotlib|numba|concurrent)\..*")]
@@ -48,7 +48,10 @@ def setup(app):
     app.connect("config-inited", locate_repository)
     mathematics.setup(app)
     vendor.setup(app)
+    pictures.setup(app)
+    social.setup(app)
     diet.setup(app)
     finish.setup(app)
+    addresses.setup(app)
     audit.setup(app)
     return {"parallel_read_safe": False, "parallel_write_safe": False}

@@ -25,6 +25,20 @@ MENDS = [
         r"<div\1>\2</div>",
     ),
     (re.compile(r'(<(?:div|details) class="proof[^"]*") id="proof(?:-\d+)?"'), r"\1"),
+    # the pages below a page fold behind a button without a name
+    (
+        re.compile(r'<summary>(?=<span class="toctree-toggle")'),
+        '<summary aria-label="Pages of this part">',
+    ),
+    # the lines of a signature are a definition list without terms
+    (
+        re.compile(r'<dl>\s*((?:<dd><em class="sig-param">.*</dd>\s*)+)</dl>'),
+        r'<span class="sig-list">\1</span>',
+    ),
+    (
+        re.compile(r'<dd>(<em class="sig-param">.*)</dd>'),
+        r'<span class="sig-item">\1</span>',
+    ),
 ]
 
 # a heading that is one formula, which has a sound in few screen readers and in no checker

@@ -1,0 +1,77 @@
+"""Where pages are found: redirects from addresses that readers guess, a sitemap for machines.
+
+`redirects` in the configuration is a table of old and new pages, without suffix; the new one may
+have an anchor. A sitemap is written only if the book knows its own address (`html_baseurl`).
+"""
+
+from html import escape
+from pathlib import Path
+from posixpath import dirname, relpath
+
+STUB = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<meta http-equiv="refresh" content="0; url={link}">
+{canonical}<title>{title}</title>
+</head>
+<body>
+<main><h1>{title}</h1><p><a href="{link}">This page is here.</a></p></main>
+</body>
+</html>
+"""
+
+
+def page_address(base, name):
+    """Return the full address of a page, given the address of the book."""
+    return f"{base.rstrip('/')}/{name}.html"
+
+
+def stub(old, new, title, base=""):
+    """Return the page that stands at `old` and sends its reader to `new`, both without suffix."""
+    page, _, anchor = new.partition("#")
+    link = relpath(f"{page}.html", dirname(old) or ".") + (f"#{anchor}" if anchor else "")
+    canonical = f'<link rel="canonical" href="{page_address(base, page)}">\n' if base else ""
+    return STUB.format(link=escape(link), canonical=canonical, title=escape(title))
+
+
+def sitemap(base, names):
+    """Return the sitemap of the pages named."""
+    places = "".join(f"<url><loc>{escape(page_address(base, n))}</loc></url>\n" for n in names)
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{places}</urlset>\n'
+    )
+
+
+def redirects(app):
+    """Return the table of redirects between pages of this build."""
+    found = app.env.found_docs
+    table = {"index": app.config.root_doc}
+    for old, new in app.config.redirects.items():
+        if new.partition("#")[0] in found and old not in found:
+            table[old] = new
+    return table
+
+
+def write(app, exception):
+    """Write redirects, and sitemap and robots.txt where the address is known."""
+    if exception or app.builder.format != "html":
+        return
+    out, base = Path(app.outdir), app.config.html_baseurl
+    for old, new in redirects(app).items():
+        title = app.env.titles[new.partition("#")[0]].astext()
+        (out / f"{old}.html").write_text(stub(old, new, title, base), "utf-8")
+    if base:
+        names = sorted(app.env.found_docs)
+        (out / "sitemap.xml").write_text(sitemap(base, names), "utf-8")
+        where = f"{base.rstrip('/')}/sitemap.xml"
+        (out / "robots.txt").write_text(f"User-agent: *\nAllow: /\nSitemap: {where}\n", "utf-8")
+
+
+def setup(app):
+    app.add_config_value("redirects", {}, "html", [dict])
+    app.connect("build-finished", write, priority=800)  # after the pages have been finished

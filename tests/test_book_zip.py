@@ -1,0 +1,169 @@
+"""The built book as one zip, unpacked and opened from disk, with the network cut."""
+
+import zipfile
+from contextlib import contextmanager
+
+import pytest
+import yaml
+from bookext import archive
+from browsing import CHROMIUM, FLAGS, HTML, ROOT, built
+from playwright.sync_api import sync_playwright
+
+HERE = ("file:", "data:", "blob:", "about:")
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+REDIRECTS = CONFIG["sphinx"]["config"]["redirects"]
+
+
+@pytest.fixture(scope="module")
+def folder(need, tmp_path_factory):
+    """Return the folder of the unpacked book; its path is an awkward one."""
+    need((HTML / "index.html").is_file(), "the book is not built: run make book first")
+    place = tmp_path_factory.mktemp("way out")
+    with zipfile.ZipFile(archive.pack(HTML, place / "book.zip")) as packed:
+        packed.extractall(place / "böok #1")
+    return place / "böok #1" / archive.FOLDER
+
+
+@pytest.fixture(scope="module")
+def browser(need):
+    need(CHROMIUM, "Chromium is not installed: apt-get install chromium")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@contextmanager
+def reader(browser, folder):
+    """Give a page without a network, a function that opens a file, and a list of troubles."""
+    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
+    page, trouble = context.new_page(), []
+
+    def heard(message):
+        if message.type in ("error", "warning"):
+            trouble.append(message.text)
+
+    def asked(request):
+        if not request.url.startswith(HERE):
+            trouble.append(f"asked for {request.url}")
+
+    page.on("console", heard)
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("request", asked)
+    page.on("requestfailed", lambda request: trouble.append(f"failed: {request.url}"))
+
+    def open_file(name):
+        name, _, rest = name.partition("?")
+        page.goto((folder / name).as_uri() + (f"?{rest}" if rest else ""))
+        return page
+
+    yield open_file, trouble
+    context.close()
+
+
+@pytest.mark.parametrize("name", [*built(), "search", "genindex"])
+def test_a_page_opens_from_disk(browser, folder, name):
+    with reader(browser, folder) as (open_file, trouble):
+        page = open_file(f"{name}.html")
+        page.evaluate("document.fonts.ready")
+        fonts = page.evaluate("[...document.fonts].map(({family, status}) => [family, status])")
+        assert not [family for family, status in fonts if status == "error"]
+        loaded = {family.strip('"') for family, status in fonts if status == "loaded"}
+        assert "Source Serif 4" in loaded
+        assert not page.locator(".katex").count() or any(f.startswith("KaTeX") for f in loaded)
+        broken = "[...document.images].filter((i) => i.complete && !i.naturalWidth).length"
+        assert page.evaluate(broken) == 0
+        assert not trouble
+
+
+def test_trouble_would_be_noticed(browser, folder):
+    with reader(browser, folder) as (open_file, trouble):
+        page = open_file("chapters/intro.html")
+        page.evaluate("(new Image().src = 'https://example.org/x.png', fetch('intro.html'), 0)")
+        page.wait_for_timeout(300)
+        said = " ".join(trouble)
+        assert "asked for https://example.org" in said and "fetch" in said.lower()
+
+
+def test_the_front_door_leads_in(browser, folder):
+    with reader(browser, folder) as (open_file, trouble):
+        page = open_file("index.html")
+        page.wait_for_url("**/chapters/intro.html")
+        page.locator("nav.bd-links a", has_text="Rejection sampling").click()
+        page.wait_for_url("**/chapters/rejection.html")
+        assert not trouble
+
+
+def test_a_slider_moves_its_figure(browser, folder):
+    with reader(browser, folder) as (open_file, trouble):
+        page = open_file("chapters/rejection.html")
+        figure = page.locator(".explorer figure svg").first
+        before = figure.inner_html()
+        slider = page.locator(".explorer input[type=range]").first
+        slider.press("ArrowRight")
+        slider.press("ArrowRight")
+        assert figure.inner_html() != before
+        assert not trouble
+
+
+def test_the_arena_runs(browser, folder):
+    with reader(browser, folder) as (open_file, trouble):
+        arena = open_file("chapters/mcmc.html").locator(".arena").first
+        assert "✓" in arena.locator(".arena-certificate").inner_text()
+        arena.get_by_role("button", name="Step", exact=True).click()
+        assert arena.locator(".arena-words").inner_text().startswith("Draw 1: ")
+        assert not trouble
+
+
+def test_a_card_turns(browser, folder):
+    with reader(browser, folder) as (open_file, trouble):
+        card = open_file("chapters/rejection.html").locator("details.card").first
+        assert not card.locator(".card-back").is_visible()
+        card.locator("summary").press("Enter")
+        assert card.locator(".card-back").is_visible()
+        assert not trouble
+
+
+def test_search_finds_and_leads_there(browser, folder):
+    with reader(browser, folder) as (open_file, trouble):
+        page = open_file("chapters/intro.html")
+        page.locator(".search-button__button").first.click()
+        page.locator("#pst-search-dialog input").fill("butterfly")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/search.html?q=butterfly*")
+        page.locator("#search-results li a[href*='rejection.html']").first.click()
+        page.wait_for_url("**/chapters/rejection.html*")
+        assert not trouble
+
+
+def test_the_theme_is_chosen_and_kept(browser, folder):
+    with reader(browser, folder) as (open_file, trouble):
+        page = open_file("chapters/intro.html")
+        theme = "document.documentElement.dataset.theme"
+        button = page.locator(".theme-switch-button").locator("visible=true").first
+        seen = set()
+        for _ in range(3):
+            button.click()
+            seen.add(page.evaluate(theme))
+        assert seen == {"light", "dark"}
+        while page.evaluate(theme) != "dark":
+            button.click()
+        assert open_file("chapters/mcmc.html").evaluate(theme) == "dark"
+        assert not trouble
+
+
+@pytest.mark.parametrize("old", sorted(REDIRECTS))
+def test_a_redirect_arrives(browser, folder, old):
+    with reader(browser, folder) as (open_file, trouble):
+        page = open_file(f"{old}.html")
+        page.wait_for_url(f"**/{REDIRECTS[old].partition('#')[0]}.html*")
+        assert page.locator("h1").first.inner_text() and not trouble
+
+
+def test_every_link_in_the_zip_is_in_the_zip(folder):
+    packed = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    site = {path.relative_to(HTML).as_posix() for path in HTML.rglob("*") if path.is_file()}
+    assert {name for name in site - packed if "/" in name} == set()
+    assert site - packed <= archive.LEFT_OUT and packed - site == set(archive.LICENCES)
+    for sheet in folder.rglob("*.css"):
+        assert not archive.FONT.search(sheet.read_text("utf-8")), sheet
