@@ -1,0 +1,244 @@
+"""The bug zoo of draws, weights and bounds: each specimen is caught by what is said to catch it,
+passes what is said to be blind, and the cured lines pass everything, over several seeds."""
+
+import linecache
+
+import numpy as np
+import pytest
+from mutants import BUGS
+from prose import CHAPTERS, cells
+
+PAGE = CHAPTERS / "bug_zoo_draws.ipynb"
+SEEDS = (2, 3)  # the page itself judges with 1
+
+# specimen: what catches it; what looks at it and lets it pass
+VERDICTS = {
+    "raw-weights": ("identity, truth", "own numbers"),
+    "forgotten-proposal": ("identity, truth, calibration", "own numbers, repeat"),
+    "light-tails": ("own numbers, repeat, truth", ""),
+    "bounded-weights": ("truth", "identity"),
+    "signed-optimum": ("truth", "own numbers, repeat"),
+    "weights-twice": ("truth, calibration", "own numbers"),
+    "weights-never": ("truth", "own numbers, calibration"),
+    "soft-acceptance": ("truth", "own numbers, repeat, calibration"),
+    "loose-squeeze": ("truth", "own numbers, repeat"),
+    "lost-bound": ("truth", "repeat, calibration"),
+    "heavy-mixture": ("identity, truth", "own numbers, repeat"),
+    "lost-two-pi": ("truth", "identity"),
+    "turned-determinant": ("identity, truth", ""),
+    "sd-for-error": ("repeat", "truth"),
+    "as-if-independent": ("repeat", "own numbers, identity, truth"),
+    "one-seed": ("repeat, identity", "own numbers, truth"),
+    "one-generator": ("identity", "own numbers, repeat, truth"),
+    "unsplit": ("truth", "identity"),
+    "uncut": ("identity, truth", ""),
+    "unshrunk": ("identity", "truth"),
+    "precision": ("identity, truth, calibration", ""),
+    "lost-jacobian": ("truth, calibration", "own numbers, slope"),
+    "lost-slope": ("identity, slope, truth", ""),
+    "density-of-a-fit": ("own numbers, identity, truth", ""),
+    "lost-way-back": ("truth", "own numbers, identity"),
+    "lost-entropy": ("identity, truth", "own numbers, slope"),
+    "subtracted-entropy": ("own numbers, identity, truth", "slope"),
+    "not-transposed": ("slope", "truth"),
+    "straight-tanh": ("slope", "own numbers"),
+    "plain-score": ("identity, slope, truth", ""),
+    "own-baseline": ("slope", "identity, truth"),
+    "one-start": ("truth", "own numbers, repeat, slope"),
+    "descent": ("own numbers, truth", "slope"),
+    "any-curvature": ("identity", "truth"),
+    "downhill": ("truth", "identity"),
+    "left-over-index": ("truth, calibration", "identity"),
+    "wrong-count": ("identity, truth, calibration", ""),
+}
+FORMULAS = {
+    "coin", "scale", "law", "rate", "spread", "inputs", "brackets", "occam", "square", "sum",
+    "moments",
+}  # fmt: skip
+
+# errors of the sources, and mutants: the specimen that shows each
+COVERS = {
+    "D0 L12": "coin",
+    "D0 L83-88": "raw-weights",
+    "D0 L127-129": "descent",
+    "D0 L131": "one-start",
+    "D1 L64": "scale",
+    "D1 L213-215": "law",
+    "D1 L222": "rate",
+    "D1 L224": "as-if-independent",
+    "D1 L371 tails": "light-tails",
+    "D1 L371 any f": "bounded-weights",
+    "D1 L375": "spread",
+    "D2 L16": "left-over-index",
+    "D2 L22-24": "inputs",
+    "D3 L18": "brackets",
+    "D3 L45": "occam",
+    "D4 L62": "square",
+    "D4 L80": "sum",
+    "D4 L89": "moments",
+    "D4 L90": "signed-optimum",
+    "independent: rejection accepts ratio^0.9": "soft-acceptance",
+    "independent: the evidence forgets the bound": "lost-bound",
+    "independent: adaptive rejection squeezes too high": "loose-squeeze",
+    "independent: weights forget the proposal": "forgotten-proposal",
+    "independent: k-hat is not shrunk": "unshrunk",
+    "independent: resampling ignores the weights": "weights-never",
+    "independent: the error of a mean is a standard deviation's": "sd-for-error",
+    "diagnostics: ranks are not split": "unsplit",
+    "diagnostics: autocorrelations are not cut": "uncut",
+    "diagnostics: chains share their generator": "one-generator",
+    "hybrid: a draw is compared with a mean that it is part of": "own-baseline",
+    "hybrid: the score of a scale forgets its normaliser": "plain-score",
+    "hybrid: the bound has the entropy's sign wrong": "subtracted-entropy",
+    "hybrid: the final bound forgets q": "lost-entropy",
+    "hybrid: a step is learned from whatever its curvature": "any-curvature",
+    "hybrid: the path's Gaussian steps downhill": "downhill",
+    "hybrid: the mixture of paths is not normalised": "heavy-mixture",
+    "hybrid: the network forgets the slope of tanh": "straight-tanh",
+    "hybrid: a fit forgets the way back to the parameters": "lost-way-back",
+    "hybrid: the Jacobian of the parameters is forgotten": "lost-jacobian",
+    "variational: the bound subtracts the entropy": "subtracted-entropy",
+    "variational: the bound forgets the entropy": "lost-entropy",
+    "variational: unconstrained coordinates forget the Jacobian": "lost-jacobian",
+    "variational: their gradient forgets that of the Jacobian": "lost-slope",
+    "variational: an approximation forgets the Jacobian": "density-of-a-fit",
+    "variational: Laplace takes the precision for the covariance": "precision",
+    "variational: Laplace forgets the power of 2 pi": "lost-two-pi",
+    "variational: Laplace adds the log determinant": "turned-determinant",
+    "variational: the ascent has no entropy": "lost-entropy",
+    "variational: the slope is not pulled back by the transpose": "not-transposed",
+}
+
+
+def listed(text):
+    return {name for name in text.split(", ") if name}
+
+
+def tagged():
+    """Yield (tag, source) of the cells of the page that are tagged for this test."""
+    for number, cell in enumerate(cells(PAGE)):
+        for tag in cell.tags:
+            if tag in ("zoo", "formulas") or tag.startswith(("specimen-", "fix-")):
+                yield number, tag, cell.source
+
+
+def run(number, source, place):
+    """Run a cell; its source can be looked up, as in a notebook."""
+    name = f"<{PAGE.stem}, cell {number}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    exec(compile(source, name, "exec"), place)
+
+
+@pytest.fixture(scope="module")
+def page():
+    """Everything but the cures, which run the checks."""
+    place, done = {}, set()
+    with np.errstate(divide="ignore"):
+        for number, tag, source in tagged():
+            if (tag == "zoo" or tag.startswith("specimen-")) and number not in done:
+                done.add(number)
+                run(number, source, place)
+        yield place
+
+
+@pytest.fixture
+def cure(page):
+    """Return ``cure(name)``: the page's own verdicts, the wrong function and the right one."""
+    cures = {tag: (number, source) for number, tag, source in tagged()}
+
+    def of(name):
+        run(*cures[f"fix-{name}"], page)
+        row = list(page["zoo"].rows.values())[-1]
+        verdicts = {check: found for check, found in row.items() if found is not None}
+        return verdicts, *page["SPECIMENS"][name]
+
+    return of
+
+
+def test_the_page_has_these_specimens():
+    tags = {tag for _, tag, _ in tagged()}
+    assert {tag[9:] for tag in tags if tag.startswith("specimen-")} == set(VERDICTS)
+    assert {tag[4:] for tag in tags if tag.startswith("fix-")} == set(VERDICTS)
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_a_specimen_is_caught_by_what_is_said_and_passes_the_rest(page, cure, name):
+    caught, passes = map(listed, VERDICTS[name])
+    expected = dict.fromkeys(caught, True) | dict.fromkeys(passes, False)
+    on_page, wrong, right = cure(name)
+    assert on_page == expected
+    for seed in SEEDS:
+        assert page["caught"](name, wrong, seed) == expected, seed
+        assert not any(page["caught"](name, right, seed).values()), seed
+
+
+def test_a_cure_that_does_not_cure_is_refused(page, cure):
+    _, wrong, _ = cure("lost-entropy")
+    with pytest.raises(AssertionError):
+        page["autopsy"]("lost-entropy", wrong, wrong)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_checks_judge_what_they_claim_to(page, seed):
+    rng = np.random.default_rng(seed)
+    z = rng.standard_normal((400, 500))
+    runs = [(row.mean(), row.std() / np.sqrt(500)) for row in z]
+    assert not page["biased"](z[0], 0.0) and page["biased"](z[0], 0.5)
+    assert not page["misjudged"](runs)
+    assert page["misjudged"]([(mean, 2 * error) for mean, error in runs])
+    assert page["misjudged"]([(mean, error / 2) for mean, error in runs])
+    u = rng.random(1_500)
+    assert not page["uneven"](u)
+    assert page["uneven"](u**1.4) and page["uneven"](0.1 + 0.8 * u)
+    assert not page["worn"](0.1 * z[0]) and page["worn"](3 * z[0])
+    draws = rng.standard_normal((4, 1_000))
+    assert not page["unsettled"](draws)
+    assert page["unsettled"](draws + 0.5 * np.arange(4)[:, None])
+    assert page["unsettled"](np.repeat(draws[:, ::20], 20, axis=1))
+    point = rng.standard_normal(3)
+    assert not page["off_slope"](lambda x: np.sin(x).sum(), np.cos, point)
+    assert page["off_slope"](lambda x: np.sin(x).sum(), lambda x: 1.001 * np.cos(x), point)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_the_page_shows_of_one_seed_is_no_luck(page, seed):
+    rng = np.random.default_rng(100 + seed)
+    runs = np.array([page["ratio"](*page["sampler"](rng)) for _ in range(30)])
+    assert np.sum(runs[:, 0] + 2 * runs[:, 1] < 1) >= 15
+    drift = page["drifting"](rng)
+    assert page["rhat"](drift) < 1.01 < 1.1 < page["rhat"](np.concatenate(np.split(drift, 2, 1)))
+    assert not 0 < page["ess"](page["correlated"](rng, 2_000)) < 1e6
+    tails = [page["above"](page["tail_weights"](rng, 100)) for _ in range(400)]
+    raw = np.array([page["khat"](tail) for tail in tails])
+    shrunk = np.array([(t.size * k + 5) / (t.size + 10) for t, k in zip(tails, raw, strict=True)])
+    assert np.sum(raw > 0.7) > np.sum(shrunk > 0.7) > 0
+    many = [page["some_gradient"](page["gradient"], 0.0, rng) for _ in range(5_000)]
+    assert abs(np.mean(many) - 1.6) < 6 * np.std(many) / np.sqrt(5_000)
+    found = [page["particle_mean"](page["resampled"], rng) for _ in range(20)]
+    assert abs(np.mean(found) - 1) < 0.1  # of the prior with two measurements
+    assert page["secant"](page["variance"], page["on_student"], 3.0, 4.0) < 0
+    bounds = [page["fit"](rng)[0], page["fit"](rng, (3.0,))[0]]
+    np.testing.assert_allclose(bounds, np.log([0.3, 0.7]), atol=0.1)
+
+
+@pytest.fixture(scope="module")
+def formulas(page):
+    (cell,) = [(number, source) for number, tag, source in tagged() if tag == "formulas"]
+    run(*cell, page)
+    return page["FORMULAS"]
+
+
+def test_each_formula_is_wrong_as_printed_and_right_as_corrected(formulas):
+    assert set(formulas) == FORMULAS
+    for name, (printed, corrected, found) in formulas.items():
+        assert abs(found - corrected) < 0.06 * max(abs(corrected), 1.0), name
+        assert abs(printed - corrected) > 1.5 * abs(found - corrected) + 0.002, name
+
+
+def test_every_error_and_every_mutant_has_its_specimen():
+    assert set(COVERS.values()) <= set(VERDICTS) | FORMULAS
+    groups = ("independent", "diagnostics", "hybrid", "variational")
+    mutants = {name for name in BUGS if name.split(": ")[0] in groups}
+    assert mutants == {name for name in COVERS if ": " in name}
+    shown = {name for name in VERDICTS if name not in COVERS.values()}
+    assert shown == {"weights-twice", "one-seed", "wrong-count"}  # and these besides
