@@ -12,7 +12,7 @@ PORT ?= 8000
 PINS := requirements.txt constraints.txt pyproject.toml
 READY := $(VENV)/.ready-$(shell cat $(PINS) | cksum | cut -d' ' -f1)
 
-.PHONY: help book test test-slow test-fresh test-book serve lab bench clean
+.PHONY: help book site test test-slow test-fresh record test-book serve lab bench clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,10 +29,14 @@ book: $(READY)  ## build the book into _build/html; warnings are errors, every c
 	$(BIN)/jupyter-book build . --all -W -n --keep-going
 	@echo "open _build/html/index.html, or: make serve"
 
+site: $(READY)  ## pack the built book into one zip that reads without a network
+	@test -f _build/html/index.html || $(MAKE) book
+	$(BIN)/python _ext/bookext/archive.py _build/html _build/all-the-needles.zip
+
 test: $(READY)  ## test the library, run the notebooks, lint both
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest -n auto --dist worksteal --nbmake --nbmake-timeout=180 -m "not slow" tests chapters --ignore=tests/test_book.py
+	$(BIN)/python -m pytest -n auto --dist worksteal --nbmake --nbmake-timeout=180 -m "not slow" tests chapters --ignore-glob='tests/test_book*.py'
 
 test-slow: $(READY)  ## the tests that take minutes: posteriors, calibration, evidence, warnings
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-slow.txt
@@ -44,8 +48,14 @@ SCALE ?= 10
 test-fresh: $(READY)  ## judge the samplers with the seeds of the day (SEED=20240131 SCALE=10)
 	FRESH_SEED=$(SEED) FRESH_SCALE=$(SCALE) $(BIN)/python -m pytest -n auto --dist worksteal -rP -m fresh tests
 
+# Both parts are run to their ends: a failure is a finding, too.
+record: $(READY)  ## keep what make test and make test-slow find, for the page on trust
+	failed=0; for part in test test-slow; do \
+	  RECORD=tests/results/trust.json $(MAKE) $$part || failed=1; \
+	done; exit $$failed
+
 test-book: $(READY)  ## test the built book in a browser (Chromium; make book first)
-	$(BIN)/python -m pytest -n auto --dist worksteal tests/test_book.py
+	$(BIN)/python -m pytest -n auto --dist worksteal tests/test_book*.py
 
 serve: $(READY)  ## read the book at localhost:8000 (PORT=...), building it first if need be
 	@test -f _build/html/index.html || $(MAKE) book
