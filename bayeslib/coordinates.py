@@ -26,6 +26,16 @@ class Transform:
     ------
     BayeslibError
         When `support` is not that, or low >= high.
+
+    Examples
+    --------
+    >>> from bayeslib.coordinates import Transform
+    >>> transform = Transform([(0.0, None), (0.0, 1.0), (None, None)])
+    >>> x = transform.unconstrain([2.0, 0.5, -3.0])
+    >>> print(x.round(4), transform.constrain(x).round(4))
+    [ 0.6931  0.     -3.    ] [ 2.   0.5 -3. ]
+    >>> print(transform.names(["sigma", "p", "mu"]))
+    ('log(sigma)', 'logit(p)', 'mu')
     """
 
     support: tuple

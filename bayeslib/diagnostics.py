@@ -42,6 +42,15 @@ def ess(draws, *, kind="bulk", probability=None):
     References
     ----------
     Geyer (1992) for the truncation; Vehtari et al. (2021) for ranks and tails.
+
+    Examples
+    --------
+    >>> fresh = np.random.default_rng(1).normal(size=(4, 1000))
+    >>> stale = np.repeat(fresh[:, :100], 10, axis=1)  # every draw ten times
+    >>> print(round(bl.ess(fresh), -2), round(bl.ess(stale), -2))
+    4000.0 400.0
+    >>> print(bl.ess(stale, kind="quantile", probability=0.9) < 600)
+    True
     """
     kinds = {
         "bulk": _ess_bulk,
@@ -67,9 +76,21 @@ def rhat(draws):
         1 when the chains agree; above 1.01 they do not yet. nan for one chain:
         agreement needs at least two.
 
+    Raises
+    ------
+    BayeslibError
+        As in `ess`.
+
     References
     ----------
     Vehtari et al. (2021).
+
+    Examples
+    --------
+    >>> together = np.random.default_rng(1).normal(size=(4, 1000))
+    >>> apart = together + np.array([[0.0], [0.0], [0.0], [2.0]])
+    >>> print(round(bl.rhat(together), 2), round(bl.rhat(apart), 2))
+    1.0 1.31
     """
     return _per_dimension(draws, _rhat_rank)
 
@@ -100,6 +121,14 @@ def mcse(draws, *, kind="mean", probability=None):
     References
     ----------
     Vehtari et al. (2021) for quantiles; Kenney and Keeping (1951) for the standard deviation.
+
+    Examples
+    --------
+    >>> draws = np.random.default_rng(1).normal(size=(4, 1000))
+    >>> print(f"{bl.mcse(draws):.4f} {1 / np.sqrt(4000):.4f}")
+    0.0158 0.0158
+    >>> print(f"{bl.mcse(draws, kind='quantile', probability=0.95):.3f}")
+    0.030
     """
     kinds = {
         "mean": _mcse_mean,
@@ -129,6 +158,14 @@ def hdi(draws, *, probability=0.9):
     ------
     BayeslibError
         As in `ess`.
+
+    Examples
+    --------
+    >>> draws = np.random.default_rng(1).exponential(size=(4, 5000))
+    >>> print(bl.hdi(draws, probability=0.5).round(2))  # the shortest half
+    [0.   0.69]
+    >>> print(np.quantile(draws, [0.25, 0.75]).round(2))  # the middle half
+    [0.29 1.39]
     """
     probability = _as_probability(probability)
 
@@ -155,6 +192,18 @@ def autocorrelation(draws, *, max_lag=None):
     Returns
     -------
     numpy.ndarray, shape (max_lag + 1,) or (max_lag + 1, dim)
+
+    Raises
+    ------
+    BayeslibError
+        As in `ess`, and for a lag beyond the draws.
+
+    Examples
+    --------
+    >>> fresh = np.random.default_rng(1).normal(size=(4, 5000))
+    >>> stale = np.repeat(fresh, 2, axis=1)  # every draw twice
+    >>> print(bl.autocorrelation(stale, max_lag=1).round(1))
+    [1.  0.5]
     """
     values = _values(draws)
     max_lag = as_count(
@@ -184,9 +233,20 @@ def bfmi(energy):
     numpy.ndarray, shape (num_chains,)
         Below 0.3 the momentum refreshments explore the energy too slowly.
 
+    Raises
+    ------
+    BayeslibError
+        For draws that have no energy.
+
     References
     ----------
     Betancourt (2016), "Diagnosing suboptimal cotangent disintegrations in HMC".
+
+    Examples
+    --------
+    >>> draws = bl.nuts(bl.posteriors.gaussian([0.0, 0.0], 1.0), num_samples=500, rng=1)
+    >>> print(bl.bfmi(draws) > 0.3)
+    [ True  True  True  True]
     """
     if hasattr(energy, "stats"):
         if "energy" not in energy.stats:

@@ -26,25 +26,73 @@ class BayeslibError(ValueError):
     ----------
     partial : object or None
         What had been computed when the error struck, where there is any.
+
+    Examples
+    --------
+    >>> try:
+    ...     bl.posteriors.coin(8, -2)
+    ... except bl.BayeslibError as error:
+    ...     print(error)
+    tails must be at least 0, got -2
+    >>> issubclass(bl.BayeslibError, ValueError)
+    True
     """
 
     partial = None
 
 
 class BayeslibTypeError(BayeslibError, TypeError):
-    """The wrong kind of thing was passed."""
+    """The wrong kind of thing was passed.
+
+    Examples
+    --------
+    >>> try:
+    ...     bl.Target("a formula", dim=1)
+    ... except TypeError as error:
+    ...     print(type(error).__name__)
+    BayeslibTypeError
+    """
 
 
 class TargetError(BayeslibError):
-    """A log density that cannot be compiled or evaluated."""
+    """A log density that cannot be compiled or evaluated.
+
+    Examples
+    --------
+    >>> nowhere = bl.Target(lambda theta: np.nan * theta[0], dim=1, gradient=None)
+    >>> try:
+    ...     bl.grid_posterior(nowhere, (0, 1), num_points=2)
+    ... except bl.TargetError as error:
+    ...     print(error)
+    the log density is nan at theta=[0.25]
+    """
 
 
 class StartError(TargetError):
-    """The log density is nan, +inf or -inf at the starting point."""
+    """The log density is nan, +inf or -inf at the starting point.
+
+    Examples
+    --------
+    >>> try:
+    ...     bl.metropolis(bl.posteriors.coin(8, 2), [1.5], num_chains=1, rng=1)
+    ... except bl.StartError as error:
+    ...     print(str(error).partition(":")[0])
+    the log density at initial_position=[1.5] is -inf
+    """
 
 
 class GradientError(TargetError):
-    """A gradient is missing, is wrong, or cannot be derived."""
+    """A gradient is missing, is wrong, or cannot be derived.
+
+    Examples
+    --------
+    >>> flat = bl.Target(lambda theta: 0.0, dim=1, gradient=None)
+    >>> try:
+    ...     bl.hmc(flat, num_steps=10, rng=1)
+    ... except bl.GradientError as error:
+    ...     print("no gradient" in str(error))
+    True
+    """
 
 
 class EnvelopeError(BayeslibError):
@@ -58,6 +106,17 @@ class EnvelopeError(BayeslibError):
         log target - log proposal - log_bound at that point (positive).
     needed_log_bound : float
         The smallest `log_bound` that would have covered every point seen.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> target = bl.posteriors.coin(8, 2)
+    >>> how = dict(log_bound=-8.0, num_samples=100, rng=1)  # too low
+    >>> try:
+    ...     bl.rejection_sample(target, stats.uniform(), **how)
+    ... except bl.EnvelopeError as error:
+    ...     print(error.position.round(2), error.needed_log_bound <= target(0.8))
+    [0.8] True
     """
 
     def __init__(self, message, *, position=None, log_ratio=None, needed_log_bound=None):
@@ -68,19 +127,63 @@ class EnvelopeError(BayeslibError):
 
 
 class RejectionError(BayeslibError):
-    """Rejection sampling accepts too rarely to finish; `partial` keeps what was accepted."""
+    """Rejection sampling accepts too rarely to finish; `partial` keeps what was accepted.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> how = dict(log_bound=0.0, num_samples=1000, max_proposals=10_000)  # far too high
+    >>> try:
+    ...     bl.rejection_sample(bl.posteriors.coin(8, 2), stats.uniform(), rng=1, **how)
+    ... except bl.RejectionError as error:
+    ...     print(error.partial.num_samples)
+    23
+    """
 
 
 class ZeroWeightsError(BayeslibError):
-    """No draw has a positive weight."""
+    """No draw has a positive weight.
+
+    Examples
+    --------
+    >>> try:
+    ...     bl.psis(np.full(100, -np.inf))
+    ... except bl.ZeroWeightsError as error:
+    ...     print(error)
+    all 100 weights are zero
+    """
 
 
 class ImproperError(BayeslibError):
-    """The posterior seems not to be integrable."""
+    """The posterior seems not to be integrable.
+
+    Examples
+    --------
+    >>> endless = bl.Target(lambda theta: theta[0], dim=1)  # rises for ever
+    >>> try:
+    ...     bl.laplace(endless)
+    ... except bl.ImproperError as error:
+    ...     print("still rises" in str(error))
+    True
+    """
 
 
 class BayeslibWarning(UserWarning):
-    """A result that is not to be trusted as it stands; says why and what to do."""
+    """A result that is not to be trusted as it stands; says why and what to do.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from scipy import stats
+    >>> target, narrow = bl.posteriors.gaussian(0.0, 9.0), stats.norm(0.0, 0.5)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", bl.BayeslibWarning)
+    ...     draws = bl.importance_sample(target, narrow, num_samples=1000, rng=1)
+    >>> print(caught[0].category.__name__)
+    BayeslibWarning
+    >>> print(draws.problems == (str(caught[0].message),))
+    True
+    """
 
 
 def warn(message):

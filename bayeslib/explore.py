@@ -61,6 +61,20 @@ def explore(draw, *, alt, labels=None, caption=None, start=None, play=None, **ra
         draws the same settings in two ways.
     BayeslibTypeError
         If `draw` does not take the ranges' names, or does not return a Figure.
+
+    Examples
+    --------
+    >>> def draw(scale):
+    ...     x = np.linspace(-4.0, 4.0, 101)
+    ...     fig, ax = bl.plots.figure()
+    ...     ax.plot(x, np.exp(-0.5 * (x / scale) ** 2) / scale)
+    ...     return fig
+    >>> widget = bl.explore(draw, alt="A bell, lower as it widens", scale=[0.5, 1.0, 2.0])
+    >>> try:
+    ...     bl.explore(draw, alt="A bell", width=[1.0, 2.0])  # draw has no such parameter
+    ... except bl.BayeslibTypeError as error:
+    ...     print("width" in str(error))
+    True
     """
     story = Story(draw, alt, labels, caption, start, play, ranges)
     if os.environ.get("BAYESLIB_PRERENDER") == "1":

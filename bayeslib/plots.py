@@ -86,6 +86,12 @@ def figure(width=5.4, height=3.2, *, rows=1, columns=1):
     -------
     fig : matplotlib.figure.Figure
     axes : matplotlib.axes.Axes, or an array of them for more than one panel
+
+    Examples
+    --------
+    >>> fig, (left, right) = bl.plots.figure(6.0, 2.5, columns=2)
+    >>> print(fig.get_size_inches(), left.get_title() == "")
+    [6.  2.5] True
     """
     from matplotlib.figure import Figure
 
@@ -95,7 +101,15 @@ def figure(width=5.4, height=3.2, *, rows=1, columns=1):
 
 
 class Picture:
-    """A figure ready for a page: inline SVG where HTML is read, PNG elsewhere."""
+    """A figure ready for a page: inline SVG where HTML is read, PNG elsewhere.
+
+    Examples
+    --------
+    >>> fig, ax = bl.plots.figure()
+    >>> picture = bl.plots.show(fig, alt="Empty axes")
+    >>> print(picture.html[:21], picture.png[1:4])
+    <div class="picture"> b'PNG'
+    """
 
     def __init__(self, html, png):
         self.html = html
@@ -133,6 +147,14 @@ def show(fig, *, alt):
     ------
     BayeslibTypeError, BayeslibError
         If `fig` is not a figure, or `alt` says nothing.
+
+    Examples
+    --------
+    >>> fig, ax = bl.plots.figure()
+    >>> lines = ax.plot([0, 1], [0, 1])
+    >>> picture = bl.plots.show(fig, alt="A line rises from 0 to 1")
+    >>> print("<svg" in picture.html, "A line rises" in picture.html)
+    True True
     """
     check_alt(alt)
     check_figure(fig)
@@ -168,6 +190,13 @@ def label(ax, x, y, text, *, color=INK, align="left"):
     Returns
     -------
     matplotlib.text.Text
+
+    Examples
+    --------
+    >>> fig, ax = bl.plots.figure()
+    >>> written = bl.plots.label(ax, 0.5, 0.5, "θ", color=bl.plots.DRAWS)
+    >>> print(written.get_text(), written.get_color())
+    θ #1389dd
     """
     written = ax.text(x, y, text, color=color, ha=align, va="center")
     written.set_gid(HALO)
@@ -198,6 +227,15 @@ def plot_target(ax, target, x, *, log_scale=0.0, filled=False):
     ------
     BayeslibError
         If the target has more than one dimension.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.gamma_student()
+    >>> fig, ax = bl.plots.figure()
+    >>> x = np.linspace(0.01, 12.0, 400)
+    >>> density = bl.plots.plot_target(ax, target, x, log_scale=-target.truth.log_evidence)
+    >>> print(np.trapezoid(density, x).round(2))
+    1.0
     """
     import numpy as np
 
@@ -233,6 +271,14 @@ def plot_draws(ax, draws, *, bins=40, component=0):
     ------
     BayeslibTypeError
         If `draws` holds no numbers.
+
+    Examples
+    --------
+    >>> fig, ax = bl.plots.figure()
+    >>> draws = np.random.default_rng(1).normal(size=10_000)
+    >>> heights, edges = bl.plots.plot_draws(ax, draws, bins=30)
+    >>> print((heights * np.diff(edges)).sum().round(6))
+    1.0
     """
     import numpy as np
 
@@ -261,6 +307,13 @@ def mark_truth(ax, value, *, axis="x", text=None):
     axis : {"x", "y"}
         Which coordinate it is a value of.
     text : str, optional
+
+    Examples
+    --------
+    >>> fig, ax = bl.plots.figure()
+    >>> bl.plots.mark_truth(ax, 3.8, text="exact")
+    >>> print(ax.lines[0].get_color() == bl.plots.TRUTH)
+    True
     """
     if axis not in ("x", "y"):
         raise BayeslibError(f"axis must be 'x' or 'y', got {axis!r}")

@@ -17,6 +17,20 @@ class Proposal:
     dim : int
     label : str
         What error messages and `settings` call it.
+
+    Examples
+    --------
+    >>> from bayeslib.proposals import Proposal
+    >>> def sample(n, rng):  # uniform on a triangle
+    ...     return np.sort(rng.random((n, 2)), axis=1)
+    >>> def logdensity(x):
+    ...     inside = (0.0 < x[:, 0]) & (x[:, 0] < x[:, 1]) & (x[:, 1] < 1.0)
+    ...     return np.where(inside, np.log(2.0), -np.inf)
+    >>> triangle = Proposal(sample, logdensity, dim=2, label="triangle")
+    >>> target = bl.posteriors.gaussian([0.3, 0.6], 0.01)
+    >>> draws = bl.importance_sample(target, triangle, num_samples=4000, rng=1)
+    >>> print(draws.expect())
+    [0.2986 ± 0.0022, 0.6006 ± 0.0022]
     """
 
     def __init__(self, sample, logdensity, dim, label):
@@ -75,6 +89,15 @@ def as_proposal(proposal, dim):
     -----
     Draw order: a univariate frozen distribution draws exactly
     ``proposal.rvs(size=num_samples, random_state=rng)``.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> from bayeslib.proposals import as_proposal
+    >>> q = as_proposal(stats.norm([0.0, 1.0], 2.0), dim=2)  # independent coordinates
+    >>> x = q.sample(3, np.random.default_rng(1))
+    >>> print(x.shape, q.logdensity(np.array([[0.0, 1.0]])).round(4))
+    (3, 2) [-3.2242]
     """
     if isinstance(proposal, Proposal):
         _check_dim(proposal.dim, dim, proposal.label)

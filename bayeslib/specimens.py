@@ -10,6 +10,7 @@ from .errors import BayeslibError, BayeslibTypeError
 
 _copies = count()
 WORDS = {True: "caught", False: "passes", None: "–"}
+KINDS = {True: "caught", False: "passes", None: "none"}
 
 
 def plant(function, right, wrong):
@@ -68,9 +69,9 @@ class Findings:
     --------
     >>> from bayeslib.specimens import Findings
     >>> zoo = Findings("R-hat", "z")
-    >>> zoo.judge("no accept step", {"R-hat": False, "z": True})
+    >>> zoo.judge("no accept step", {"R-hat": False, "z": [True, False, True, False]})
                     R-hat   z
-    no accept step  passes  caught
+    no accept step  passes  2 of 4
     """
 
     def __init__(self, *checks):
@@ -83,8 +84,8 @@ class Findings:
         ----------
         specimen : str
         verdicts : dict
-            For each check that applies, whether it caught the specimen. A check left out is one
-            that does not apply.
+            For each check that applies, whether it caught the specimen, or a list of that for
+            each time it was tried. A check left out is one that does not apply.
 
         Returns
         -------
@@ -95,17 +96,12 @@ class Findings:
         BayeslibError
             If a check is not one of the columns.
         BayeslibTypeError
-            If a verdict is neither True nor False.
+            If a verdict is neither True nor False nor a list of these.
         """
-        verdicts = dict(verdicts)
         if unknown := set(verdicts) - set(self.checks):
             raise BayeslibError(f"no column for {sorted(unknown)}; there are {self.checks}")
-        for check, caught in verdicts.items():
-            if caught not in (True, False):
-                raise BayeslibTypeError(f"{check} must be True or False, got {caught!r}")
-        self.rows[specimen] = {
-            check: bool(verdicts[check]) if check in verdicts else None for check in self.checks
-        }
+        verdicts = {check: _summed_up(check, caught) for check, caught in verdicts.items()}
+        self.rows[specimen] = {check: verdicts.get(check) for check in self.checks}
         return self.part(specimen)
 
     def part(self, *specimens):
@@ -118,17 +114,17 @@ class Findings:
         return part
 
     def __getitem__(self, key):
-        """The verdict of (specimen, check): True, False, or None where it does not apply."""
+        """The verdict of (specimen, check): True, False, "2 of 4", or None if it does not apply."""
         specimen, check = key
         return self.rows[specimen][check]
 
     def blind(self, check):
-        """Return the specimens that a check looked at and let pass."""
+        """Return the specimens that a check looked at and let pass, each time."""
         return [name for name, row in self.rows.items() if row[check] is False]
 
     def __str__(self):
         table = [("", *self.checks)]
-        table += [(name, *(WORDS[row[c]] for c in self.checks)) for name, row in self.rows.items()]
+        table += [(name, *(_word(row[c]) for c in self.checks)) for name, row in self.rows.items()]
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         return "\n".join(
             "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
@@ -147,8 +143,21 @@ class Findings:
 
     def _html_row(self, name, row):
         cells = "".join(
-            f'<td class="{"caught" if row[c] else "passes" if row[c] is False else "none"}">'
-            f"{WORDS[row[c]]}</td>"
+            f'<td class="{KINDS.get(row[c], "sometimes")}">{_word(row[c])}</td>'
             for c in self.checks
         )
         return f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>'
+
+
+def _word(verdict):
+    return WORDS.get(verdict, verdict)
+
+
+def _summed_up(check, caught):
+    """Return True, False, or how often of several times as words."""
+    times = list(caught) if isinstance(caught, list) else [caught]
+    if not times or any(one not in (True, False) for one in times):
+        raise BayeslibTypeError(f"{check} must be True or False or a list of these, got {caught!r}")
+    if len({bool(one) for one in times}) == 1:
+        return bool(times[0])
+    return f"{sum(times)} of {len(times)}"

@@ -20,6 +20,17 @@ class Summary:
         Name of each dimension: its numbers, in the order of `columns`.
     problems : tuple of str
         Why the draws are not to be trusted as they stand; empty when nothing was found.
+
+    Examples
+    --------
+    >>> values = np.random.default_rng(1).normal(size=(1, 1000, 1))
+    >>> summary = bl.Draws(values, names=["height"], independent=True).summary()
+    >>> print(summary)
+    draws: 1 × 1000 draws, 0 evaluations
+              mean   mcse     sd      5%     50%    95%   ess
+    height  -0.054  0.031  0.986  -1.649  -0.035  1.600  1000
+    >>> round(summary["height", "sd"], 2), summary.problems
+    (0.99, ())
     """
 
     title: str

@@ -30,6 +30,14 @@ class Truth:
         sample(num_samples, rng) -> (num_samples, dim), exact and independent.
     cdf : callable
         cdf(x (n,)) -> (n,), for targets of one dimension.
+
+    Examples
+    --------
+    >>> truth = bl.posteriors.coin(8, 2).truth
+    >>> print(truth.mean, round(truth.log_evidence, 4))
+    [0.75] -6.2046
+    >>> print(truth.cdf(np.array([0.5])).round(4), truth.quantiles[0.5].round(4))
+    [0.0327] [0.7642]
     """
 
     mean: np.ndarray | None = None
@@ -81,6 +89,17 @@ class Target:
     that the next process finds it in milliseconds. Arithmetic follows NumPy, not Python:
     log(0) is -inf and 1/0 is inf. An index out of bounds is not noticed by compiled code (set
     ``NUMBA_BOUNDSCHECK=1``); each run's start is compared with the plain function.
+
+    Examples
+    --------
+    >>> def logdensity(theta, y):
+    ...     mu, log_sigma = theta[0], theta[1]
+    ...     z = (y - mu) * np.exp(-log_sigma)
+    ...     return -0.5 * np.sum(z**2) - y.size * log_sigma - 0.5 * log_sigma**2
+    >>> data = (np.array([4.9, 5.6, 5.1, 6.2]),)
+    >>> target = bl.Target(logdensity, dim=2, data=data, names=["mu", "log sigma"])
+    >>> print(round(target([5.0, 0.0]), 4), target.gradient([5.0, 0.0]).round(4))
+    -0.91 [ 1.8  -2.18]
     """
 
     def __init__(
@@ -139,7 +158,14 @@ class Target:
         return self._evaluate(theta, np.empty(self.dim), gradient=False)
 
     def gradient(self, theta):
-        """Return the gradient of the log density at theta, shape (dim,)."""
+        """Return the gradient of the log density at theta, shape (dim,).
+
+        Examples
+        --------
+        >>> target = bl.posteriors.gaussian([0.0, 0.0], [1.0, 4.0])
+        >>> print(target.gradient([1.0, 1.0]))
+        [-1.   -0.25]
+        """
         theta = as_position(theta, "theta", self.dim)
         grad = np.full(self.dim, np.nan)
         self._evaluate(theta, grad, gradient=True)
@@ -156,6 +182,12 @@ class Target:
         Returns
         -------
         numpy.ndarray, shape (n,)
+
+        Examples
+        --------
+        >>> target = bl.posteriors.coin(8, 2)
+        >>> print(np.exp(target.many([0.2, 0.5, 0.8, 1.2])).round(4))
+        [0.     0.001  0.0067 0.    ]
         """
         thetas = as_floats(thetas, "thetas")
         if thetas.ndim == 1 and self.dim == 1:
@@ -339,6 +371,12 @@ class Target:
         ------
         GradientError
             Naming the component, its value and the finite difference.
+
+        Examples
+        --------
+        >>> target = bl.posteriors.gaussian([0.0, 0.0], [1.0, 4.0])
+        >>> print(target.check_gradient([1.0, 1.0]) > 0)  # a wrong gradient would raise
+        True
         """
         theta = as_position(theta, "theta", self.dim)
         return engine.check_gradient(self, theta, thorough=thorough)

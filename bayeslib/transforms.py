@@ -21,6 +21,14 @@ class UnconstrainedTarget(Target):
     original : Target
     transform : Transform
         The map between the coordinates x and the parameters theta.
+
+    Examples
+    --------
+    >>> free = bl.unconstrained(bl.posteriors.coin(8, 2))
+    >>> print(free.unconstrain([0.2, 0.5]).round(4))
+    [-1.3863  0.    ]
+    >>> print(free.constrain([-2.0, 0.0]).round(4))
+    [0.1192 0.5   ]
     """
 
     def __init__(self, original):
@@ -130,6 +138,17 @@ def unconstrained(target):
     References
     ----------
     Stan Development Team, Stan Reference Manual, "Constraint Transforms".
+
+    Examples
+    --------
+    >>> target = bl.posteriors.gamma_student()  # a rate, above 0
+    >>> free = bl.unconstrained(target)
+    >>> print(free.names, free.support)
+    ('log(theta)',) None
+    >>> draws = bl.nuts(free, num_samples=2000, rng=1)
+    >>> back = free.constrain(draws)
+    >>> print(back.names, back.expect(), target.truth.mean.round(3))
+    ('theta',) [4.166 ± 0.029] [4.167]
     """
     return UnconstrainedTarget(as_target(target))
 

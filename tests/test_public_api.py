@@ -28,7 +28,7 @@ LAYERS = (
     {"challenge", "monte_carlo", "rejection", "importance", "mcmc", "hmc", "vi"},
     {"hybrid"},
     {"svg"},
-    {"plots", "prose"},
+    {"plots", "prose", "specimens"},
     {"ranges"},
     {"prerender"},
     {"arena", "explore", "grading", "toggles"},

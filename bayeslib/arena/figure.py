@@ -65,6 +65,12 @@ def arena(*, alt, start=None):
     Nothing is discarded and nothing adapted. When the page opens, the script compares its log
     densities and gradients with the library's, computed by this call, and says how far they are
     apart. Where its estimators have a twin in the library, they are the same: `ess` of kind "mean".
+
+    Examples
+    --------
+    >>> picture = bl.arena(alt="A chain walks on a density", start={"algorithm": "hmc"})
+    >>> picture.html.startswith("<")
+    True
     """
     check_alt(alt)
     begin = _as_start(start)

@@ -30,6 +30,19 @@ class JointTest:
         The smallest times their number (Bonferroni), at most 1: the test's own.
     problems : tuple of str
         The quantities with a p-value below 0.001 after Bonferroni, and how they differ.
+
+    Examples
+    --------
+    >>> test = bl.geweke_test(
+    ...     lambda rng: rng.normal(),
+    ...     lambda theta, rng: rng.normal(theta),
+    ...     lambda theta, y, rng: rng.normal(y / 2.0, 0.5),  # too narrow
+    ...     names=["mu"], num_steps=20, rng=1,
+    ... )
+    >>> print(test.problems[0].partition(" (")[0])
+    mu is too narrow in the chains
+    >>> print(test.forward.shape, test.chains.shape)
+    (2000, 1) (100, 20, 1)
     """
 
     names: tuple
@@ -128,6 +141,22 @@ def geweke_test(
     References
     ----------
     Geweke (2004), "Getting it right: joint distribution tests of posterior simulators".
+
+    Examples
+    --------
+    >>> def sample_prior(rng):
+    ...     return rng.normal()
+    >>> def simulate(theta, rng):
+    ...     return rng.normal(theta, 1.0)
+    >>> def exact(theta, y, rng):  # the posterior is N(y / 2, 1 / 2)
+    ...     return rng.normal(y / 2.0, np.sqrt(0.5))
+    >>> def narrow(theta, y, rng):
+    ...     return rng.normal(y / 2.0, 0.5)
+    >>> for transition in (exact, narrow):
+    ...     test = bl.geweke_test(sample_prior, simulate, transition, num_steps=20, rng=1)
+    ...     print(transition.__name__, test.pvalue > 0.001, len(test.problems))
+    exact True 0
+    narrow False 1
     """
     check_callable(sample_prior=sample_prior, simulate=simulate, transition=transition)
     if quantities is not None:

@@ -38,6 +38,19 @@ class Calibration:
         The quantities with a p-value below 0.001 after Bonferroni, and what is wrong with them.
     interrupted : bool
         Whether these are only the fits done until an interrupt.
+
+    Examples
+    --------
+    >>> calibration = bl.simulation_based_calibration(
+    ...     lambda rng: rng.normal(),
+    ...     lambda theta, rng: rng.normal(theta),
+    ...     lambda y, rng: rng.normal(y / 2.0, 0.4, size=99),  # too narrow
+    ...     names=["mu"], rng=1,
+    ... )
+    >>> print(calibration.problems[0])
+    mu is not calibrated: its posterior is too narrow on average (ranks pile up at the ends)
+    >>> print(calibration.ranks.shape)
+    (500, 1)
     """
 
     names: tuple
@@ -123,8 +136,8 @@ def simulation_based_calibration(
     num_fits : int
         500 see gross errors; subtle ones need thousands. At least 20.
     num_draws : int
-        Draws kept of each fit: chains are thinned to them evenly, weighted draws resampled. With
-        99 the ranks are 0 … 99.
+        Draws kept of each fit, at least 9: chains are thinned to them evenly, weighted draws
+        resampled. With 99 the ranks are 0 … 99.
     rng : int, Generator, SeedSequence or None
 
     Returns
@@ -155,6 +168,22 @@ def simulation_based_calibration(
     ----------
     Cook, Gelman and Rubin (2006); Talts, Betancourt, Simpson, Vehtari and Gelman (2018); Modrák et
     al. (2023) for functions of parameters and data, and for ties.
+
+    Examples
+    --------
+    >>> def sample_prior(rng):
+    ...     return rng.normal()
+    >>> def simulate(theta, rng):
+    ...     return rng.normal(theta, 1.0)
+    >>> def exact(y, rng):  # the posterior is N(y / 2, 1 / 2)
+    ...     return rng.normal(y / 2.0, np.sqrt(0.5), size=99)
+    >>> def narrow(y, rng):
+    ...     return rng.normal(y / 2.0, 0.4, size=99)
+    >>> for fit in (exact, narrow):
+    ...     calibration = bl.simulation_based_calibration(sample_prior, simulate, fit, rng=1)
+    ...     print(fit.__name__, calibration.pvalue > 0.001, len(calibration.problems))
+    exact True 0
+    narrow False 1
     """
     check_callable(sample_prior=sample_prior, simulate=simulate, fit=fit)
     if quantities is not None:

@@ -27,6 +27,20 @@ class Enumeration:
     log_evidence : Estimate
         Without error.
     num_evals : int
+
+    Examples
+    --------
+    >>> posterior = bl.enumerate_posterior([-1.0, -2.0, -np.inf], ["cold", "flu", "neither"])
+    >>> print(posterior.summary())
+    enumerate_posterior: 3 hypotheses
+             probability
+    cold          0.7311
+    flu           0.2689
+    neither            0
+    >>> round(posterior["flu"], 4)
+    0.2689
+    >>> np.unique(posterior.sample(100, rng=1)).tolist()
+    ['cold', 'flu']
     """
 
     hypotheses: np.ndarray
@@ -117,6 +131,16 @@ def enumerate_posterior(log_joint, hypotheses):
     ------
     BayeslibError
         When there is no hypothesis, a value is nan or +inf, or all are -inf.
+
+    Examples
+    --------
+    >>> def log_joint(p):  # eight heads, two tails; three coins, alike at first
+    ...     return np.log(1 / 3) + 8 * np.log(p) + 2 * np.log(1 - p)
+    >>> posterior = bl.enumerate_posterior(log_joint, [0.3, 0.5, 0.8])
+    >>> print(posterior.probabilities.round(4), round(posterior[0.8], 4))
+    [0.0042 0.1265 0.8693] 0.8693
+    >>> print(posterior.expect(lambda p: p > 0.4))
+    0.995835 ± 0
     """
     if isinstance(hypotheses, Iterable) and not isinstance(hypotheses, (str, np.ndarray)):
         hypotheses = list(hypotheses)

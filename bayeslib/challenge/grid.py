@@ -31,6 +31,17 @@ class Grid:
     log_evidence : Estimate
         Its error, as that of `expect`, is the sum over blocks of the difference of the two rules:
         not random, and as a rule much larger than the true error.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.banana()
+    >>> grid = bl.grid_posterior(target, [(-5, 5), (-4, 24)], num_points=200)
+    >>> grid
+    Grid(grid_posterior, 40000 points, dim=2)
+    >>> print(np.diag(grid.cov).round(2), np.diag(target.truth.cov).round(2))
+    [1.   2.25] [1.   2.25]
+    >>> grid.sample(10, rng=1).shape
+    (10, 2)
     """
 
     points: np.ndarray
@@ -156,6 +167,15 @@ def grid_posterior(target, bounds=None, *, num_points):
         When the bounds are not finite or the density is zero at every point.
     TargetError
         When the log density is nan or +inf at a point.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.coin(8, 2)  # its support is (0, 1)
+    >>> grid = bl.grid_posterior(target, num_points=200)
+    >>> print(grid.mean.round(4), target.truth.mean.round(4))
+    [0.75] [0.75]
+    >>> print(grid.expect(lambda p: p[:, 0] > 0.5))
+    0.9673 ± 0.0012
     """
     bounds = as_bounds(bounds, as_target(target))
     if not np.isfinite(bounds).all():

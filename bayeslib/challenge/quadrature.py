@@ -93,6 +93,15 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
     in which one of the points looked at before, or one just across from a neighbour, stands high
     above all nodes is halved too. A separate peak far narrower than their spacing can still be
     missed.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.gamma_student()
+    >>> exact = bl.quadrature(target)
+    >>> print(f"{float(exact.log_evidence):.6f} {target.truth.log_evidence:.6f}")
+    -2.369974 -2.369974
+    >>> print(exact.mean.round(4), exact.quantile(0.95).round(3))
+    [4.167] [6.043]
     """
     if as_target(target).dim > _MOST_DIMS:
         raise BayeslibError(

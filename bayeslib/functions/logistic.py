@@ -97,6 +97,11 @@ def log1pexp(x):
     Notes
     -----
     Also known as softplus. After Mächler (2012), "Accurately computing log(1 - exp(-|a|))".
+
+    Examples
+    --------
+    >>> print(bl.log1pexp(1000.0), f"{bl.log1pexp(-40.0):.3e}")
+    1000.0 4.248e-18
     """
     x = np.asarray(x, dtype=np.float64)
     return (np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x))))[()]
@@ -113,6 +118,11 @@ def sigmoid(x):
     -------
     float or numpy.ndarray, shape of `x`
         To within 4.5e-16 of its size; nan stays nan.
+
+    Examples
+    --------
+    >>> print(bl.sigmoid(np.array([-800.0, 0.0, 2.0])).round(4))
+    [0.     0.5    0.8808]
     """
     x = np.asarray(x, dtype=np.float64)
     e = np.exp(-np.abs(x))
@@ -130,6 +140,11 @@ def log_sigmoid(x):
     -------
     float or numpy.ndarray, shape of `x`
         To within 4.5e-16 of its size; nan stays nan.
+
+    Examples
+    --------
+    >>> print(bl.log_sigmoid(-1000.0), bl.log_sigmoid(0.0).round(4))
+    -1000.0 -0.6931
     """
     return -log1pexp(-np.asarray(x, dtype=np.float64))
 

@@ -187,6 +187,17 @@ def logistic_log_likelihood(theta, X, y):
     ------
     ValueError
         When the shapes do not agree.
+
+    Examples
+    --------
+    >>> X, y = np.array([[1.0, -1.0], [1.0, 0.5], [1.0, 2.0]]), np.array([0.0, 0.0, 1.0])
+    >>> print(round(bl.logistic_log_likelihood(np.array([0.0, 1.0]), X, y), 4))
+    -1.4143
+    >>> def logdensity(theta, X, y):  # in a log density
+    ...     return bl.logistic_log_likelihood(theta, X, y) - 0.5 * np.sum(theta**2)
+    >>> target = bl.Target(logdensity, dim=2, data=(X, y))
+    >>> print(target.gradient([0.0, 1.0]).round(4))
+    [-0.7722 -0.8039]
     """
     return logistic_pass(theta, None, X, y)
 
@@ -221,6 +232,16 @@ def linear_log_likelihood(theta, X, y, noise_scale):
     ------
     ValueError
         When the shapes do not agree.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> X, y = np.array([[1.0, -1.0], [1.0, 0.5], [1.0, 2.0]]), np.array([0.1, 0.9, 3.2])
+    >>> theta, noise_scale = np.array([1.0, 1.0]), 0.5
+    >>> print(round(bl.linear_log_likelihood(theta, X, y, noise_scale), 4))
+    -1.4974
+    >>> print(stats.norm(X @ theta, noise_scale).logpdf(y).sum().round(4))
+    -1.4974
     """
     squares = sum_of_squares(theta, X, y)
     log_scale = np.log(noise_scale)

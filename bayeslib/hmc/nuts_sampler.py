@@ -168,10 +168,16 @@ def nuts(
     ------
     BayeslibError
         For arguments out of range, each named; StartError when the density at a start is nan,
-        infinite or zero; GradientError for a missing or wrong gradient; ImproperError when the
-        step size grows without bound.
+        infinite or zero; GradientError for a missing or wrong gradient; TargetError when the
+        density is +inf on the way; ImproperError when the step size grows without bound.
     MemoryError
         Before the run, when the draws would not fit.
+
+    Warns
+    -----
+    BayeslibWarning
+        When transitions diverged, the density was nan on the way, all chains start at one point,
+        or draws reach beyond 1e10.
 
     Notes
     -----
@@ -211,6 +217,15 @@ def nuts(
     to Hamiltonian Monte Carlo, for the multinomial draw and the criterion. The Stan Development
     Team (2019), Stan 2.21, for the checks across subtrees. Seyboldt, Carlson and Carpenter (2026),
     Preconditioning Hamiltonian Monte Carlo by minimizing Fisher divergence, for the metric.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.eight_schools()
+    >>> draws = bl.nuts(target, rng=1)
+    >>> print(draws.expect(lambda x: x[:, 0]), target.truth.mean[0].round(3))
+    4.375 ± 0.049 4.397
+    >>> print(draws.stats["diverging"].sum(), bl.bfmi(draws) > 0.3)
+    0 [ True  True  True  True]
     """
     dim = as_target(target).dim
     counts = as_counts(num_samples, num_warmup, num_chains)

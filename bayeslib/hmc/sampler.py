@@ -133,10 +133,16 @@ def hmc(
     ------
     BayeslibError
         For arguments out of range, each named; StartError when the density at a start is nan,
-        infinite or zero; GradientError for a missing or wrong gradient; ImproperError when the
-        step size grows without bound.
+        infinite or zero; GradientError for a missing or wrong gradient; TargetError when the
+        density is +inf on the way; ImproperError when the step size grows without bound.
     MemoryError
         Before the run, when the draws would not fit.
+
+    Warns
+    -----
+    BayeslibWarning
+        When transitions diverged, the density was nan on the way, all chains start at one point,
+        or draws reach beyond 1e10.
 
     Notes
     -----
@@ -157,6 +163,15 @@ def hmc(
     ----------
     Duane, Kennedy, Pendleton and Roweth (1987), Hybrid Monte Carlo. Neal (2011), MCMC using
     Hamiltonian dynamics. Hoffman and Gelman (2014), The No-U-Turn Sampler, for the adaptation.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.gaussian([0.0, 1.0], [[1.0, 0.8], [0.8, 2.0]])
+    >>> draws = bl.hmc(target, num_steps=8, jitter=0.3, rng=1)
+    >>> print(draws.expect(), target.truth.mean)
+    [0.004 ± 0.012, 1.003 ± 0.017] [0. 1.]
+    >>> print(bl.rhat(draws) < 1.01, draws.problems)
+    [ True  True] ()
     """
     dim = as_target(target).dim
     num_steps = as_count(num_steps, "num_steps", maximum=100_000)

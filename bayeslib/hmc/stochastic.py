@@ -164,6 +164,17 @@ def sgld(
     ----------
     Welling and Teh (2011), Bayesian learning via stochastic gradient Langevin dynamics. Baker,
     Fearnhead, Fox and Nemeth (2019), Control variates for stochastic gradient MCMC.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> X, y = np.ones((1000, 1)), rng.normal(2.0, 1.0, size=1000)
+    >>> target = bl.posteriors.linear_regression(X, y, noise_scale=1.0, prior_scale=10.0)
+    >>> draws = bl.sgld(target, batch_size=100, step_size=1e-4, num_steps=10, rng=2)
+    >>> print(draws.expect(), target.truth.mean.round(4))
+    [1.9438 ± 0.0012] [1.9457]
+    >>> print((draws.flat.std() / np.sqrt(target.truth.cov)).round(1))  # a little too wide
+    [[1.2]]
     """
     dim = as_target(target).dim
     counts = as_counts(num_samples, num_warmup, num_chains)
@@ -287,6 +298,18 @@ def sghmc(
     References
     ----------
     Chen, Fox and Guestrin (2014), Stochastic gradient Hamiltonian Monte Carlo, algorithm 2.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> X, y = np.ones((1000, 1)), rng.normal(2.0, 1.0, size=1000)
+    >>> target = bl.posteriors.linear_regression(X, y, noise_scale=1.0, prior_scale=10.0)
+    >>> draws = bl.sghmc(
+    ...     target, batch_size=100, step_size=0.003, friction=30.0, noise_estimate="batch",
+    ...     num_steps=10, num_samples=500, num_warmup=200, rng=1,
+    ... )
+    >>> print(draws.expect(), target.truth.mean.round(4))
+    [1.9457 ± 0.0012] [1.9457]
     """
     dim = as_target(target).dim
     counts = as_counts(num_samples, num_warmup, num_chains)

@@ -24,6 +24,13 @@ class Trajectory:
         p' M^-1 p / 2 - log density, which an exact trajectory conserves.
     num_evals : int
         Evaluations of the log density with its gradient.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.gaussian([0.0, 0.0], 1.0)
+    >>> path = bl.leapfrog(target, [1.0, 0.0], [0.0, 1.0], step_size=0.2, num_steps=10)
+    >>> print(path.positions.shape, path.energy.shape, path.num_evals)
+    (11, 2) (11,) 11
     """
 
     positions: np.ndarray
@@ -60,6 +67,17 @@ def leapfrog(target, position, momentum, *, step_size, num_steps, inverse_mass_m
     Each step is a half kick p += step_size / 2 * grad log p(q), a drift q += step_size * M^-1 p,
     and a half kick. It is reversible and preserves volume; its energy error over a fixed time is
     of the order step_size**2.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.gaussian([0.0], 1.0)
+    >>> how = dict(step_size=0.1, num_steps=31)  # half a period
+    >>> path = bl.leapfrog(target, [1.0], [0.0], **how)
+    >>> print(path.positions[-1].round(2), np.ptp(path.energy).round(3))
+    [-1.] 0.001
+    >>> back = bl.leapfrog(target, path.positions[-1], -path.momenta[-1], **how)
+    >>> print(np.allclose(back.positions[-1], [1.0]))
+    True
     """
     position = as_position(position, "position", as_target(target).dim)
     momentum = as_position(momentum, "momentum", target.dim)

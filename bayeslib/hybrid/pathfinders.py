@@ -93,6 +93,15 @@ def pathfinder(
     ----------
     Zhang, Carpenter, Gelman and Vehtari (2022), Pathfinder: Parallel quasi-Newton variational
     inference.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.challenger()
+    >>> q = bl.pathfinder(target, rng=1)
+    >>> print(np.abs(q.mean - target.truth.mean) < np.sqrt(np.diag(target.truth.cov)))
+    [ True  True]
+    >>> print(q.settings["path"].shape[1], q.settings["khat"] < 0.7)
+    2 True
     """
     rng, seed = as_rng(rng)
     num_check = as_count(num_check, "num_check", minimum=100)
@@ -179,6 +188,15 @@ def multipathfinder(
     References
     ----------
     As for `pathfinder`; there each path's draws are weighted by its own Gaussian.
+
+    Examples
+    --------
+    >>> two = bl.posteriors.mixture([0.3, 0.7], [-4.0, 4.0], [1.0, 1.0])
+    >>> draws = bl.multipathfinder(two, [[-6.0], [6.0]], num_samples=2000, rng=1)
+    >>> print(draws.expect(), two.truth.mean.round(2))
+    [1.666 ± 0.078] [1.6]
+    >>> print(draws.log_evidence)
+    0.0056 ± 0.0089
     """
     rng, seed = as_rng(rng)
     num_samples = as_count(num_samples, "num_samples")

@@ -80,6 +80,18 @@ def adaptive_importance_sample(
     Cappé, Guillin, Marin and Robert (2004), Population Monte Carlo; Cappé, Douc, Guillin, Marin
     and Robert (2008), Adaptive importance sampling in general mixture classes; Hesterberg (1995)
     for the defensive share.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> two = bl.posteriors.mixture([0.3, 0.7], [-4.0, 4.0], [1.0, 1.0])
+    >>> draws = bl.adaptive_importance_sample(
+    ...     two, stats.norm(0.0, 10.0), num_samples=2000, num_components=2, rng=1
+    ... )
+    >>> print(draws.expect(), two.truth.mean.round(2))
+    [1.547 ± 0.088] [1.6]
+    >>> print(round(draws.worth / draws.num_samples, 1), draws.log_evidence)
+    0.9 0.0004 ± 0.0070
     """
     proposal = as_proposal(proposal, as_target(target).dim)
     num_samples = as_count(num_samples, "num_samples")

@@ -65,6 +65,16 @@ def annealed_importance_sample(
     References
     ----------
     Neal (2001), Annealed importance sampling.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> target = bl.posteriors.gamma_student()
+    >>> draws = bl.annealed_importance_sample(target, stats.gamma(3), num_samples=1000, rng=1)
+    >>> print(draws.expect(), target.truth.mean.round(3))
+    [4.159 ± 0.043] [4.167]
+    >>> print(draws.log_evidence, round(target.truth.log_evidence, 3))
+    -2.361 ± 0.015 -2.37
     """
     proposal = as_proposal(proposal, as_target(target).dim)
     num_samples = as_count(num_samples, "num_samples")

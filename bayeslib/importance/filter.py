@@ -48,7 +48,7 @@ def particle_filter(
         At least 2.
     ess_threshold : float
         Resample before a step when the weights are worth less than this share of the particles:
-        0 never does, which is sequential importance sampling; 1 (almost) always.
+        0 never does, which is sequential importance sampling; 1 always does.
     scheme : str
         See `resample`.
     rng : int, Generator, SeedSequence or None
@@ -90,6 +90,22 @@ def particle_filter(
     Gordon, Salmond and Smith (1993), Novel approach to nonlinear/non-Gaussian Bayesian state
     estimation. For the errors: Chan and Lai (2013); Lee and Whiteley (2018); Olsson and Douc
     (2019).
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> rng = np.random.default_rng(1)
+    >>> level = np.cumsum(rng.normal(size=50))  # a walk, seen through noise
+    >>> seen = level + rng.normal(size=50)
+    >>> filtered = bl.particle_filter(
+    ...     seen, rng=2, num_particles=1000,
+    ...     initial=lambda n, rng: rng.normal(size=(n, 1)),
+    ...     transition=lambda x, step, rng: x + rng.normal(size=x.shape),
+    ...     log_observation=lambda y, x, step: stats.norm.logpdf(y, x[:, 0]),
+    ... )
+    >>> found = filtered.mean.value[:, 0]
+    >>> print(np.std(found - level) < np.std(seen - level), filtered.log_evidence)
+    True -93.03 ± 0.26
     """
     observations = _as_series(observations)
     num_particles = as_count(num_particles, "num_particles", minimum=2)

@@ -33,6 +33,22 @@ class Filtered:
     families : numpy.ndarray of int, shape (num_steps, num_particles)
         Equal for particles that count as one in the errors: see Notes of `particle_filter`.
     settings : dict
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> filtered = bl.particle_filter(
+    ...     [0.5, np.nan, -0.2], rng=1, num_particles=2000,  # the second is missing
+    ...     initial=lambda n, rng: rng.normal(size=(n, 1)),
+    ...     transition=lambda x, step, rng: x + rng.normal(size=x.shape),
+    ...     log_observation=lambda y, x, step: stats.norm.logpdf(y, x[:, 0]),
+    ... )
+    >>> filtered
+    Filtered(num_steps=3, num_particles=2000, dim=1, log_evidence=-2.886 ± 0.019)
+    >>> print(filtered.at(0).expect(), filtered.paths().shape)
+    [0.240 ± 0.014] (3, 2000, 1)
+    >>> print(filtered.increments.round(1))
+    [-1.3  0.  -1.6]
     """
 
     mean: Estimate

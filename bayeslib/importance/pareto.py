@@ -41,6 +41,16 @@ def psis(log_weights):
     ----------
     Vehtari, Simpson, Gelman, Yao and Gabry (2024), "Pareto smoothed importance sampling"; the fit
     is that of Zhang and Stephens (2009), shrunk towards 0.5 with the weight of ten draws.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> light, heavy = rng.normal(size=10_000), rng.pareto(1.0, size=10_000)
+    >>> for log_weights in (-0.5 * light**2, np.log(heavy)):
+    ...     smoothed, khat = bl.psis(log_weights)
+    ...     print(np.exp(smoothed).sum().round(6), khat < 0.7)
+    1.0 True
+    1.0 False
     """
     given = getattr(log_weights, "log_weights", log_weights)
     if given is None:

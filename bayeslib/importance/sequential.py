@@ -44,7 +44,8 @@ def smc(
         From 0 to 1, or a number of equal steps. None chooses each so that the weights are worth
         `ess_threshold` times the particles.
     ess_threshold : float
-        Strictly between 0 and 1. Resample when the weights are worth no more than this share.
+        Strictly between 0 and 1. Resample when the weights are worth less than this share; at
+        every stage but the last where the temperatures are chosen.
     scale : float or array_like, shape (dim,), optional
         Standard deviations of the Metropolis steps, at every stage. None takes the covariance
         of the weighted particles, times (2.38 / sqrt(dim))^2, and shortens the steps while fewer
@@ -88,6 +89,16 @@ def smc(
     ----------
     Del Moral, Doucet and Jasra (2006), Sequential Monte Carlo samplers; Jasra, Stephens, Doucet
     and Tsagaris (2011) for the temperatures. For the errors: Lee and Whiteley (2018).
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> two = bl.posteriors.mixture([0.3, 0.7], [-4.0, 4.0], [1.0, 1.0])
+    >>> draws = bl.smc(two, stats.norm(0.0, 10.0), num_samples=2000, rng=1)
+    >>> print(draws.expect(), two.truth.mean.round(2))
+    [1.48 ± 0.11] [1.6]
+    >>> print(draws.log_evidence, draws.settings["inverse_temperatures"].round(2))
+    -0.044 ± 0.031 [0.   0.23 1.  ]
     """
     proposal = as_proposal(proposal, as_target(target).dim)
     num_samples = as_count(num_samples, "num_samples", minimum=2)

@@ -57,6 +57,17 @@ class Annealed:
         Evaluations of the energy, or of its change.
     settings : dict
         What it was asked for, the seed included.
+
+    Examples
+    --------
+    >>> found = bl.anneal(
+    ...     lambda x: abs(x[0] - 7.0), [0.0], initial_temperature=5.0, num_iterations=2000,
+    ...     propose=lambda x, rng: x + rng.integers(-1, 2), num_chains=2, rng=1,
+    ... )
+    >>> print(found.best_states.ravel(), found.energies.shape)
+    [7. 7.] (2, 2000)
+    >>> print(found.acceptance < 1.0)
+    True
     """
 
     best_state: np.ndarray
@@ -283,6 +294,16 @@ def anneal(
     Kirkpatrick, Gelatt and Vecchi (1983), Optimization by simulated annealing. Geman and Geman
     (1984), Stochastic relaxation, Gibbs distributions, and the Bayesian restoration of images.
     Hajek (1988), Cooling schedules for optimal annealing.
+
+    Examples
+    --------
+    >>> def energy(x):  # two valleys, the left one deeper
+    ...     return (x[0] ** 2 - 1.0) ** 2 + 0.3 * x[0]
+    >>> def propose(x, rng):
+    ...     return x + 0.5 * rng.standard_normal(1)
+    >>> found = bl.anneal(energy, [1.0], propose=propose, initial_temperature=1.0, rng=1)
+    >>> print(found.best_state.round(1), round(found.best_energy, 2))
+    [-1.] -0.31
     """
     num_chains = as_count(num_chains, "num_chains")
     temperatures, named = as_schedule(

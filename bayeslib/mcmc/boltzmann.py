@@ -19,7 +19,16 @@ _WORST_RHAT = 1.1  # of the unclamped chains, above which their errors mean litt
 
 
 class Moments(NamedTuple):
-    """Means of units, (n,), and of products of two, (n, n)."""
+    """Means of units, (n,), and of products of two, (n, n).
+
+    Examples
+    --------
+    >>> machine = bl.BoltzmannMachine([[0.0, 2.0], [2.0, 0.0]], [-1.0, -1.0])
+    >>> moments = machine.moments()
+    >>> print(moments.means.round(3), moments.products.round(3))
+    [0.5 0.5] [[0.5   0.366]
+     [0.366 0.5  ]]
+    """
 
     means: np.ndarray
     products: np.ndarray
@@ -29,6 +38,14 @@ class Gradient(NamedTuple):
     """Of the mean log likelihood: by the weight of each pair, (n, n), and by the biases, (n,).
 
     Arrays where it is exact, `Estimate`s of arrays where it was sampled.
+
+    Examples
+    --------
+    >>> machine = bl.BoltzmannMachine(np.zeros((2, 2)), np.zeros(2))
+    >>> gradient = machine.gradient([[1, 1], [0, 0], [1, 1]])
+    >>> print(gradient.weights.round(3), gradient.biases.round(3))
+    [[0.    0.417]
+     [0.417 0.   ]] [0.167 0.167]
     """
 
     weights: np.ndarray | Estimate
@@ -60,6 +77,17 @@ class BoltzmannMachine:
     References
     ----------
     Ackley, Hinton and Sejnowski (1985), A learning algorithm for Boltzmann machines.
+
+    Examples
+    --------
+    >>> machine = bl.BoltzmannMachine([[0.0, 2.0], [2.0, 0.0]], [-1.0, -1.0])
+    >>> print(machine.states()[:, ::-1].tolist(), machine.probabilities().round(3))
+    [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]] [0.366 0.134 0.134 0.366]
+    >>> print(machine.moments().means.round(3), round(machine.conditional([0, 1], 0), 3))
+    [0.5 0.5] 0.731
+    >>> draws = machine.sample(2000, rng=1)
+    >>> print(draws.expect())
+    [0.4956 ± 0.0071, 0.4915 ± 0.0071]
     """
 
     def __init__(self, weights, biases, *, num_visible=None):

@@ -191,7 +191,8 @@ def metropolis_hastings(
         For arguments out of range, each named; StartError when the density at a start is nan,
         infinite or zero. When `propose` draws from something else than `rng`, `log_ratio` does
         not change its sign as its arguments are exchanged (both tried at the first start), or
-        `log_ratio` is nan or +inf. `partial` keeps the draws made until then.
+        `log_ratio` is nan or +inf; TargetError when the density is +inf at a proposal. `partial`
+        keeps the draws made until then.
     Exception
         Whatever `propose` or `log_ratio` raises.
     MemoryError
@@ -217,6 +218,18 @@ def metropolis_hastings(
     References
     ----------
     Hastings (1970), Monte Carlo sampling methods using Markov chains and their applications.
+
+    Examples
+    --------
+    >>> def propose(theta, rng, scale):  # a factor, so that theta stays above 0
+    ...     return theta * np.exp(scale * rng.standard_normal(theta.size))
+    >>> def log_ratio(proposed, current, scale):
+    ...     return np.log(proposed[0] / current[0])
+    >>> target = bl.posteriors.gamma_student()
+    >>> how = dict(propose=propose, log_ratio=log_ratio, args=(0.8,))
+    >>> draws = bl.metropolis_hastings(target, **how, num_samples=5000, rng=1)
+    >>> print(draws.expect(), target.truth.mean.round(3))
+    [4.165 ± 0.023] [4.167]
     """
     move = Move(propose, log_ratio, args, as_target(target).dim)
     counts = as_counts(num_samples, num_warmup, num_chains)

@@ -208,7 +208,7 @@ def independence_metropolis(
     BayeslibError
         For arguments out of range, each named; when the proposal's own density is zero, infinite
         or nan at the start or at one of its draws. StartError when the density at a start is nan,
-        infinite or zero, or at all of 100 starts drawn.
+        infinite or zero, or at all of 100 starts drawn; TargetError when it is +inf at a proposal.
     MemoryError
         Before the run, when the draws would not fit.
 
@@ -232,6 +232,16 @@ def independence_metropolis(
     ----------
     Hastings (1970), Monte Carlo sampling methods using Markov chains and their applications.
     Tierney (1994), Markov chains for exploring posterior distributions.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> target = bl.posteriors.gamma_student()
+    >>> draws = bl.independence_metropolis(target, stats.gamma(3, scale=1.5), rng=1)
+    >>> print(draws.expect(), target.truth.mean.round(3))
+    [4.184 ± 0.030] [4.167]
+    >>> print(draws.settings["longest_stay"].max() < 50)
+    True
     """
     dim = as_target(target).dim
     distribution = as_proposal(proposal, dim)

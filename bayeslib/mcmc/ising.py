@@ -284,6 +284,15 @@ def ising_sample(
     Glauber (1963), Time-dependent statistics of the Ising model. Geman and Geman (1984),
     Stochastic relaxation, Gibbs distributions, and the Bayesian restoration of images. Wolff
     (1989), Collective Monte Carlo updating for spin systems.
+
+    Examples
+    --------
+    >>> draws = bl.ising_sample((4, 4), inverse_temperature=0.3, num_samples=4000, rng=1)
+    >>> exact = bl.ising_exact((4, 4), inverse_temperature=0.3)
+    >>> print(draws.expect(), round(exact.energy, 3))
+    [-0.8517 ± 0.0069, -0.012 ± 0.014] -0.844
+    >>> draws.settings["lattices"].shape
+    (4, 4, 4)
     """
     model = as_model(shape, inverse_temperature, field, coupling, periodic)
     if not (isinstance(method, str) and method in METHODS):

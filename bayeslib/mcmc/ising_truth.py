@@ -28,6 +28,16 @@ class IsingTruth:
     magnetisation, abs_magnetisation : float or None
         Mean, and mean size, of the mean spin.
     mean_spins : numpy.ndarray, shape (rows, cols), or None
+
+    Examples
+    --------
+    >>> truth = bl.ising_exact((3, 3), inverse_temperature=0.4, field=0.1, periodic=False)
+    >>> print(round(truth.log_partition, 4), round(truth.magnetisation, 4))
+    7.2926 0.1377
+    >>> print(truth.mean_spins.round(2))
+    [[0.12 0.14 0.12]
+     [0.14 0.17 0.14]
+     [0.12 0.14 0.12]]
     """
 
     log_partition: float
@@ -65,6 +75,13 @@ def ising_exact(shape, *, inverse_temperature, field=0.0, coupling=1.0, periodic
     References
     ----------
     Kaufman (1949), Crystal statistics II: partition function evaluated by spinor analysis.
+
+    Examples
+    --------
+    >>> small = bl.ising_exact((4, 4), inverse_temperature=0.3)
+    >>> large = bl.ising_exact((64, 64), inverse_temperature=0.3)
+    >>> print(round(small.energy, 4), round(large.energy, 4))
+    -0.8441 -0.7045
     """
     model = as_model(shape, inverse_temperature, field, coupling, periodic)
     if model.num_sites <= MOST_SITES:
@@ -204,6 +221,11 @@ def onsager_magnetisation(inverse_temperature, *, coupling=1.0):
     ----------
     Onsager (1949, announced at Florence); Yang (1952), The spontaneous magnetization of a
     two-dimensional Ising model.
+
+    Examples
+    --------
+    >>> print(bl.onsager_magnetisation([0.3, 0.45, 0.6]).round(4))
+    [0.     0.7493 0.9736]
     """
     k = _reduced(inverse_temperature, coupling)
     with np.errstate(divide="ignore", over="ignore"):
@@ -229,6 +251,11 @@ def onsager_energy(inverse_temperature, *, coupling=1.0):
     ----------
     Onsager (1944), Crystal statistics I: a two-dimensional model with an order-disorder
     transition.
+
+    Examples
+    --------
+    >>> print(bl.onsager_energy([0.0, 0.4406868, 1.0]).round(4))
+    [ 0.     -1.4142 -1.9972]
     """
     from scipy.special import ellipkm1
 

@@ -32,6 +32,16 @@ class Learned:
         errors when sampled.
     problems : tuple of str
     settings : dict
+
+    Examples
+    --------
+    >>> data = [[1, 1], [1, 1], [0, 0], [1, 0], [0, 1]]
+    >>> machine = bl.BoltzmannMachine(np.zeros((2, 2)), np.zeros(2))
+    >>> learned = machine.fit(data, learning_rate=1.0, rng=1)
+    >>> learned.converged
+    True
+    >>> print(learned.machine.probabilities().round(2))
+    [0.2 0.2 0.2 0.4]
     """
 
     machine: BoltzmannMachine

@@ -256,14 +256,16 @@ def slice_sample(
     ------
     BayeslibError
         For arguments out of range, each named; StartError when the density at a start is nan,
-        infinite or zero; TargetError when it is not the same at the same point.
+        infinite or zero; TargetError when it is +inf, or not the same at the same point.
     MemoryError
         Before the run, when the draws would not fit.
 
     Warns
     -----
     BayeslibWarning
-        When more than a tenth of the draws reached `max_steps_out`.
+        When more than a tenth of the draws reached `max_steps_out`; when all chains start at one
+        point, the density was nan somewhere, draws reach beyond 1e10, or there is no warm-up to
+        adapt in.
 
     Notes
     -----
@@ -280,6 +282,15 @@ def slice_sample(
     ----------
     Neal (2003), Slice sampling, The Annals of Statistics 31. Tibbits, Groendyke, Haran and Liechty
     (2014), Automated factor slice sampling, for the adaptation.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.gamma_student()
+    >>> draws = bl.slice_sample(target, num_samples=2000, rng=1)  # nothing to tune
+    >>> print(draws.expect(), target.truth.mean.round(3))
+    [4.146 ± 0.015] [4.167]
+    >>> print(round(draws.stats["num_evals"].mean(), 0), "evaluations a draw")
+    5.0 evaluations a draw
     """
     dim = as_target(target).dim
     counts = as_counts(num_samples, num_warmup, num_chains)

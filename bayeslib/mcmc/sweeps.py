@@ -251,6 +251,17 @@ def gibbs(
     Geman and Geman (1984), Stochastic relaxation, Gibbs distributions, and the Bayesian
     restoration of images. Gelfand and Smith (1990), Sampling-based approaches to calculating
     marginal densities. Besag and Clifford (1989), Generalized Monte Carlo significance tests.
+
+    Examples
+    --------
+    >>> def draw_x(theta, rng, rho):
+    ...     return rho * theta[1] + np.sqrt(1.0 - rho**2) * rng.standard_normal()
+    >>> def draw_y(theta, rng, rho):
+    ...     return rho * theta[0] + np.sqrt(1.0 - rho**2) * rng.standard_normal()
+    >>> starts = [[-2.0, -2.0], [2.0, 2.0], [-1.0, 1.0], [1.0, -1.0]]
+    >>> draws = bl.gibbs([draw_x, draw_y], starts, data=(0.9,), names=["x", "y"], rng=1)
+    >>> print(draws.expect(lambda theta: theta[:, 0] * theta[:, 1]))  # the correlation
+    0.898 ± 0.050
     """
     counts = as_counts(num_samples, num_warmup, num_chains)
     if not (isinstance(scan, str) and scan in SCANS):

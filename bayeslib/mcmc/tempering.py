@@ -347,7 +347,8 @@ def parallel_tempering(
     ------
     BayeslibError
         For arguments out of range, each named; StartError when a density at a start is nan,
-        infinite or zero; ImproperError when a hot state went beyond 1e10.
+        infinite or zero; TargetError when it is +inf at a proposal; ImproperError when a hot
+        state went beyond 1e10.
     MemoryError
         Before the run, when the draws would not fit.
 
@@ -377,6 +378,15 @@ def parallel_tempering(
     Exchange Monte Carlo method and application to spin glass simulations. Syed, Bouchard-Cote,
     Deligiannidis and Doucet (2022), Non-reversible parallel tempering. Xie, Lewis, Fan, Kuo and
     Chen (2011), for stepping stones.
+
+    Examples
+    --------
+    >>> two = bl.posteriors.mixture([0.3, 0.7], [-8.0, 8.0], [1.0, 1.0])
+    >>> draws = bl.parallel_tempering(two, num_samples=2000, rng=1)
+    >>> print(draws.expect(), two.truth.mean.round(2))
+    [3.50 ± 0.22] [3.2]
+    >>> print(draws.settings["round_trips"].min() > 0)
+    True
     """
     dim = as_target(target).dim
     counts = as_counts(num_samples, num_warmup, num_chains)

@@ -49,6 +49,14 @@ def pumps():
     Target
         dim 12, (log_alpha, log_beta, log_lambda[0], …, log_lambda[9]). The truth is exact up to a
         quadrature over the first two, to 10 digits; log_evidence is log p(failures).
+
+    Examples
+    --------
+    >>> target = bl.posteriors.pumps()
+    >>> print(target.dim, target.names[:3])
+    12 ('log_alpha', 'log_beta', 'log_lambda[0]')
+    >>> print(np.exp(target.truth.mean[2:5]).round(3), "failures per thousand hours")
+    [0.055 0.072 0.081] failures per thousand hours
     """
     log_constant = np.sum(FAILURES * np.log(HOURS) - special.gammaln(FAILURES + 1.0))
     return Target(
@@ -199,6 +207,12 @@ def coal_mining():
     Target
         dim 2, (log_early, log_late). The truth is a mixture over the year of logarithms of Gammas,
         exact; log_evidence is log p(disasters).
+
+    Examples
+    --------
+    >>> target = bl.posteriors.coal_mining()
+    >>> print(target.names, np.exp(target.truth.quantiles[0.5]).round(2), "disasters a year")
+    ('log_early', 'log_late') [3.05 0.92] disasters a year
     """
     n = DISASTERS.size
     before = np.cumsum(DISASTERS)[:-1]

@@ -21,6 +21,12 @@ def gaussian(mean, cov):
     -------
     Target
         log_evidence is 0.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.gaussian([0.0, 1.0], [[1.0, 0.5], [0.5, 2.0]])
+    >>> print(round(target([0.0, 1.0]), 4), target.gradient([1.0, 1.0]).round(4))
+    -2.1177 [-1.1429  0.2857]
     """
     mean = np.atleast_1d(as_floats(mean, "mean"))
     if mean.ndim != 1 or mean.size == 0:
@@ -77,6 +83,14 @@ def mixture(weights, means, covs):
     -------
     Target
         log_evidence is 0.
+
+    Examples
+    --------
+    >>> two = bl.posteriors.mixture([0.3, 0.7], [-4.0, 4.0], [1.0, 1.0])
+    >>> print(two.truth.mean.round(2), two.truth.cov.round(2))
+    [1.6] [[14.44]]
+    >>> print(two.truth.quantiles[0.5].round(2))
+    [3.43]
     """
     weights = as_floats(weights, "weights")
     means = as_floats(means, "means")

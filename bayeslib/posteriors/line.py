@@ -26,6 +26,14 @@ def gamma_student(y=5.0):
     -------
     Target
         dim 1, support (0, inf). The truth is by quadrature, to 12 digits.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.gamma_student(y=5.0)
+    >>> print(target.support, target.truth.mean.round(4))
+    ((0.0, inf),) [4.167]
+    >>> print(round(target.truth.log_evidence, 4))
+    -2.37
     """
     y = as_real(y, "y")
     return Target(
@@ -89,6 +97,14 @@ def coin(heads, tails, *, prior=(1.0, 1.0)):
     -------
     Target
         dim 1, support (0, 1). The truth is Beta(prior[0] + heads, prior[1] + tails).
+
+    Examples
+    --------
+    >>> target = bl.posteriors.coin(8, 2)
+    >>> print(target.truth.mean)
+    [0.75]
+    >>> print(round(1 / np.exp(target.truth.log_evidence), 6))  # of the tosses in their order
+    495.0
     """
     heads = as_count(heads, "heads", minimum=0)
     tails = as_count(tails, "tails", minimum=0)

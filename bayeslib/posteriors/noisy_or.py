@@ -32,6 +32,16 @@ class NoisyOr:
     leak : numpy.ndarray, shape (num_findings,)
         Probability of the finding when there is no disease.
     names : tuple of str
+
+    Examples
+    --------
+    >>> model = bl.posteriors.noisy_or([1], prior=[0.1, 0.2], strengths=[[0.8, 0.3]])
+    >>> model.names
+    ('disease[0]', 'disease[1]')
+    >>> model.hypotheses().tolist()
+    [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    >>> print(np.exp(model.many(model.hypotheses())).round(4))
+    [0.0072 0.0553 0.0642 0.0172]
     """
 
     findings: np.ndarray
@@ -133,6 +143,16 @@ def noisy_or(findings, prior, strengths, *, leak=0.01, names=None):
     BayeslibError
         For shapes that do not agree, findings other than 0 and 1, or probabilities outside their
         range.
+
+    Examples
+    --------
+    >>> model = bl.posteriors.noisy_or(
+    ...     findings=[1, 0], prior=[0.1, 0.2], strengths=[[0.8, 0.3], [0.1, 0.9]],
+    ...     names=["cold", "flu"],
+    ... )
+    >>> posterior = bl.enumerate_posterior(model.log_joint, model.hypotheses())
+    >>> print(posterior.expect().value.round(4), model.truth.mean.round(4))
+    [0.8233 0.0983] [0.8233 0.0983]
     """
     findings, prior = as_floats(findings, "findings"), as_floats(prior, "prior")
     strengths, leak = as_floats(strengths, "strengths"), as_floats(leak, "leak")

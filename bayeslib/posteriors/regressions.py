@@ -50,6 +50,14 @@ def linear_regression(X, y, *, noise_scale, prior_scale):
     ------
     BayeslibError
         For shapes that do not agree, or data that are not finite, saying how many.
+
+    Examples
+    --------
+    >>> X = np.column_stack([np.ones(5), np.arange(5.0)])
+    >>> y = np.array([0.1, 1.2, 1.9, 3.1, 3.9])
+    >>> target = bl.posteriors.linear_regression(X, y, noise_scale=0.2, prior_scale=10.0)
+    >>> print(target.truth.mean.round(2), np.sqrt(np.diag(target.truth.cov)).round(2))
+    [0.14 0.95] [0.15 0.06]
     """
     X, y = as_observations(X, y)
     noise_scale = as_positive(noise_scale, "noise_scale")
@@ -148,6 +156,13 @@ def logistic_regression(X, y, *, prior_scale):
     BayeslibError
         For outcomes other than 0 and 1, shapes that do not agree, or data that are not finite,
         saying how many.
+
+    Examples
+    --------
+    >>> X, y = np.column_stack([np.ones(4), [-2.0, -1.0, 1.0, 2.0]]), np.array([0, 1, 1, 1])
+    >>> target = bl.posteriors.logistic_regression(X, y, prior_scale=2.0)
+    >>> print(target.truth.mean.round(3), round(target.truth.log_evidence, 3))
+    [1.536 1.483] -2.701
     """
     X, y = as_observations(X, y)
     wrong = np.flatnonzero((y != 0.0) & (y != 1.0))
@@ -173,6 +188,14 @@ def challenger(*, prior_scale=5.0):
     -------
     Target
         dim 2, (intercept, slope). The truth is by quadrature, to 10 digits.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.challenger()
+    >>> draws = target.truth.sample(10_000, np.random.default_rng(1))
+    >>> at_31 = bl.sigmoid(draws[:, 0] - 3.9 * draws[:, 1])
+    >>> print(at_31.mean() > 0.9)
+    True
     """
     X = np.column_stack([np.ones(TEMPERATURES.size), (TEMPERATURES - 70.0) / 10.0])
     scale = as_scale(prior_scale, "prior_scale", 2)

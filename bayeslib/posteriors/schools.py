@@ -39,6 +39,15 @@ def eight_schools(centered=False):
     The effects follow from the coordinates of the non-centred form by
     ``draws.expect(lambda x: x[:, :1] + np.exp(x[:, 1:2]) * x[:, 2:])``; their truth is that of the
     last eight coordinates of the centred form.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.eight_schools()
+    >>> draws = bl.nuts(target, num_samples=2000, target_accept=0.95, rng=1)
+    >>> effects = draws.expect(lambda x: x[:, :1] + np.exp(x[:, 1:2]) * x[:, 2:])
+    >>> exact = bl.posteriors.eight_schools(centered=True).truth.mean[2:]
+    >>> print(exact.round(1), np.abs(effects.z(exact)).max() < 5)
+    [6.2 4.9 3.9 4.8 3.6 4.  6.3 4.9] True
     """
     if not isinstance(centered, (bool, np.bool_)):
         raise BayeslibTypeError(f"centered must be True or False, got {centered!r}")

@@ -26,6 +26,13 @@ def banana(curvature=1.0, *, width=0.5):
     -------
     Target
         dim 2; mean 0, log_evidence 0, drawn exactly by its definition.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.banana(curvature=1.0)
+    >>> draws = target.truth.sample(10_000, np.random.default_rng(1))
+    >>> print(draws[:, 1].min().round(0), target.truth.mean)
+    -3.0 [0. 0.]
     """
     curvature = as_real(curvature, "curvature")
     width = as_positive(width, "width")
@@ -93,6 +100,13 @@ def donut(radius=3.0, width=0.5):
     -------
     Target
         dim 2; mean 0; drawn exactly as a radius and an angle.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.donut(radius=3.0, width=0.5)
+    >>> draws = target.truth.sample(10_000, np.random.default_rng(1))
+    >>> print(np.hypot(*draws.T).mean().round(1), round(target([0.0, 0.0]), 4))
+    3.1 -18.0
     """
     radius = as_positive(radius, "radius")
     width = as_positive(width, "width")
@@ -177,6 +191,12 @@ def funnel(dim):
     -------
     Target
         names v, x[0], x[1], …; mean 0, log_evidence 0, drawn exactly by its definition.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.funnel(3)
+    >>> print(target.names, np.sqrt(target.truth.cov[0, 0]))
+    ('v', 'x[0]', 'x[1]') 3.0
     """
     dim = as_count(dim, "dim", minimum=2)
     truth = Truth(

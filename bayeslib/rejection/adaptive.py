@@ -58,7 +58,7 @@ def adaptive_rejection_sample(target, *, points, num_samples, rng):
         `num_evals` adds those at `points` and of the final check. ``settings["hull"]``: the
         points of the final envelope. ``log_evidence`` is the log of N / sum(1 / area), the sum
         over the envelopes of all proposals, kept between the areas under the final chords and
-        tangents.
+        tangents. Interrupted, it returns what was drawn, ``settings["interrupted"]`` set.
 
     Raises
     ------
@@ -83,6 +83,17 @@ def adaptive_rejection_sample(target, *, points, num_samples, rng):
     References
     ----------
     Gilks and Wild (1992), "Adaptive rejection sampling for Gibbs sampling".
+
+    Examples
+    --------
+    >>> target = bl.posteriors.coin(8, 2)
+    >>> draws = bl.adaptive_rejection_sample(
+    ...     target, points=[0.3, 0.7, 0.9], num_samples=2000, rng=1
+    ... )
+    >>> print(draws.expect(), target.truth.mean.round(4))
+    [0.7501 ± 0.0026] [0.75]
+    >>> print(draws.num_evals < 200, "evaluations are enough for", draws.num_samples)
+    True evaluations are enough for 2000
     """
     if as_target(target).dim != 1:
         raise BayeslibError(

@@ -41,8 +41,15 @@ def rejection_sample(target, proposal, *, log_bound, num_samples, rng, max_propo
         At the first round in which the target rises above the envelope, with the worst position.
     RejectionError
         When `max_proposals` were made; its `partial` holds the draws accepted until then.
+    TargetError
+        When the log density is +inf at a proposal.
     BayeslibError
         When the proposal's own density is zero, infinite or nan at one of its draws.
+
+    Warns
+    -----
+    BayeslibWarning
+        When the log density is nan at a proposal, which is rejected.
 
     Notes
     -----
@@ -61,6 +68,19 @@ def rejection_sample(target, proposal, *, log_bound, num_samples, rng, max_propo
     References
     ----------
     von Neumann (1951), "Various techniques used in connection with random digits".
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> target = bl.posteriors.coin(8, 2)
+    >>> log_bound = target(0.8)  # the mode: nowhere is the density higher
+    >>> draws = bl.rejection_sample(
+    ...     target, stats.uniform(), log_bound=log_bound, num_samples=2000, rng=1
+    ... )
+    >>> print(draws.expect(), target.truth.mean.round(4))
+    [0.7480 ± 0.0027] [0.75]
+    >>> print(draws.log_evidence, round(target.truth.log_evidence, 3))
+    -6.190 ± 0.019 -6.205
     """
     proposal = as_proposal(proposal, as_target(target).dim)
     log_bound = as_real(log_bound, "log_bound")

@@ -47,6 +47,15 @@ class Draws:
     ------
     BayeslibError
         When shapes disagree.
+
+    Examples
+    --------
+    >>> values = np.random.default_rng(1).normal(size=(4, 500, 2))
+    >>> draws = bl.Draws(values, names=["mu", "tau"], method="by_hand")
+    >>> draws
+    Draws(by_hand, num_chains=4, num_samples=500, dim=2, num_evals=0)
+    >>> draws["tau"].shape, draws.flat.shape, round(draws.worth)
+    ((4, 500), (2000, 2), 2000)
     """
 
     values: np.ndarray
@@ -80,6 +89,7 @@ class Draws:
 
     @property
     def num_chains(self):
+        """Chains."""
         return self.values.shape[0]
 
     @property
@@ -89,6 +99,7 @@ class Draws:
 
     @property
     def dim(self):
+        """Dimensions of a draw."""
         return self.values.shape[2]
 
     @property
@@ -151,6 +162,17 @@ class Draws:
         BayeslibError
             When there are no draws, or `f` does not return a number or a vector of numbers for
             one; ZeroWeightsError when every weight is zero.
+
+        Examples
+        --------
+        >>> values = np.random.default_rng(1).normal(3.0, 1.0, size=(1, 10_000, 1))
+        >>> draws = bl.Draws(values, independent=True)
+        >>> print(draws.expect())
+        [2.9891 ± 0.0100]
+        >>> print(draws.expect(lambda theta: theta[:, 0] ** 2))
+        9.932 ± 0.061
+        >>> print(draws.expect(lambda theta: theta[0] > 3.0))
+        0.4955 ± 0.0050
         """
         self._check_some()
         results = self.flat if f is None else apply_rows(f, self.flat).astype(float)
@@ -184,6 +206,12 @@ class Draws:
         -------
         numpy.ndarray, shape (num_samples, dim)
             One integer (or one uniform for weighted draws) is consumed for each.
+
+        Examples
+        --------
+        >>> draws = bl.Draws([[[1.0], [2.0], [3.0]]], log_weights=[[0.0, -np.inf, 0.0]])
+        >>> print(np.unique(draws.sample(1000, rng=1)))
+        [1. 3.]
         """
         self._check_some()
         num_samples = as_count(num_samples, "num_samples")
@@ -207,6 +235,16 @@ class Draws:
         -------
         Summary
             Prints in a terminal, renders in a notebook, and lists the problems found.
+
+        Examples
+        --------
+        >>> chains = np.random.default_rng(1).normal(size=(4, 1000, 1))
+        >>> chains[3] += 5.0  # one has lost its way
+        >>> summary = bl.Draws(chains).summary()
+        >>> summary.columns
+        ('mean', 'mcse', 'sd', '5%', '50%', '95%', 'ess_bulk', 'ess_tail', 'rhat')
+        >>> print(summary["theta", "rhat"] > 1.5, len(summary.problems) > 0)
+        True True
         """
         weights = self.weights
         columns = ["mean", "mcse", "sd", *(f"{100 * p:g}%" for p in PROBABILITIES)]
@@ -255,6 +293,19 @@ class Draws:
             of them.
         OSError
             When the file cannot be written.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> draws = bl.nuts(bl.posteriors.gaussian([0.0], 1.0), num_samples=100, rng=1)
+        >>> with TemporaryDirectory() as folder:
+        ...     path = draws.save(Path(folder) / "run")
+        ...     again = bl.load(path)
+        >>> print(path.name, np.array_equal(again.values, draws.values))
+        run.npz True
+        >>> again.settings["seed"] == draws.settings["seed"]
+        True
         """
         return write(path, "Draws", {f.name: getattr(self, f.name) for f in fields(self)})
 
@@ -275,6 +326,15 @@ class Draws:
             When the draws have weights, which ArviZ would ignore, or when there are none.
         ImportError
             When ArviZ is not installed.
+
+        Examples
+        --------
+        >>> weighted = bl.Draws([[[1.0], [2.0]]], log_weights=[[0.0, -1.0]])
+        >>> try:
+        ...     data = weighted.to_arviz()
+        ... except bl.BayeslibError as error:
+        ...     print(str(error).partition(":")[0])
+        ArviZ counts every draw the same, these have weights
         """
         from .arviz import to_arviz
 
@@ -283,7 +343,7 @@ class Draws:
 
     def __repr__(self):
         return (
-            f"Draws({self.method}, num_chains={self.num_chains}, "
+            f"Draws({self.method + ', ' if self.method else ''}num_chains={self.num_chains}, "
             f"num_samples={self.num_samples}, dim={self.dim}, num_evals={self.num_evals})"
         )
 

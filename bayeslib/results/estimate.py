@@ -21,6 +21,14 @@ class Estimate:
     Notes
     -----
     Printing shows the error to two significant digits and the value no further.
+
+    Examples
+    --------
+    >>> estimate = bl.Estimate(3.14872, 0.0123, num_evals=1000)
+    >>> estimate
+    Estimate(3.149 ± 0.012, num_evals=1000)
+    >>> float(estimate), f"{estimate:.1f}"
+    (3.14872, '3.1')
     """
 
     value: float | np.ndarray
@@ -28,7 +36,13 @@ class Estimate:
     num_evals: int = 0
 
     def z(self, truth):
-        """How many standard errors the estimate lies above `truth`."""
+        """How many standard errors the estimate lies above `truth`.
+
+        Examples
+        --------
+        >>> float(round(bl.Estimate(3.15, 0.01).z(np.pi), 2))
+        0.84
+        """
         difference, mcse = np.asarray(self.value) - truth, np.asarray(self.mcse)
         with np.errstate(divide="ignore", invalid="ignore"):  # an exact value has no error
             return np.where((difference == 0.0) & (mcse == 0.0), 0.0, difference / mcse)[()]

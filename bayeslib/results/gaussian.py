@@ -49,6 +49,18 @@ class Gaussian:
     BayeslibError
         When `cov` is not a covariance matrix of the size of `mean`, or names or `transform` are of
         another size.
+
+    Examples
+    --------
+    >>> q = bl.Gaussian([0.0, 1.0], [[1.0, 0.5], [0.5, 2.0]], names=["a", "b"])
+    >>> print(q.summary())
+    Gaussian, 0 evaluations
+       mean     sd      5%  50%    95%
+    a     0      1  -1.645    0  1.645
+    b     1  1.414  -1.326    1  3.326
+    >>> lognormal = bl.Gaussian([0.0], [[1.0]], transform=(0.0, None))
+    >>> print(lognormal.mean, lognormal.expect().value.round(4), np.exp(0.5).round(4))
+    [0.] [1.6487] 1.6487
     """
 
     mean: np.ndarray
@@ -91,6 +103,7 @@ class Gaussian:
 
     @property
     def dim(self):
+        """The number of parameters."""
         return self.mean.size
 
     @property
@@ -101,7 +114,7 @@ class Gaussian:
 
     @property
     def entropy(self):
-        """-E[log q] of the Gaussian itself, in nats: with a transform, that of x."""
+        """-E[log q] of the Gaussian itself, in nats; with a transform, that of x."""
         log_scale = np.log(np.diag(self.scale)).sum()
         return float(log_scale + 0.5 * self.dim * (1.0 + np.log(2.0 * np.pi)))
 
@@ -121,6 +134,12 @@ class Gaussian:
         ------
         BayeslibError
             When the two are not of the same coordinates.
+
+        Examples
+        --------
+        >>> narrow, wide = bl.Gaussian([0.0], [[1.0]]), bl.Gaussian([0.0], [[4.0]])
+        >>> print(f"{narrow.kl(wide):.3f} {wide.kl(narrow):.3f}")
+        0.318 0.807
         """
         from scipy import linalg
 
@@ -141,6 +160,12 @@ class Gaussian:
         When dim is 1, a number and (n,) numbers too. With a transform it is the density of the
         parameters at x, Jacobian included, and -inf outside their support. At infinity it is
         -inf, at nan nan.
+
+        Examples
+        --------
+        >>> lognormal = bl.Gaussian([0.0], [[1.0]], transform=(0.0, None))
+        >>> print(lognormal.logdensity([-1.0, 1.0]).round(4))
+        [   -inf -0.9189]
         """
         x = as_floats(x, "x")
         if self.dim == 1 and x.shape != (1,) and x.ndim < 2:
@@ -180,6 +205,14 @@ class Gaussian:
         Returns
         -------
         numpy.ndarray, shape (num_samples, dim)
+
+        Examples
+        --------
+        >>> q = bl.Gaussian([0.0, 1.0], [[1.0, 0.5], [0.5, 2.0]])
+        >>> draws = q.sample(100_000, rng=1)
+        >>> print(np.cov(draws.T).round(2))
+        [[1.  0.5]
+         [0.5 2. ]]
         """
         num_samples = as_count(num_samples, "num_samples")
         check_memory((num_samples, 2 * self.dim), "the draws")
@@ -202,6 +235,14 @@ class Gaussian:
         -------
         Estimate
             Its error is that of the averaging, not that of the approximation.
+
+        Examples
+        --------
+        >>> lognormal = bl.Gaussian([0.0], [[1.0]], transform=(0.0, None))
+        >>> print(lognormal.expect())
+        [1.64872 ± 0]
+        >>> print(lognormal.expect(lambda theta: theta[:, 0] > 1.0, rng=1))
+        0.4955 ± 0.0050
         """
         if f is None:
             return Estimate(self._moments()[0], np.zeros(self.dim), self.num_evals)
@@ -241,7 +282,15 @@ class Gaussian:
         return x if self.transform is None else self.transform.constrain(x)
 
     def summary(self):
-        """Means, standard deviations and quantiles of the marginals, as a `Summary`."""
+        """Means, standard deviations and quantiles of the marginals, as a `Summary`.
+
+        Examples
+        --------
+        >>> print(bl.Gaussian([0.0], [[1.0]], transform=(0.0, 1.0), names=["p"]).summary())
+        Gaussian, 0 evaluations
+           mean      sd      5%  50%     95%
+        p   0.5  0.2083  0.1618  0.5  0.8382
+        """
         columns = ("mean", "sd", *(f"{100 * p:g}%" for p in PROBABILITIES))
         table = [*self._moments(), *(self._quantile(p) for p in PROBABILITIES)]
         rows = {
@@ -266,6 +315,16 @@ class Gaussian:
         -------
         pathlib.Path
             The file written.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> q = bl.Gaussian([0.0, 1.0], [[1.0, 0.5], [0.5, 2.0]])
+        >>> with TemporaryDirectory() as folder:
+        ...     again = bl.load(q.save(Path(folder) / "fit"))
+        >>> print(again.kl(q))
+        0.0
         """
         parts = {f.name: getattr(self, f.name) for f in fields(self)}
         if self.transform is not None:

@@ -28,6 +28,18 @@ def load(path):
         version. Nothing in a file is ever executed.
     OSError
         When there is no such file, or it cannot be read.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> draws = bl.Draws(np.arange(6.0).reshape(2, 3, 1), names=["count"])
+    >>> with TemporaryDirectory() as folder:
+    ...     path = draws.save(Path(folder) / "run")
+    ...     again = bl.load(path)
+    >>> print(again["count"])
+    [[0. 1. 2.]
+     [3. 4. 5.]]
     """
     kind, fields = read(path)
     try:

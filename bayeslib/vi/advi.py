@@ -111,7 +111,17 @@ def advi(
     ----------
     Kucukelbir, Tran, Ranganath, Gelman and Blei (2017), "Automatic differentiation variational
     inference". Roeder, Wu and Duvenaud (2017), "Sticking the landing". Yao, Vehtari, Simpson and
-    Gelman (2018), "Yes, but did it work?", for k-hat. `run_rounds` for the step sizes.
+    Gelman (2018), "Yes, but did it work?", for k-hat. Dhaka, Catalina, Andersen, Magnusson,
+    Huggins and Vehtari (2020) and Welandawe, Andersen, Vehtari and Huggins (2024) for the rounds.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.coal_mining()
+    >>> q = bl.advi(target, rng=1)
+    >>> print(q.expect().value.round(2), target.truth.mean.round(2))
+    [ 1.12 -0.09] [ 1.12 -0.09]
+    >>> print(float(q.elbo) < target.truth.log_evidence, q.problems)
+    True ()
     """
     dim = as_target(target).dim
     for value, name, known in (
@@ -207,7 +217,8 @@ def _problems(ascent, checked, settings, dim, adaptive, elsewhere):
     if checked.khat > khat_limit(num_check):
         wider = "" if settings["family"] == "fullrank" or dim == 1 else 'try family="fullrank", '
         yield (
-            f"k-hat is {checked.khat:.2f}, above {khat_limit(num_check):.2f}: the approximation is "
-            "far from the posterior, so that its intervals may be wrong, and importance weights "
-            f"cannot mend it; {wider}reparameterise, or use nuts"
+            f"k-hat is {checked.khat:.2f}, above {khat_limit(num_check):.2f}: somewhere, if only in "
+            "the tails, the posterior is much wider than the approximation, so that its intervals "
+            f"may be wrong, and importance weights cannot mend it; {wider}reparameterise, or use "
+            "nuts"
         )

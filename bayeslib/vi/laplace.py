@@ -25,7 +25,8 @@ def laplace(target, initial_position=None, *, coordinates="own", max_steps=200):
         With a gradient.
     initial_position : array_like, shape (dim,) or (k, dim), optional
         Where to climb from, in the parameters of `target`; k points are k climbs. None climbs from
-        8 points, the same in every run, spread over the support, or over (-2, 2) where it is open.
+        those of 8 points, the same in every run, at which the density is positive; they are spread
+        over the support, or over (-2, 2) where it is open.
     coordinates : {"own", "unconstrained"}
         Whether the Gaussian is one of the parameters themselves, or of the coordinates that
         `unconstrained` makes of them. The mode, and with it the approximation, depend on it.
@@ -65,6 +66,15 @@ def laplace(target, initial_position=None, *, coordinates="own", max_steps=200):
     ----------
     Laplace (1774), "Mémoire sur la probabilité des causes par les événements". Tierney and Kadane
     (1986), "Accurate approximations for posterior moments and marginal densities".
+
+    Examples
+    --------
+    >>> target = bl.posteriors.challenger()
+    >>> q = bl.laplace(target)
+    >>> print(q.mean.round(2), target.truth.mean.round(2))
+    [-1.17 -2.21] [-1.31 -2.69]
+    >>> print(round(float(q.log_evidence), 2), round(target.truth.log_evidence, 2))
+    -14.1 -14.02
     """
     dim = as_target(target).dim
     if not (isinstance(coordinates, str) and coordinates in _COORDINATES):

@@ -1,0 +1,329 @@
+"""The reference: entries made of docstrings, joined both ways to the pages that teach them.
+
+The pages ``chapters/api_*.md`` name the entries, autodoc and napoleon draw them. What this adds:
+
+* in a docstring, a name in backquotes becomes a link where the reference has it;
+* below the first paragraph of an entry stands where the book teaches it;
+* below the summary of a chapter stands what of the library it has taught;
+* the directive ``api-index`` draws the table of a page's entries.
+"""
+
+import importlib
+import inspect
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import yaml
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.util.docutils import SphinxDirective
+
+TABLE = "reference.yml"
+ENTRY = re.compile(r"^\.\. auto(?:function|class|exception):: (bayeslib\.[\w.]+)$", re.MULTILINE)
+LABEL = re.compile(r"^\((sec-[\w-]+)\)=\n## ", re.MULTILINE)
+PLAIN = "plain-"
+
+HEADER = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
+TYPED = {"Parameters", "Attributes", "Returns"}
+# Literals and roles are kept, names in backquotes looked up, words in quotes set as code, and bars
+# and stars, as in |x| and *data, made harmless.
+MARKED = re.compile(
+    r"""``.+?``|:[\w:]+:`[^`]+`
+    |`(?P<name>[^`]+)`(?P<glued>(?=\w))?
+    |(?P<word>(?<![\w.])(?:\w+=)?"[a-z_]+"(?!\w))
+    |(?P<mark>\||(?<![\w*])\*(?=\w))""",
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def find_entries(chapters):
+    """Return the entries of the reference, full name -> page, in the order of the pages."""
+    found = {}
+    for path in sorted(Path(chapters).glob("api_*.md")):
+        for name in ENTRY.findall(path.read_text("utf-8")):
+            if name in found:
+                raise ValueError(f"{name} is on two pages, {found[name]} and {path.stem}")
+            found[name] = path.stem
+    return found
+
+
+def resolve(name):
+    """Return the object of an entry."""
+    module, _, last = name.rpartition(".")
+    return getattr(importlib.import_module(module), last)
+
+
+def title(name):
+    """Return how pages and docstrings write an entry: ``nuts``, ``posteriors.coin``, ``Grid``."""
+    parts = name.split(".")[1:]
+    whole = parts[0] in ("plots", "posteriors") and parts[-1].islower()
+    return ".".join(parts if whole else parts[-1:])
+
+
+def returned(thing):
+    """Return the classes that the docstring of a function, or of a class's methods, returns."""
+    things = [thing]
+    if inspect.isclass(thing):
+        things = [f for name, f in vars(thing).items() if name[0] != "_" and inspect.isfunction(f)]
+    docs = "\n".join(inspect.getdoc(f) or "" for f in things)
+    return re.findall(r"^Returns\n-+\n(\w+)$", docs, re.MULTILINE)
+
+
+def notebook(path):
+    """Yield (label of the section, tags, code) of each cell of a notebook, after its opening."""
+    label = None
+    for cell in json.loads(path.read_text("utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            label = ([label] + LABEL.findall(source))[-1]
+            source = " ".join(re.findall(r"`([^`]+)`", source))
+        if label:
+            yield label, cell["metadata"].get("tags", []), source
+
+
+def places(chapters):
+    """Return where names stand: (plain, used), each {page: {name: label of the section}}.
+
+    Pages are in the order of the table of contents.
+    """
+    plain, used = {}, {}
+    contents = (Path(chapters).parent / "_toc.yml").read_text("utf-8")
+    order = {page: i for i, page in enumerate(re.findall(r": chapters/(\w+)", contents))}
+    paths = sorted(Path(chapters).glob("*.ipynb"))
+    for path in sorted(paths, key=lambda path: order.get(path.stem, len(order))):
+        plain[path.stem], used[path.stem] = {}, {}
+        for label, tags, source in notebook(path):
+            for tag in tags:
+                if tag.startswith(PLAIN):
+                    plain[path.stem].setdefault(tag.removeprefix(PLAIN), label)
+            for word in re.findall(r"\b[A-Za-z]\w+\b", source):
+                used[path.stem].setdefault(word, label)
+    return plain, used
+
+
+def find_teaching(chapters):
+    """Return where the book teaches each entry, full name -> {page: label of the section}.
+
+    A page teaches the functions of its cells tagged ``plain-<name>``, and what reference.yml says;
+    a class that functions return is taught where they are, unless the table names it.
+
+    Raises
+    ------
+    ValueError
+        When the table names what is no entry, or a page that does not mention it, or leaves out an
+        entry.
+    """
+    entries = find_entries(chapters)
+    if not entries:  # a book without pages of reference
+        return {}
+    table = yaml.safe_load((Path(chapters) / TABLE).read_text("utf-8"))
+    full = {title(name): name for name in entries}
+    plain, used = places(chapters)
+    found = {name: {} for name in entries}
+    for page, cells in plain.items():
+        for name, label in cells.items():
+            if name in full:
+                found[full[name]][page] = label
+    for page, names in table["teaches"].items():
+        for name in names:
+            last = name.rpartition(".")[2]
+            if name not in full or last not in used.get(page, {}):
+                raise ValueError(f"{TABLE}: {page} does not teach {name!r}, or it is no entry")
+            found[full[name]].setdefault(page, used[page][last])
+    said = {full[name] for names in table["teaches"].values() for name in names}
+    for name in entries:
+        for result in {full.get(word) for word in returned(resolve(name))} - said - {None, name}:
+            found[result] = found[name] | found[result]
+    nowhere = {full.get(name, name) for name in table["nowhere"]}
+    if wrong := nowhere ^ {name for name, where in found.items() if not where}:
+        raise ValueError(
+            f"{TABLE}: taught nowhere, and not said so, or the reverse: {sorted(wrong)}"
+        )
+    order = list(used)
+    return {
+        name: {page: where[page] for page in sorted(where, key=order.index)}
+        for name, where in found.items()
+    }
+
+
+@cache
+def library(chapters):
+    """Return (entries, teaching) of a folder of chapters."""
+    return find_entries(chapters), find_teaching(chapters)
+
+
+def of(app):
+    """Return the entries and the teaching of the pages that this build has."""
+    entries, teaching = library(str(Path(app.srcdir) / "chapters"))
+    pages = app.env.found_docs
+    entries = {name: page for name, page in entries.items() if f"chapters/{page}" in pages}
+    teaching = {
+        name: {page: at for page, at in teaching[name].items() if f"chapters/{page}" in pages}
+        for name in entries
+    }
+    return entries, teaching
+
+
+# ---- docstrings ----
+
+
+def linked(name, known):
+    """Return the role that links to the entry `name` or to a method of it, or None."""
+    first, _, member = name.partition(".")
+    if name in known:
+        return f":py:obj:`{name} <{known[name]}>`"
+    if first in known and member:
+        return f":py:obj:`{name} <{known[first]}.{member}>`"
+    return None
+
+
+def quote_types(line, classes):
+    """Put the classes and choices that a line ``name : type``, or ``type``, names in backquotes."""
+    if not line or line[0].isspace():
+        return line
+    name, colon, kind = line.rpartition(" : ")
+    kind = re.sub(r"\{[^}]*\}", r"``\g<0>``", kind)
+    return name + colon + re.sub(rf"(?<![`\w.])({classes})\b", r"`\1`", kind)
+
+
+def mark_up(text, known, own=()):
+    """Return a docstring in reStructuredText, its names linked; `own` are names of parameters.
+
+    Parameters
+    ----------
+    text : str
+        The docstring without its examples.
+    known : dict
+        Name as docstrings write it: full name of the entry.
+    """
+
+    def replace(match):
+        if match["mark"]:
+            return f"\\{match['mark']}"
+        if match["word"]:
+            return f"``{match['word']}``"
+        if match["name"] is None:
+            return match[0]
+        name = match["name"]
+        role = None if name in own else linked(name, known)
+        return (role or f"``{name}``") + ("\\ " if match["glued"] is not None else "")
+
+    classes = "|".join(sorted(name for name in known if name[0].isupper()))
+    parts, section = HEADER.split(text), None
+    out = []
+    for i, part in enumerate(parts):
+        if i % 2:
+            section = part
+            out.append(f"{part}\n{'-' * len(part)}")
+            continue
+        if section in TYPED and classes:
+            part = "\n".join(quote_types(line, classes) for line in part.split("\n"))
+        out.append(MARKED.sub(replace, part))
+    return "".join(out)
+
+
+def taught_line(where):
+    """Return the lines that say where an entry is taught, none if it is nowhere."""
+    if not where:
+        return []
+    links = [f":doc:`{page}` (:ref:`{label}`)" for page, label in where.items()]
+    return ["", ".. container:: taught", "", f"   Taught in {'; '.join(links)}.", ""]
+
+
+def process_docstring(app, what, name, thing, options, lines):
+    """Mark up a docstring, and say below its first paragraph where the book teaches it."""
+    entries, teaching = of(app)
+    known = {title(entry): entry for entry in entries}
+    try:
+        own = set(inspect.signature(thing).parameters)
+    except (TypeError, ValueError):
+        own = set()
+    text, header, examples = "\n".join(lines).partition("\nExamples\n--------\n")
+    lines[:] = (mark_up(text, known, own) + header + examples).splitlines()
+    if name in entries:
+        end = lines.index("") if "" in lines else len(lines)
+        lines[end:end] = taught_line(teaching[name])
+
+
+# ---- pages ----
+
+
+def link(name, docname, text=None):
+    """Return the node that links to an entry."""
+    code = nodes.literal("", text or title(name), classes=["xref", "py", "py-obj"])
+    return addnodes.pending_xref(
+        "", code, refdomain="py", reftype="obj", reftarget=name, refexplicit=True, refdoc=docname,
+        refwarn=True,
+    )  # fmt: skip
+
+
+def add_library(app, doctree):
+    """Say at the end of a chapter's summary which entries of the reference it teaches."""
+    docname = app.env.docname
+    _, teaching = of(app)
+    names = [name for name, where in teaching.items() if Path(docname).name in where]
+    sections = list(doctree.findall(nodes.section))
+    if not names or not sections:
+        return
+    line = nodes.paragraph("", "", nodes.inline("", "In the library: "), classes=["library"])
+    for i, name in enumerate(sorted(names, key=lambda name: title(name).lower())):
+        line += [nodes.Text(", ")] * bool(i) + [link(name, docname)]
+    line += nodes.Text(".")
+    summary = [section for section in sections if section[0].astext() == "Summary"]
+    (summary or sections)[-1] += line
+
+
+class ApiIndex(SphinxDirective):
+    """The table of the entries of one page: name, first line, where it is taught."""
+
+    required_arguments = 1
+
+    def run(self):
+        entries, teaching = of(self.env.app)
+        names = [name for name, page in entries.items() if page == self.arguments[0]]
+        rows = [self.row(name, teaching[name]) for name in names]
+        head = [nodes.paragraph("", word) for word in ("Name", "What it is", "Taught in")]
+        group = nodes.tgroup("", cols=3)
+        group += [nodes.colspec(colwidth=width) for width in (24, 46, 30)]
+        group += nodes.thead("", self.cells(head))
+        group += nodes.tbody("", *rows)
+        return [nodes.table("", group, classes=["api-index"])]
+
+    def row(self, name, where):
+        doc = (inspect.getdoc(resolve(name)) or "").split("\n\n")[0].replace("\n", " ")
+        said = nodes.paragraph()
+        for i, part in enumerate(doc.split("`")):
+            said += nodes.literal("", part) if i % 2 else nodes.Text(part)
+        taught = nodes.paragraph()
+        for i, page in enumerate(where):
+            taught += [nodes.Text(", ")] * bool(i)
+            taught += addnodes.pending_xref(
+                "", nodes.inline("", page), refdomain="std", reftype="doc", reftarget=page,
+                refexplicit=False, refdoc=self.env.docname, refwarn=True,
+            )  # fmt: skip
+        where_it_is = nodes.paragraph("", "", link(name, self.env.docname))
+        return self.cells([where_it_is, said, taught])
+
+    @staticmethod
+    def cells(blocks):
+        return nodes.row("", *(nodes.entry("", block) for block in blocks))
+
+
+def setup(app):
+    """Register the parts; docstrings are marked up before napoleon reads them."""
+    app.setup_extension("sphinx.ext.autodoc")
+    app.setup_extension("sphinx.ext.napoleon")
+    app.config.autodoc_member_order = "bysource"
+    app.config.autodoc_typehints = "none"
+    app.config.napoleon_google_docstring = False
+    app.config.napoleon_use_param = False
+    app.config.napoleon_use_rtype = False
+    app.config.napoleon_custom_sections = [("Attributes", "params_style")]
+    app.config.python_maximum_signature_line_length = 66
+    app.config.toc_object_entries_show_parents = "hide"
+    app.connect("autodoc-process-docstring", process_docstring, priority=400)
+    app.connect("doctree-read", add_library)
+    app.add_directive("api-index", ApiIndex)
+    return {"parallel_read_safe": False, "parallel_write_safe": True}
