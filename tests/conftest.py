@@ -4,11 +4,15 @@ import os
 import signal
 
 import pytest
+import recording
+import solutions
 
 
-def pytest_configure():
-    """Heed interrupts, which a job started in the background inherits as ignored."""
+def pytest_configure(config):
+    """Heed interrupts, which a job started in the background inherits as ignored; record."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    recording.register(config)
+    solutions.watch()
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from recording import measured, note
 
 from bayeslib import engine, hmc, mcmc, proposals  # noqa: F401  (loads the modules named below)
 from bayeslib.engine import Move, Record, workspace
@@ -183,7 +184,10 @@ def paired_z(before, after):
     """z of each moment's mean change, and the smallest bias seen with probability 0.999, in sd."""
     change = moments(after) - moments(before)
     error = change.std(axis=0, ddof=1) / np.sqrt(len(change))
-    return change.mean(axis=0) / error, (Z_LIMIT + 3.1) * error / moments(before).std(axis=0)
+    z, seen = change.mean(axis=0) / error, (Z_LIMIT + 3.1) * error / moments(before).std(axis=0)
+    measured("conservation", z, Z_LIMIT)
+    note("power", bias=seen.max())
+    return z, seen
 
 
 def swap_z(x, y):
@@ -196,7 +200,9 @@ def swap_z(x, y):
         (b > a + 0.3) * 1.0 - (a > b + 0.3),
     ]
     pairs = np.column_stack(pairs)
-    return pairs.mean(axis=0) / (pairs.std(axis=0, ddof=1) / np.sqrt(len(pairs)))
+    z = pairs.mean(axis=0) / (pairs.std(axis=0, ddof=1) / np.sqrt(len(pairs)))
+    measured("reversibility", z, Z_LIMIT)
+    return z
 
 
 def mutant(folder, module_name, *replacements):
@@ -224,4 +230,6 @@ def batch_z(values, truth):
     """z of the mean of chains (num_chains, n) by 50 batch means a chain: no ESS of our own."""
     num_chains, n = values.shape
     batches = values[:, : n - n % 50].reshape(num_chains * 50, -1).mean(axis=1)
-    return (batches.mean() - truth) / (batches.std(ddof=1) / np.sqrt(batches.size))
+    z = (batches.mean() - truth) / (batches.std(ddof=1) / np.sqrt(batches.size))
+    measured("means of batches", z, Z_LIMIT)
+    return z

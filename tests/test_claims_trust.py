@@ -62,7 +62,7 @@ def run(page, place):
 def entry(items=(), outcome="passed", slow=False, **found):
     return {
         "seconds": 1.5, "outcome": outcome, "items": list(items), "slow": slow, "found": found,
-        "run": RUN,
+        "run": RUN, "count": 1,
     }  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def small_record():
         {"sampler": "hmc", "name": "a", "said": "refused"},
     ]
     file = "tests/test_x.py"
-    mutant = entry(["S16"], bug=[{"name": "x", "test": "test_x.test_a", "error": "A"}])
+    mutant = entry(["S16"], bug=[{"test": "test_x.test_a"}])
     return {
         f"{file}::test_a[1]": entry(["S8"], measured=z("conservation", within=2.8), power=[
             {"bias": 0.04}]),
@@ -221,8 +221,8 @@ def test_the_speed_page_says_what_is_stored_and_what_is_not_met(tmp_path):
     said = names["said"]
     assert (said["lead_hand"], said["not_met"], said["met"]) == ("3", 1, 0)
     assert (said["day"], said["cold"]) == ("2024-02-03", "2")
-    (row,) = next(rows for columns, rows in names["tables"] if columns[0] == "claim")
-    assert row == ["c", "G", "4", "3 (2.7 to 3.3)", "not met"]
+    (row,) = next(rows for columns, rows in names["tables"] if "claim" in columns)
+    assert row == ["g", "c", "4", "3 (2.7 to 3.3)", "not met"]
     better = contest(verdicts=[contest()["verdicts"][0] | {"verdict": "met"}])
     (tmp_path / "against_peers.json").write_text(json.dumps(better))
     assert run("speed", tmp_path)["said"]["not_met"] == 0
@@ -276,6 +276,6 @@ def test_fits_from_one_start_are_silent_about_a_second_mode(seed):
 @pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
 def test_pathfinder_is_wrong_at_a_border_and_says_so_in_some_runs_only():
     target = bl.Target(exponential, dim=1, support=[(0.0, np.inf)])
-    runs = [bl.pathfinder(target, rng=seed) for seed in range(20)]
+    runs = [bl.pathfinder(target, rng=seed) for seed in range(6)]
     assert all(q.expect().value[0] > 1.3 for q in runs), "the mean is 1"
     assert 0 < sum(q.problems == () for q in runs) < len(runs)

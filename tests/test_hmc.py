@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from densities import COV, EXACT, gaussian2, sample_gaussian2
+from recording import measured
 from stepping import Z_LIMIT, batch_z, hmc_steps, paired_z, swap_z
 
 from bayeslib import Target, hmc, leapfrog
@@ -39,6 +40,7 @@ def test_leapfrog_is_reversible(metric, num_steps):
     options = {"step_size": 0.1, "num_steps": num_steps, "inverse_mass_matrix": metric}
     there = leapfrog(target, [0.7, -0.4], [0.3, 1.1], **options)
     back = leapfrog(target, there.positions[-1], -there.momenta[-1], **options)
+    measured("return of a leapfrog path", back.positions[::-1] - there.positions, 1e-10)
     np.testing.assert_allclose(back.positions[::-1], there.positions, atol=1e-10)
     np.testing.assert_allclose(-back.momenta[::-1], there.momenta, atol=1e-10)
     assert np.abs(there.positions[-1] - there.positions[0]).max() > 1e-2
@@ -57,7 +59,9 @@ def test_leapfrog_preserves_volume(metric):
 
     state = np.array([0.7, -0.4, 0.3, 1.1])
     columns = [(flow(state + h * e) - flow(state - h * e)) / (2 * h) for e in np.eye(4)]
-    assert abs(np.linalg.det(np.column_stack(columns)) - 1.0) < 1e-6
+    change = np.linalg.det(np.column_stack(columns)) - 1.0
+    measured("volume under leapfrog", change, 1e-6)
+    assert abs(change) < 1e-6
     assert np.abs(np.column_stack(columns) - np.eye(4)).max() > 0.1
 
 
@@ -74,7 +78,9 @@ def test_leapfrog_energy_error_is_of_second_order(metric):
                 inverse_mass_matrix=METRICS[metric],
             )  # fmt: skip
             squares[i] += (path.energy[-1] - path.energy[0]) ** 2
-    assert 3.7 < np.sqrt(squares[0] / squares[1]) < 4.3
+    ratio = np.sqrt(squares[0] / squares[1])
+    measured("order of leapfrog", ratio - 4.0, 0.3)
+    assert 3.7 < ratio < 4.3
 
 
 @pytest.mark.trust("S5")
@@ -84,6 +90,7 @@ def test_leapfrog_conserves_the_shadow_energy():
     path = leapfrog(target, 0.6, 1.2, step_size=step, num_steps=10_000)
     q, p = path.positions[:, 0], path.momenta[:, 0]
     shadow = p**2 + (1 - step**2 / 4) * q**2
+    measured("shadow energy of leapfrog", np.ptp(shadow), 1e-10)
     assert np.ptp(shadow) < 1e-10
     matrix = np.array([[1 - step**2 / 2, step], [-step * (1 - step**2 / 4), 1 - step**2 / 2]])
     expected = np.linalg.matrix_power(matrix, 25) @ [0.6, 1.2]

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from densities import COV, EXACT, gaussian2, sample_gaussian2
+from recording import measured
+from sparing import over
 from stepping import Z_LIMIT, batch_z, metropolis_steps, mutant, paired_z, swap_z
 
 from bayeslib import BayeslibError, BayeslibWarning, Target, ess, metropolis
@@ -52,7 +54,7 @@ def test_conserves_the_target(name):
 
 
 @pytest.mark.trust("S16")
-@pytest.mark.parametrize("bug", MUTANTS)
+@over("bug", MUTANTS)
 def test_conservation_fails_for_a_planted_bug(bug, mutants):
     target, sample = EXACT["log_gamma_normal"]
     module = mutant(mutants, "bayeslib.mcmc.walk", MUTANTS[bug])
@@ -83,7 +85,9 @@ def test_acceptance_on_a_normal_is_known(scale):
     target = Target(normal, dim=1)
     _, rates = metropolis_steps(target, starts, scale=scale, num_steps=1, rng=rng)
     error = rates.std(ddof=1) / np.sqrt(STARTS)
-    assert abs(rates.mean() - 2.0 / np.pi * np.arctan(2.0 / scale)) < 5.0 * error
+    z = (rates.mean() - 2.0 / np.pi * np.arctan(2.0 / scale)) / error
+    measured("acceptance", z, 5.0)
+    assert abs(z) < 5.0
     assert error < 0.002
 
 

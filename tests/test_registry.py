@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from recording import measured
 from registry import ALGORITHMS, scaled
 from scipy import stats
 from twins import plain_twin
@@ -59,7 +60,9 @@ def moments(draws, truth):
     """z of each mean and each second moment about the true mean, (2 dim,)."""
     mean = draws.expect().z(truth.mean)
     spread = draws.expect(lambda theta: (theta - truth.mean) ** 2).z(np.diag(truth.cov))
-    return np.concatenate([mean, spread])
+    z = np.concatenate([mean, spread])
+    measured("truth", z, Z_LIMIT)
+    return z
 
 
 @pytest.mark.trust("M1")

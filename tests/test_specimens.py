@@ -184,6 +184,7 @@ class Case(NamedTuple):
 
 
 AGREES = "R̂, ±0.1"
+SILENT = "R̂, virial, ±0.1, z"
 TREES = (
     "uniform weights",
     "a half that turned counts",
@@ -192,14 +193,14 @@ TREES = (
     "end of the new half",
 )
 CASES = [
-    Case("repeat", "repeat", "ten steps", AGREES),
+    Case("repeat", "repeat", "ten steps", SILENT),
     Case("stale", "stale", "R̂, ten steps"),
-    Case("lenient", "floored", "ten steps", AGREES),
-    Case("lenient: power", "power", "ten steps", AGREES),
+    Case("lenient", "floored", "ten steps", SILENT),
+    Case("lenient: power", "power", "ten steps", SILENT),
     Case("tilted", "lognormal", "±0.1, z, ten steps, swap", "R̂", "positive"),
     Case("tilted: drift", "drifting", "ten steps, swap", "R̂"),
-    Case("tilted: scale", "stretching", "ten steps, swap", "R̂, virial, ±0.1, z"),
-    Case("thaw", "thaw", "", "R̂, ±0.1"),
+    Case("tilted: scale", "stretching", "ten steps, swap", "virial, ±0.1, z"),
+    Case("thaw", "thaw", "", SILENT),
     Case("ring", "chain_of(sweep(once))", "±0.1, z", "R̂", "ring"),
     Case("ring: edge", "chain_of(sweep(stale_edge))", "±0.1", "R̂", "ring"),
     Case("ring: clusters", "chain_of(eager)", "±0.1", "R̂", "ring"),
@@ -208,28 +209,28 @@ CASES = [
     Case("ladder", "chain_of(backwards)", "±0.1, z", "R̂", "pair"),
     Case("spread", "spread", "virial, ±0.1, z, ten steps", "R̂", "plane"),
     Case("there", "there", "swap", "R̂, virial, ±0.1, z, ten steps", "plane"),
-    Case("mass", "consistent", "virial, ±0.1, z, ten steps, swap"),
+    Case("mass", "consistent", "virial, ±0.1, z, ten steps, swap", "R̂"),
     Case("mass: printed", "as_printed", "R̂, ±0.1, ten steps, swap"),
     Case("mass: narrow", "narrow", "virial, ±0.1, z, ten steps, swap", "R̂"),
-    Case("door", "open_door", "ten steps", AGREES),
-    Case("door: ajar", "ajar", "ten steps", AGREES),
-    Case("kick", "limping", "ten steps", AGREES),
+    Case("door", "open_door", "ten steps, swap", AGREES),
+    Case("door: ajar", "ajar", "ten steps, swap", AGREES),
+    Case("kick", "limping", "ten steps, swap", AGREES),
     Case("kinetic", "cold", "virial, ±0.1, z, ten steps, swap", "R̂"),
-    Case("slide", "partial(hmc, flow=growing)", "ten steps", AGREES),
-    Case("slide: creeping", "partial(hmc, flow=creeping)", "", "R̂, virial, ±0.1, z, ten steps"),
-    Case("gradient", "partial(hmc, flow=weak)", "", "R̂, virial, ±0.1, z, ten steps, swap"),
+    Case("slide", "partial(hmc, flow=growing)", "ten steps, swap", AGREES),
+    Case("slide: creeping", "partial(hmc, flow=creeping)", "", f"{SILENT}, ten steps, swap"),
+    Case("gradient", "partial(hmc, flow=weak)", "", f"{SILENT}, ten steps, swap"),
     Case("gradient: sign", "partial(hmc, flow=flipped)", "R̂", "ten steps, swap"),
-    *(Case(f"tree: {name}", f"trees[{name!r}]", "ten steps") for name in TREES),
+    *(Case(f"tree: {name}", f"trees[{name!r}]", "ten steps, swap", "R̂") for name in TREES),
     Case("noise", "timid", "virial, ±0.1, z", "R̂", "normal"),
     Case("noise: no two", "no_two", "virial, ±0.1, z", "R̂", "normal"),
     Case("noise: driving", "driving", "R̂, ±0.1", "", "normal"),
     Case("noise: no friction", "no_friction", "±0.1", "", "normal"),
-    Case("batch", "descend(as_if_all)", "virial, ±0.1, z", "R̂", "posterior"),
+    Case("batch", "descend(as_if_all)", "virial, ±0.1, z", "", "posterior"),
 ]
 
 
 def judge(page, case, seed):
-    """Return {check: caught} for the checks that a case speaks of."""
+    """Return {check: set of verdicts, one each time} for the checks that a case speaks of."""
     is_tree = case.name.startswith("tree")
     sizes = {"normal": (6_000, 0), "posterior": (4_000, 0)}.get(case.bench, (2_000, 60_000))
     num_samples, num_exact = (1_000, 15_000) if is_tree else sizes
@@ -238,12 +239,13 @@ def judge(page, case, seed):
     found = {}
     if wanted - {"ten steps", "swap"}:
         few = bench._replace(moments=None)
-        found |= page("examine")(chain, few, seed, num_samples, num_exact)
+        examined = page("examine")(chain, few, seed, num_samples, num_exact)
+        found |= {check: set(verdicts) for check, verdicts in examined.items()}
     for number, check in enumerate(("ten steps", "swap")):
         if check in wanted:
             rng = np.random.default_rng([seed, number])
             function = page(check.replace(" ", "_"))
-            found[check] = not function(chain, bench, rng, num_exact) < page("LIMIT")
+            found[check] = {not function(chain, bench, rng, num_exact) < page("LIMIT")}
     return found
 
 
@@ -253,10 +255,10 @@ def test_a_specimen_is_caught_by_its_checks_and_passes_the_blind_ones(page, case
         for seed in SEEDS:
             found = judge(page, case, seed)
             for check, caught in case.checks():
-                assert found[check] == caught, f"{check}, seed {seed}"
+                assert found[check] == {caught}, f"{check}, seed {seed}"
 
 
-# At most 18 statistics beyond 5.6 errors by chance: 4e-7 a program and seed.
+# At most 27 statistics beyond 5.6 errors by chance: 6e-7 a program and seed.
 CURED = [
     Case("metropolis", "metropolis"),
     Case("hmc", "hmc"),
@@ -276,7 +278,7 @@ def test_a_cured_program_passes_every_check(page, case):
     every = "R̂, ±0.1, z" + ("" if finite else ", virial, ten steps, swap")
     for seed in SEEDS:
         found = judge(page, case._replace(passes=every), seed)
-        assert len(found) >= 3 and not any(found.values()), (seed, found)
+        assert len(found) >= 3 and set().union(*found.values()) == {False}, (seed, found)
 
 
 EXACT = {
@@ -293,6 +295,7 @@ EXACT = {
         "is_lost(backwards, np.kron(COLD, WARM))",
         "is_lost(apart @ exchange(), np.kron(COLD, WARM))",
     ),
+    "there": ("is_lopsided(there)", "is_lopsided(gibbs)"),
     "spread": (
         "folded_rank(ranks(spread, np.random.default_rng(5))) > LIMIT",
         "folded_rank(ranks(gibbs, np.random.default_rng(5))) > LIMIT",
@@ -389,6 +392,11 @@ def test_findings_say_what_was_caught():
     html = zoo._repr_html_()
     assert "bear &lt;b&gt;" in html and '<td class="passes">passes</td>' in html
     assert zoo.part("bear <b>").checks == ("R-hat", "z")
+    zoo.judge("seal", {"R-hat": [True, np.False_, True], "z": [False, False]})
+    assert zoo["seal", "R-hat"] == "2 of 3" and zoo.blind("z") == ["bear <b>", "seal"]
+    assert '<td class="sometimes">2 of 3</td>' in zoo._repr_html_()
+    with pytest.raises(BayeslibTypeError, match="or a list"):
+        zoo.judge("lion", {"z": []})
     with pytest.raises(BayeslibError, match="no column for"):
         zoo.judge("lion", {"zz": True})
     with pytest.raises(BayeslibTypeError, match="must be True or False"):

@@ -2,7 +2,9 @@
 passes what is said to be blind, and the cured lines pass everything, over several seeds."""
 
 import linecache
+import re
 
+import nbformat
 import numpy as np
 import pytest
 from mutants import BUGS
@@ -22,12 +24,12 @@ VERDICTS = {
     "weights-never": ("truth", "own numbers, calibration"),
     "soft-acceptance": ("truth", "own numbers, repeat, calibration"),
     "loose-squeeze": ("truth", "own numbers, repeat"),
-    "lost-bound": ("truth", "repeat, calibration"),
+    "lost-bound": ("truth", "repeat"),
     "heavy-mixture": ("identity, truth", "own numbers, repeat"),
     "lost-two-pi": ("truth", "identity"),
     "turned-determinant": ("identity, truth", ""),
     "sd-for-error": ("repeat", "truth"),
-    "as-if-independent": ("repeat", "own numbers, identity, truth"),
+    "as-if-independent": ("repeat", "identity, truth"),
     "one-seed": ("repeat, identity", "own numbers, truth"),
     "one-generator": ("identity", "own numbers, repeat, truth"),
     "unsplit": ("truth", "identity"),
@@ -44,8 +46,8 @@ VERDICTS = {
     "straight-tanh": ("slope", "own numbers"),
     "plain-score": ("identity, slope, truth", ""),
     "own-baseline": ("slope", "identity, truth"),
-    "one-start": ("truth", "own numbers, repeat, slope"),
-    "descent": ("own numbers, truth", "slope"),
+    "one-start": ("truth", "own numbers, repeat"),
+    "descent": ("own numbers, truth", ""),
     "any-curvature": ("identity", "truth"),
     "downhill": ("truth", "identity"),
     "left-over-index": ("truth, calibration", "identity"),
@@ -159,6 +161,21 @@ def test_the_page_has_these_specimens():
     tags = {tag for _, tag, _ in tagged()}
     assert {tag[9:] for tag in tags if tag.startswith("specimen-")} == set(VERDICTS)
     assert {tag[4:] for tag in tags if tag.startswith("fix-")} == set(VERDICTS)
+
+
+def test_the_rooms_hold_as_many_bugs_as_the_visitor_is_told():
+    text = "\n".join(
+        cell["source"] for cell in nbformat.read(PAGE, 4).cells if cell.cell_type == "markdown"
+    )
+    told = re.search(r"\*\*A room is a sitting\.\*\*.*", text)[0]
+    rooms = re.split(r"^\((sec-[a-z-]+)\)=\n## ", text, flags=re.M)
+    bugs = {
+        label: room.count("```{guess}")
+        for label, room in zip(rooms[1::2], rooms[2::2], strict=True)
+    }
+    count = {"one": 1, "two": 2, "five": 5}
+    named = re.findall(r"<(sec-[a-z-]+)>` \((\w+)", told)
+    assert {label: count[word] for label, word in named} == {k: n for k, n in bugs.items() if n}
 
 
 @pytest.mark.parametrize("name", VERDICTS)

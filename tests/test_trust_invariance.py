@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from densities import gaussian2
+from recording import measured
 from scipy import special
 from stepping import hmc_steps
 
@@ -79,7 +80,10 @@ def test_acceptance_of_hamiltonian_monte_carlo_on_a_normal_is_known(step_size, n
     error = rates.std(ddof=1) / np.sqrt(len(rates))
     limit = -special.ndtri(5e-7)
     exact = exact_acceptance(step_size, num_steps)
+    measured("acceptance", (rates.mean() - exact) / error, limit)
     assert abs(rates.mean() - exact) < limit * error
     assert (limit + 3.1) * error < 0.015
     assert 0.3 < exact < 0.97
-    assert abs(rates.mean() - exact_acceptance(0.9 * step_size, num_steps)) > limit * error
+    wrong = exact_acceptance(0.9 * step_size, num_steps)
+    measured("acceptance", (rates.mean() - wrong) / error, limit)
+    assert abs(rates.mean() - wrong) > limit * error

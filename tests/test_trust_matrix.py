@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from recording import measured
 from stepping import hastings_steps
 
 from bayeslib import Target
@@ -116,7 +117,9 @@ WRONG = {
 def faults(matrix, weights):
     """How far from invariance, and from detailed balance."""
     flow = weights[:, None] * matrix
-    return np.abs(weights @ matrix - weights).max(), np.abs(flow - flow.T).max()
+    invariance, balance = np.abs(weights @ matrix - weights).max(), np.abs(flow - flow.T).max()
+    measured("invariance of a matrix", max(invariance, balance), 1e-12)
+    return invariance, balance
 
 
 @pytest.mark.trust("S6", of="metropolis_hastings")

@@ -2,6 +2,7 @@
 
 import pytest
 from mutants import BUGS, arguments_of, fresh_test, planted
+from recording import note
 
 pytestmark = pytest.mark.trust("S16")
 
@@ -20,6 +21,7 @@ def test_a_planted_bug_is_rejected_by_the_test_named_for_it(name, folder):
         arguments = arguments_of(test, bug.arguments, folder)
         with pytest.raises((AssertionError, pytest.fail.Exception, bug.error)):
             test(**arguments)
+    note("bug", test=bug.test)
 
 
 def test_no_bug_stays_behind(folder):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from judging import judge
+from recording import note
 from registry import scaled
 from verdict import fails, passes
 
@@ -43,6 +44,7 @@ def test_nothing_speaks_against_a_run(name):
 def test_defaults_that_do_not_suffice_are_said_not_to(name):
     runs = [bl.nuts(make(name), rng=seed) for seed in range(8)]
     diverging = [run.stats["diverging"].sum() for run in runs]
+    note("defaults", name=name, runs=8, flagged=sum(bool(run.problems) for run in runs))
     assert 0 < sum(diverging) < 0.005 * 8 * 4000
     for run, count in zip(runs, diverging, strict=True):
         assert any("diverged" in problem for problem in run.problems) == (count > 0)

@@ -9,6 +9,7 @@ import os
 import zlib
 
 import numpy as np
+from recording import note, z_of
 from scipy import special
 
 ALPHA = 1e-6
@@ -47,7 +48,9 @@ def passes(check, *, name, size, fresh=None, scale=None):
     scale = FRESH_SCALE if scale is None else scale
     own = zlib.crc32(name.encode())
     if not fresh:
-        return smallest(check(np.random.default_rng(own), size)) > ALPHA
+        found = check(np.random.default_rng(own), size)
+        note("right", name=name, size=size, z=z_of(np.ravel(found)))
+        return smallest(found) > ALPHA
     for stage, larger in enumerate((1, 10)):
         seed = [int(fresh), own, stage]
         found = smallest(check(np.random.default_rng(seed), size * scale * larger))
@@ -59,4 +62,6 @@ def passes(check, *, name, size, fresh=None, scale=None):
 
 def fails(check, *, name, size):
     """Whether `check` finds a bug in a program that has one, with fixed seeds."""
-    return smallest(check(np.random.default_rng(zlib.crc32(name.encode())), size)) < ALPHA
+    found = check(np.random.default_rng(zlib.crc32(name.encode())), size)
+    note("wrong", name=name, size=size, z=z_of(np.ravel(found).min()), count=np.size(found))
+    return smallest(found) < ALPHA

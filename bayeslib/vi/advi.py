@@ -217,8 +217,8 @@ def _problems(ascent, checked, settings, dim, adaptive, elsewhere):
     if checked.khat > khat_limit(num_check):
         wider = "" if settings["family"] == "fullrank" or dim == 1 else 'try family="fullrank", '
         yield (
-            f"k-hat is {checked.khat:.2f}, above {khat_limit(num_check):.2f}: somewhere, if only in "
-            "the tails, the posterior is much wider than the approximation, so that its intervals "
-            f"may be wrong, and importance weights cannot mend it; {wider}reparameterise, or use "
-            "nuts"
+            f"k-hat is {checked.khat:.2f}, above {khat_limit(num_check):.2f}: somewhere, if only "
+            "in the tails, the posterior is much wider than the approximation, so that its "
+            "intervals may be wrong, and importance weights cannot mend it; "
+            f"{wider}reparameterise, or use nuts"
         )

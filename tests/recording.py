@@ -1,0 +1,266 @@
+"""What the tests found, kept for the book's pages: nothing happens unless RECORD names a file.
+
+``make record`` sets it. Tests and their helpers call `measured` and `note`, which write to the test
+that is running; pytest's workers send that with their reports, and the one process that has all
+reports merges them into the file, test by test: what a run did not run stays as it was. Of tests
+that found nothing and passed, a number is kept in place of their names.
+"""
+
+import json
+import os
+import platform
+import time
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import special
+
+SCHEMA = 1
+REST = "…"  # stands for the parameters of all tests of a function that are not named
+PACKAGES = ("numpy", "scipy", "numba", "bayeslib")
+_found = None  # what the running test has found; None where nobody asks
+
+
+def measured(what, values, limit):
+    """Keep the largest of |values| beside its limit: what was within it, apart from what was not.
+
+    In a test that passes what lies within is a right program's, and what lies beyond a wrong one's,
+    planted for the purpose. Of the first the largest is kept, of the second the smallest.
+    """
+    if _found is None:
+        return
+    largest = float(np.max(np.abs(values)))
+    beyond = not largest < limit
+    kept = _found.setdefault("measured", {}).setdefault(what, {})
+    worst, count = kept.get("beyond" if beyond else "within", [largest, 0])
+    worst = min(worst, largest) if beyond else max(worst, largest)
+    kept["beyond" if beyond else "within"] = [worst, count + np.size(values)]
+    kept["limit"] = float(limit)
+
+
+def note(what, **values):
+    """Keep some values under a name; a second note of that name stands beside the first."""
+    if _found is not None:
+        _found.setdefault(what, []).append(values)
+
+
+def z_of(pvalues):
+    """The |z| that have these two-sided p-values."""
+    return -special.ndtri(0.5 * np.maximum(np.asarray(pvalues, dtype=float), 1e-300))
+
+
+def plain(value):
+    """Return a value as JSON has it, numbers to three digits."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain(item) for item in value]
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(f"{value:.3g}") if np.isfinite(value) else None
+    return value
+
+
+class Recorder:
+    """The plugin: in a worker it listens, in the process with all reports it also writes."""
+
+    def __init__(self, config, path):
+        self.path, self.root = Path(path).absolute(), config.rootpath
+        self.is_worker = hasattr(config, "workerinput")
+        self.collected, self.reports, self.began = set(), {}, time.time()
+        if not self.is_worker:
+            read(self.path)  # damage is told before anything runs, not after
+
+    def pytest_itemcollected(self, item):
+        self.collected.add(item.nodeid)
+        items = sorted({name for mark in item.iter_markers("trust") for name in mark.args})
+        slow = item.get_closest_marker("slow") is not None
+        item.user_properties.append(("record", {"items": items, "slow": slow}))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item):
+        global _found
+        _found = {}
+        try:
+            return (yield)
+        finally:
+            item.user_properties.append(("record", {"found": plain(_found)}))
+            _found = None
+
+    def pytest_runtest_logreport(self, report):
+        if self.is_worker:
+            return
+        entry = self.reports.setdefault(report.nodeid, {"seconds": 0.0, "outcome": "passed"})
+        entry["seconds"] += report.duration
+        if report.outcome != "passed" and entry["outcome"] != "failed":
+            entry["outcome"] = report.outcome
+        for name, values in report.user_properties:
+            if name == "record":
+                entry |= values
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node, error):
+        self.collected |= set(getattr(node, "workeroutput", {}).get("collected", ()))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session):
+        if self.is_worker:
+            session.config.workeroutput["collected"] = sorted(self.collected)
+        elif self.reports:
+            run = {
+                "date": datetime.fromtimestamp(self.began, UTC).isoformat(timespec="minutes"),
+                "seconds": round(time.time() - self.began, 1),
+                "marks": session.config.option.markexpr,
+                "machine": machine(),
+                "versions": {"python": platform.python_version()}
+                | {name: version(name) for name in PACKAGES},
+            }
+            whole = not any("::" in argument for argument in session.config.args)
+            known = self.collected if whole else set()
+            tests = merge(read(self.path), self.reports, run, known, self.root)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.write_text(written(tests), "utf-8")
+
+
+def register(config):
+    """Record this session if RECORD names a file."""
+    path = os.environ.get("RECORD")
+    if path:
+        config.pluginmanager.register(Recorder(config, path), "recorder")
+
+
+def machine():
+    """What this ran on: processor, cores, system."""
+    name = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+        name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    return {"processor": name, "cores": os.cpu_count(), "system": platform.system()}
+
+
+def split(nodeid):
+    """Return file, function and parameters of a test's name."""
+    file, _, rest = nodeid.partition("::")
+    function, _, parameters = rest.partition("[")
+    return file, function, parameters.removesuffix("]")
+
+
+def read(path):
+    """Return what a file holds as {test: entry}, each entry with the run that it comes from."""
+    if not path.exists():
+        return {}
+    try:
+        stored = json.loads(path.read_text("utf-8"))
+        return dict(entries(stored))
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise pytest.UsageError(f"{path} is damaged ({error}): mend it or delete it") from error
+
+
+def entries(stored):
+    """Yield (test, entry) of a record; the form is that of `written`."""
+    for file, functions in stored["files"].items():
+        for function, group in functions.items():
+            items, slow = group.get("items", []), group.get("slow", False)
+            for parameters, value in group["tests"].items():
+                value = value if isinstance(value, list) else [value, group["run"], "passed"]
+                seconds, run, outcome, *count = value
+                name = f"{file}::{function}" + (f"[{parameters}]" if parameters else "")
+                yield (
+                    name,
+                    {
+                        "seconds": seconds,
+                        "outcome": outcome,
+                        "count": count[0] if count else 1,
+                        "run": stored["runs"][run],
+                        "items": items,
+                        "slow": slow,
+                        "found": group.get("found", {}).get(parameters, {}),
+                    },
+                )
+
+
+def merge(old, new, run, known, root):
+    """Return all entries: the new ones, and the old ones of tests that still are there.
+
+    A test is gone when its file is, or when its file was collected (`known`) without it.
+    """
+    kept, files = {}, {split(test)[0] for test in known}
+    collected, again = by_owner(known, old), by_owner(new, old)
+    for test, entry in old.items():
+        file, _, parameters = split(test)
+        left, there = entry["count"], file not in files or test in known
+        if parameters == REST:
+            # what runs again under its own name is no longer one of the rest
+            left -= len(again.get(test, ()))
+            if file in files:
+                left = min(left, len(collected.get(test, set()) - set(new)))
+            there = left > 0
+        if there and (root / file).exists():
+            kept[test] = entry | {"count": left}
+    nothing = {"items": [], "slow": False, "found": {}, "count": 1}
+    return kept | {test: nothing | entry | {"run": run} for test, entry in new.items()}
+
+
+def by_owner(tests, old):
+    """Group tests by the entry that had them: their own, or the rest of a function or a file."""
+    groups = {}
+    for test in tests:
+        file, function, _ = split(test)
+        owners = (test, f"{file}::{function}[{REST}]", f"{file}::{REST}[{REST}]")
+        owner = next((name for name in owners if name in old), test)
+        groups.setdefault(owner, set()).add(test)
+    return groups
+
+
+def written(tests):
+    """Return the record as text: a line for each function, runs that nothing comes from dropped."""
+    runs, files = [], {}
+    for test, entry in sorted(tests.items()):
+        if entry["run"] not in runs:
+            runs.append(entry["run"])
+        file, function, parameters = split(test)
+        if not entry["items"] and not entry["found"] and entry["outcome"] == "passed":
+            function, parameters = REST, parameters if function == REST else test
+        files.setdefault(file, {}).setdefault(function, {})[parameters] = entry
+    lines = []
+    for file, functions in files.items():
+        body = (f"  {dump(name)}:{dump(line(group, runs))}" for name, group in functions.items())
+        lines.append(f" {dump(file)}:{{\n" + ",\n".join(body) + "}")
+    head = f'{{"schema":{SCHEMA},\n"runs":[\n ' + ",\n ".join(map(dump, runs))
+    return head + '],\n"files":{\n' + ",\n".join(lines) + "}}\n"
+
+
+def line(group, runs):
+    """One function of a test file; a plain number stands for a test that passed in its run."""
+    run = max(runs.index(entry["run"]) for entry in group.values())
+    found = {parameters: entry["found"] for parameters, entry in group.items() if entry["found"]}
+    items = sorted({item for entry in group.values() for item in entry["items"]})
+    tests, rest = {}, [0.0, run, "passed", 0]
+    for parameters, entry in group.items():
+        seconds, own = entry["seconds"], runs.index(entry["run"])
+        usual = own == run and entry["outcome"] == "passed"
+        if parameters == REST or (usual and parameters and not entry["found"]):
+            # the run of most of them is the run of the rest
+            rest[1] = own if entry["count"] > rest[3] else rest[1]
+            rest[0], rest[3] = round(rest[0] + seconds, 2), rest[3] + entry["count"]
+        elif usual:
+            tests[parameters] = round(seconds, 2)
+        else:
+            tests[parameters] = [round(seconds, 2), own, entry["outcome"]]
+    if rest[3]:
+        tests[REST] = rest
+    slow = any(entry["slow"] for entry in group.values())
+    more = {"items": items, "slow": slow, "found": found}
+    return {"run": run, "tests": tests} | {key: value for key, value in more.items() if value}
+
+
+def dump(value):
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
