@@ -18,6 +18,7 @@ Without a source each draws the counts of all of them, as a table; with one, its
 links to the section that corrects it and to the cell that shows it. Texts are MyST.
 """
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -39,8 +40,10 @@ SOURCES = {
     "D4": "flash cards",
     "own": "none of the five",
 }
+PARTS = ("thesis", "lecture", "notes", "laplace", "cards", "own")  # of the pages, one a source
+SECTIONS = dict(zip(SOURCES, PARTS, strict=True))
 KINDS = {"error": "false", "claim": "misleading", "gap": "missing", "slip": "slips of the pen"}
-LABELS = {"gap": ("Lack", "Now"), "slip": ("For", "Read")}  # the others are said, and true
+LABELS = {"gap": ("Was", "Now"), "slip": ("For", "Read")}  # the others are said, and true
 NO_CELL = {
     "wording": "a matter of wording",
     "proof": "an argument, nothing to run",
@@ -150,6 +153,11 @@ class Ledger(SphinxDirective):
         (paragraph,) = holder.children
         return paragraph.children
 
+    def source(self, name):
+        """Return a link to the part of this page that belongs to a source."""
+        target = f"sec-{self.name_of_ledger}-{SECTIONS[name]}"
+        return nodes.reference("", SOURCES[name], internal=True, refid=target)
+
     def page(self, name):
         return cells.read(page_path(self.folder, name))
 
@@ -164,7 +172,7 @@ class Ledger(SphinxDirective):
         if anchor not in found.sections:
             raise ValueError(f"{page} has no section {anchor}")
         link = self.link(place, self.text(found.sections[anchor]))
-        return [nodes.Text(f"{found.title}, "), link] if named else [link]
+        return [nodes.Text(f"{found.title} › "), link] if named else [link]
 
 
 def paragraph(class_, label, *content):
@@ -185,7 +193,8 @@ def table(headings, rows):
     def row(values):
         line = nodes.row()
         for value in values:
-            line += nodes.entry("", nodes.paragraph("", str(value)))
+            content = value if isinstance(value, nodes.Node) else nodes.Text(str(value))
+            line += nodes.entry("", nodes.paragraph("", "", content))
         return line
 
     group = nodes.tgroup("", cols=len(headings))
@@ -193,6 +202,14 @@ def table(headings, rows):
     group += nodes.thead("", row(headings))
     group += nodes.tbody("", *(row(values) for values in rows))
     return nodes.table("", group, classes=["ledger-counts"])
+
+
+def lines_of(place):
+    """Return a place, L24-26 or L24, L84, in words."""
+    words = re.sub(r"L(?=\d)", "", place).replace("-", "–")
+    if not words[0].isdigit():
+        return words
+    return f"{'lines' if re.search(r'–|, [0-9]', words) else 'line'} {words}"
 
 
 def erratum_id(entry):
@@ -209,7 +226,7 @@ class Errata(Ledger):
         kinds = [kind for kind in KINDS if kind != "slip"]
         number = Counter((entry["source"], entry["kind"]) for entry in ledger)
         sources = list(dict.fromkeys(entry["source"] for entry in ledger))
-        rows = [[SOURCES[s], *(number[s, k] for k in kinds)] for s in sources]
+        rows = [[self.source(s), *(number[s, k] for k in kinds)] for s in sources]
         rows.append(["together", *(sum(number[s, k] for s in sources) for k in kinds)])
         return table(["source", *(KINDS[kind] for kind in kinds)], rows)
 
@@ -231,14 +248,14 @@ class Errata(Ledger):
         ]
         if "at" in entry:
             body.append(paragraph("where", "Where", *self.where(entry)))
-        return item([nodes.Text(f"{entry['place']} "), kind], *body, id_=id_)
+        return item([nodes.Text(f"{lines_of(entry['place'])} "), kind], *body, id_=id_)
 
     def where(self, entry):
         line = [*self.section(entry["at"]), nodes.Text(": "), *self.shown(entry)]
         before = entry["at"].partition("#")[0]
         for number, place in enumerate(entry.get("also", [])):
             page = place.partition("#")[0]
-            line.append(nodes.Text(", " if number and page == before else "; also "))
+            line.append(nodes.Text(" · " if number and page == before else "; also "))
             line += self.section(place, named=page != before)
             before = page
         if "specimen" in entry:
@@ -272,7 +289,7 @@ class Coverage(Ledger):
             return [name, len(chosen), len(at), len({place.partition("#")[0] for place in at})]
 
         sources = list(dict.fromkeys(entry["source"] for entry in ledger))
-        rows = [row(SOURCES[s], [e for e in ledger if e["source"] == s]) for s in sources]
+        rows = [row(self.source(s), [e for e in ledger if e["source"] == s]) for s in sources]
         return table(["source", "items", "sections", "pages"], [*rows, row("together", ledger)])
 
     def draw(self, chosen):
@@ -287,9 +304,9 @@ class Coverage(Ledger):
         return [listed]
 
     def entry(self, entry, page):
-        line = [*self.text(entry["item"]), nodes.Text(" → ")]
+        line = [*self.text(entry["item"]), nodes.Text(" →\u00a0")]
         for number, place in enumerate(places(entry)):
-            line += [nodes.Text(", ")] if number else []
+            line += [nodes.Text(" · ")] if number else []
             line += self.section(place, named=not place.startswith(f"{page}#"))
         return nodes.list_item("", nodes.paragraph("", "", *line))
 

@@ -101,7 +101,9 @@
       const rest = next ? ` The next card is due ${inWords(daysUntil(next))}.` : "";
       place.textContent = "";
       const none = which.value === "due" ? "Nothing is due." : "Nothing is left for today.";
-      front.textContent = none + rest;
+      const unseen = chosen().some((one) => !all.has(one.id));
+      const more = unseen && which.value === "today" ? ` ${NEW_A_DAY} new cards a day are enough.` : "";
+      front.textContent = none + more + rest;
     };
 
     const show = (all) => {
@@ -136,6 +138,8 @@
       counts.textContent = `Due ${due} · new today ${fresh.length} · ${share}`;
       for (const [name, section] of sections) {
         section.hidden = chapter.value !== "" && chapter.value !== name;
+        const entry = document.querySelector(`.bd-sidebar-secondary a[href="#${section.id}"]`);
+        if (entry) entry.closest("li").hidden = section.hidden;
       }
       show(all);
       card.dispatchEvent(new Event("toggle")); // book.js lets the keyboard reach what scrolls
@@ -195,7 +199,7 @@
       target.value = "";
     });
     part("reset").addEventListener("click", () => {
-      if (!confirm("Forget what you know of all cards? A saved file brings it back.")) return;
+      if (!confirm("Forget what you know of the cards? Exercises and the bug zoo stay.")) return;
       window.progress.clear(AREA);
       said.textContent = "All cards are new again.";
     });

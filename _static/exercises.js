@@ -92,14 +92,17 @@
         if (entry) entry.hidden = section.hidden;
       }
       const left = items.filter(({ item }) => !item.hidden).length;
-      message.textContent = left === items.length ? "" : `${left} of ${items.length} shown`;
+      message.textContent = left === items.length ? "" : `${left} of ${items.length} shown.`;
     };
 
     level.addEventListener("change", filter);
     state.addEventListener("change", filter);
     save.addEventListener("click", () => progress.download());
     forget.addEventListener("click", () => {
-      if (confirm("Forget which exercises are done? Cards and the rest stay.")) progress.clear(AREA);
+      if (!confirm("Forget which exercises are done? Cards and the bug zoo stay.")) return;
+      progress.clear(AREA);
+      filter();
+      message.textContent = "All exercises are still to do.";
     });
     file.addEventListener("change", async () => {
       const [chosen] = file.files;
@@ -107,7 +110,7 @@
       try {
         const taken = progress.restore(await chosen.text());
         filter();
-        message.textContent = `${taken} ${taken === 1 ? "entry" : "entries"} taken from the file`;
+        message.textContent = `Entries taken from the file: ${taken}.`;
       } catch (error) {
         message.textContent = error.message;
       }
@@ -117,7 +120,7 @@
     tools.append(
       make("div", { class: "exercise-meter" }, meter, total),
       make("div", { class: "exercise-filters" }, levelLabel, stateLabel),
-      make("div", { class: "exercise-files" }, save, restore, forget),
+      make("div", { class: "exercise-files" }, save, forget, restore),
       message,
     );
     show();

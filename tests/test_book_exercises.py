@@ -80,7 +80,7 @@ def test_what_is_shown_follows_level_and_state(index):
     tick.press("Space")
     index.get_by_label("Show").select_option("done")
     assert shown(index) == 1 and index.locator("section:visible > .exercise-list").count() == 1
-    assert index.locator(".exercise-message").inner_text() == f"1 of {TOTAL} shown"
+    assert index.locator(".exercise-message").inner_text() == f"1 of {TOTAL} shown."
     tick.press("Space")
     assert tick.is_visible() and tick.evaluate("(box) => box === document.activeElement")
     index.get_by_label("Show").select_option("open")
@@ -102,7 +102,7 @@ def test_progress_is_written_to_a_file_and_read_back(index, tmp_path):
     index.get_by_role("button", name="Forget my ticks").press("Enter")
     assert total(index) == f"0 of {TOTAL} done"
     index.get_by_label("Restore from a file").set_input_files(path)
-    index.get_by_text("1 entry taken from the file").wait_for()
+    index.get_by_text("Entries taken from the file: 1.").wait_for()
     assert index.get_by_role("checkbox", name=PRICE).is_checked()
     path.write_text("nothing", "utf-8")
     index.get_by_label("Restore from a file").set_input_files(path)

@@ -1,6 +1,7 @@
 """The pages of errata and of coverage: names of cells, and the directives that draw them."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import ledgers
@@ -12,6 +13,7 @@ from sphinx.util.docutils import docutils_namespace
 
 sphinx_application = pytest.importorskip("sphinx.application")
 
+CHAPTERS = Path(__file__).parents[1] / "chapters"
 ERRATA = r"""
 - {source: D0, place: L1, kind: error, said: '$x = \frac12$', is: "*three*",
    at: a#sec-a, cell: shown, specimen: b#sec-c}
@@ -136,10 +138,12 @@ def test_an_erratum_links_to_its_section_and_its_cell(build):
     assert warnings == ""
     assert 'href="chapters/a.html#sec-a">A <span class="math' in html
     assert 'href="chapters/a.html#cell-shown"' in html
-    assert 'href="chapters/a.html#fig-a">the figure</a>; also Page B, <a' in html
-    assert 'Section B</a>, <a class="reference internal" href="chapters/b.html#sec-c">C</a>' in html
+    assert 'href="chapters/a.html#fig-a">the figure</a>; also Page B › <a' in html
+    assert (
+        'Section B</a> · <a class="reference internal" href="chapters/b.html#sec-c">C</a>' in html
+    )
     assert '; in the zoo: <a class="reference internal" href="chapters/b.html#sec-c">C</a>' in html
-    assert "<strong>Lack</strong> x" in html and "<strong>Read</strong> the" in html
+    assert "<strong>Was</strong> x" in html and "<strong>Read</strong> the" in html
     assert "secret</span></code> of the notebook, not printed there" in html
     assert "Section B</a>: an argument, nothing to run" in html
     assert html.count("<em>three</em>") == 1 and "$" not in html.split("<body")[1]
@@ -152,13 +156,14 @@ def test_items_are_listed_page_by_page_and_counted(build):
     html, warnings = build("# X\n\n```{coverage} D0\n```\n\n```{coverage}\n```\n")
     assert warnings == ""
     assert html.index('href="chapters/b.html">Page B</a>') < html.index("Half, ")
-    assert 'href="chapters/b.html#sec-b">Section B</a>, Page A, <a' in html
+    assert 'href="chapters/b.html#sec-b">Section B</a> · Page A › <a' in html
     assert counted(html) == [[2, 2, 2], [1, 1, 1], [3, 2, 2]]
 
 
 @quiet
 def test_errata_are_counted_by_kind(build):
     html, _ = build("# X\n\n```{errata}\n```\n")
+    assert 'href="#sec-errata-thesis">thesis chapter</a>' in html
     assert counted(html) == [[1, 2, 1], [0, 0, 0], [1, 2, 1]]
 
 
@@ -169,3 +174,24 @@ def test_what_cannot_be_found_is_said(build, folder):
     assert "0 cells of a#sec-a are called lost" in build("# X\n\n```{errata} D0\n```\n")[1]
     (folder / "coverage.yml").write_text(COVERAGE.replace("a#sec-a]}", "a#sec-z]}"), "utf-8")
     assert "a has no section sec-z" in build("# X\n\n```{coverage} D0\n```\n")[1]
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("L9", "line 9"),
+        ("L24-26", "lines 24–26"),
+        ("L24, L84", "lines 24, 84"),
+        ("L28, footnote", "line 28, footnote"),
+        ("throughout", "throughout"),
+    ],
+)
+def test_a_place_is_said_in_words(place, words):
+    assert ledgers.lines_of(place) == words
+
+
+@pytest.mark.parametrize("name", ["errata", "coverage"])
+def test_the_counts_link_to_sections_that_are_there(name):
+    text = (CHAPTERS / f"{name}.md").read_text("utf-8")
+    sources = {entry["source"] for entry in ledgers.entries(CHAPTERS, name)}
+    assert all(f"(sec-{name}-{ledgers.SECTIONS[source]})=" in text for source in sources)

@@ -296,7 +296,8 @@ EXACT = {
         "is_lost(apart @ exchange(), np.kron(COLD, WARM))",
     ),
     "there": ("is_lopsided(there)", "is_lopsided(gibbs)"),
-    "spread": (
+    "spread": ("is_misdrawn(spread)", "is_misdrawn(gibbs)"),
+    "spread: ranks": (
         "folded_rank(ranks(spread, np.random.default_rng(5))) > LIMIT",
         "folded_rank(ranks(gibbs, np.random.default_rng(5))) > LIMIT",
     ),
