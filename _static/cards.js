@@ -98,12 +98,11 @@
     const empty = (all) => {
       const days = chosen().map((one) => all.get(one.id)).filter(Boolean).map((state) => state.due);
       const next = days.filter((day) => day > dayIn(0)).sort()[0];
-      const rest = next ? ` The next card is due ${inWords(daysUntil(next))}.` : "";
+      const due = next ? ` The next card is due ${inWords(daysUntil(next))}.` : "";
+      const unseen = which.value === "today" && chosen().some((one) => !all.has(one.id));
       place.textContent = "";
       const none = which.value === "due" ? "Nothing is due." : "Nothing is left for today.";
-      const unseen = chosen().some((one) => !all.has(one.id));
-      const more = unseen && which.value === "today" ? ` ${NEW_A_DAY} new cards a day are enough.` : "";
-      front.textContent = none + more + rest;
+      front.textContent = none + (unseen ? " The next cards come tomorrow." : due);
     };
 
     const show = (all) => {

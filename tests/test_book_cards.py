@@ -152,7 +152,7 @@ def test_today_ends_with_the_cards_that_were_missed(desk):
     desk.answer("2")
     assert desk.front == first
     desk.answer("2")
-    assert desk.front == "Nothing is left for today. The next card is due tomorrow."
+    assert desk.front == "Nothing is left for today. The next cards come tomorrow."
     assert not desk.page.locator(".study-turn").is_visible()
     desk.go_to(TODAY + timedelta(days=1))
     assert desk.counts[:2] == [NEW_A_DAY, NEW_A_DAY]

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from docutils import nodes
 from prose import CHAPTERS, ROOT, cells
+from sphinx.util.docutils import docutils_namespace
 
 sphinx_application = pytest.importorskip("sphinx.application")
 cards = importlib.import_module("cards")
@@ -170,7 +171,7 @@ def build(tmp_path):
         )
         (tmp_path / "index.md").write_text(page, encoding="utf-8")
         warnings = (tmp_path / "warnings").open("w+", encoding="utf-8")
-        with warnings:
+        with docutils_namespace(), warnings:
             app = sphinx_application.Sphinx(
                 str(tmp_path),
                 None,
