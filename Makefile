@@ -12,7 +12,7 @@ PORT ?= 8000
 PINS := requirements.txt constraints.txt pyproject.toml
 READY := $(VENV)/.ready-$(shell cat $(PINS) | cksum | cut -d' ' -f1)
 
-.PHONY: help book site test test-slow test-fresh record test-book serve lab bench clean
+.PHONY: help book site pdf test test-slow test-fresh record test-book serve lab bench clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,10 @@ book: $(READY)  ## build the book into _build/html; warnings are errors, every c
 site: $(READY)  ## pack the built book into one zip that reads without a network
 	@test -f _build/html/index.html || $(MAKE) book
 	$(BIN)/python _ext/bookext/archive.py _build/html _build/all-the-needles.zip
+
+pdf: $(READY)  ## print the built book into _build/all-the-needles.pdf (needs XeLaTeX)
+	@test -f _build/html/index.html || $(MAKE) book
+	$(BIN)/python _ext/bookext/press.py
 
 test: $(READY)  ## test the library, run the notebooks, lint both
 	$(BIN)/ruff check .

@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 
-from . import addresses, audit, diet, finish, mathematics, pictures, social, vendor
+from . import addresses, audit, diet, finish, mathematics, paper, pictures, social, vendor
 
 # Objects that docstrings name and that no page of this book documents.
 FOREIGN = [("py:class", r"(np|numpy|scipy|matplotlib|numba|concurrent)\..*")]
@@ -47,6 +47,7 @@ def setup(app):
     app.config.nitpick_ignore_regex = FOREIGN
     app.connect("config-inited", locate_repository)
     mathematics.setup(app)
+    paper.setup(app)
     vendor.setup(app)
     pictures.setup(app)
     social.setup(app)
