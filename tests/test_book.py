@@ -82,8 +82,9 @@ def test_a_page_needs_no_other_host_and_has_no_trouble(visit, name, record_prope
 
 
 @every_page
-@pytest.mark.parametrize("mode", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize(
+    ("mode", "viewport"), [("light", DESKTOP), ("dark", PHONE)], ids=["light-desktop", "dark-phone"]
+)
 def test_no_accessibility_violation(visit, name, mode, viewport):
     page = visit(viewport=viewport, color_scheme=mode, reduced_motion="reduce").open(f"{name}.html")
     assert page.evaluate("document.documentElement.dataset.theme") == mode

@@ -1,10 +1,12 @@
 """Which kind of test sees which planted bug: every bug of three samplers against every kind.
 
 `test_trust_mutants` holds each bug against the test named for it; here the others are asked too,
-and what is common elsewhere: means and spreads of a run within a fixed tolerance.
+and what is common elsewhere: means and spreads of a run within a fixed tolerance. A study for the
+page on trust, of half a minute a bug: `make record` runs it.
 """
 
 import contextlib
+import os
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ import bayeslib as bl
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.skipif(not os.environ.get("RECORD"), reason="a study: make record"),
     pytest.mark.trust("S16"),
     pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning"),  # a bug may well be noticed
 ]
