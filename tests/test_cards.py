@@ -182,6 +182,7 @@ def build(tmp_path):
                 warning=warnings,
                 confoverrides={
                     "extensions": ["myst_parser", "cards"],
+                    "source_suffix": {".md": "markdown"},
                     "myst_enable_extensions": ["dollarmath"],
                     "html_math_renderer": "mathjax",
                 },

@@ -8,6 +8,7 @@ from prose import ROOT
 
 pytest.importorskip("sphinx.application")
 from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
 
 sys.path.insert(0, str(ROOT / "_ext"))
 import guess
@@ -49,16 +50,27 @@ Seen too.
 """
 
 
+# Sphinx keeps the suffixes of one application for the next of the same process, unless told.
+CONF = "source_suffix = {'.md': 'markdown'}\nextensions = ['myst_parser', 'guess']\n"
+
+
+def make(folder, kind, out, warning=None):
+    """Build what lies in `folder`; what its extensions register is forgotten afterwards."""
+    with docutils_namespace():
+        trees = folder / f"trees-{kind}"
+        Sphinx(folder, folder, out, trees, kind, status=None, warning=warning).build()
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("zoo")
     (folder / "index.md").write_text(PAGE, "utf-8")
     (folder / "conf.py").write_text(
-        "extensions = ['myst_parser', 'guess']\nmyst_enable_extensions = ['dollarmath']\n", "utf-8"
+        "source_suffix = {'.md': 'markdown'}\nextensions = ['myst_parser', 'guess']\nmyst_enable_extensions = ['dollarmath']\n",
+        "utf-8",
     )
-    app = Sphinx(folder, folder, folder / "out", folder / "doc", "html", status=None, warning=None)
-    app.build()
-    return app, BeautifulSoup((folder / "out" / "index.html").read_text("utf-8"), "html.parser")
+    make(folder, "html", folder / "out")
+    return folder, BeautifulSoup((folder / "out" / "index.html").read_text("utf-8"), "html.parser")
 
 
 def test_each_suspect_is_a_fold_with_its_verdict(built):
@@ -111,20 +123,16 @@ def test_the_specimens_cells_are_moved_into_the_fold():
 )
 def test_a_guess_that_cannot_be_answered_is_refused(tmp_path, wrong, words):
     (tmp_path / "index.md").write_text(f"# A\n\n````{{guess}} a\n{wrong}\n````\n", "utf-8")
-    (tmp_path / "conf.py").write_text("extensions = ['myst_parser', 'guess']\n", "utf-8")
+    (tmp_path / "conf.py").write_text(CONF, "utf-8")
     warnings = tmp_path / "warnings"
     with warnings.open("w") as log:
-        Sphinx(
-            tmp_path, tmp_path, tmp_path / "o", tmp_path / "d", "dummy", status=None, warning=log
-        ).build()
+        make(tmp_path, "dummy", tmp_path / "o", warning=log)
     assert words in warnings.read_text()
 
 
 def test_in_print_the_right_suspect_is_ticked(built):
-    folder = built[0].srcdir
-    Sphinx(
-        folder, folder, folder / "tex", folder / "doc2", "latex", status=None, warning=None
-    ).build()
+    folder = built[0]
+    make(folder, "latex", folder / "tex")
     (path,) = (folder / "tex").glob("*.tex")
     text = path.read_text("utf-8")
     assert text.count(r"$(\checkmark)$") == 2 and text.count(r"$(\times)$") == 2

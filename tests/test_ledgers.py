@@ -110,6 +110,7 @@ def build(folder):
                 warning=warnings,
                 confoverrides={
                     "extensions": ["myst_parser", "ledgers"],
+                    "source_suffix": {".md": "markdown"},
                     "myst_enable_extensions": ["dollarmath"],
                 },
             )

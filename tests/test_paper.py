@@ -13,6 +13,7 @@ from bookext import mathematics, outputs, paper, press, typesetting
 from docutils import nodes
 from prose import ROOT
 from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
 
 import bayeslib as bl
 from bayeslib import plots
@@ -223,15 +224,17 @@ def tex(tmp_path_factory):
     (folder / "chapters" / "intro.md").write_text(INTRO, "utf-8")
     (folder / "chapters" / "cards.md").write_text("# The deck\n\nMany.\n", "utf-8")
     (folder / "conf.py").write_text(
+        "source_suffix = {'.md': 'myst-nb', '.ipynb': 'myst-nb'}\n"
         "project, root_doc, latex_engine = 'Needles', 'chapters/intro', 'xelatex'\n"
         "latex_documents = [('chapters/intro', 'book.tex', 'Needles', 'We', 'manual')]\n"
         "extensions = ['myst_nb', 'sphinx_proof', 'bookext.paper']\n",
         "utf-8",
     )
     heard = io.StringIO()
-    Sphinx(
-        folder, folder, folder / "out", folder / "doc", "latex", status=None, warning=heard
-    ).build()
+    with docutils_namespace():
+        Sphinx(
+            folder, folder, folder / "out", folder / "doc", "latex", status=None, warning=heard
+        ).build()
     return (folder / "out" / "book.tex").read_text("utf-8"), heard.getvalue()
 
 
