@@ -65,10 +65,7 @@ def make(folder, kind, out, warning=None):
 def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("zoo")
     (folder / "index.md").write_text(PAGE, "utf-8")
-    (folder / "conf.py").write_text(
-        "source_suffix = {'.md': 'markdown'}\nextensions = ['myst_parser', 'guess']\nmyst_enable_extensions = ['dollarmath']\n",
-        "utf-8",
-    )
+    (folder / "conf.py").write_text(CONF + "myst_enable_extensions = ['dollarmath']\n", "utf-8")
     make(folder, "html", folder / "out")
     return folder, BeautifulSoup((folder / "out" / "index.html").read_text("utf-8"), "html.parser")
 
