@@ -24,3 +24,16 @@ def need():
             (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
 
     return check
+
+
+@pytest.fixture(scope="module")
+def browser(need):
+    """Chromium, for the tests of a file."""
+    from browsing import CHROMIUM, FLAGS  # only where a browser is asked for
+    from playwright.sync_api import sync_playwright
+
+    need(CHROMIUM, "Chromium is not installed: apt-get install chromium")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()

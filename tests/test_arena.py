@@ -8,8 +8,6 @@ import re
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browsing import CHROMIUM, FLAGS
-from playwright.sync_api import sync_playwright
 
 from bayeslib import arena, plots
 from bayeslib.arena.catalogue import ALGORITHMS, SETTINGS, targets
@@ -104,15 +102,6 @@ def test_the_colours_are_the_books():
 
 
 # In the browser
-
-
-@pytest.fixture(scope="module")
-def browser(need):
-    need(CHROMIUM, "Chromium is not installed: apt-get install chromium")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,8 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browsing import CHROMIUM, FLAGS, HTML, Visit, built, newest_source, serving
+from browsing import HTML, Visit, built, newest_source, serving
 from bs4 import BeautifulSoup
-from playwright.sync_api import sync_playwright
 
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 MAX_KILOBYTES = 400
@@ -27,15 +26,6 @@ def book(need):
         "the book is older than its sources: make book",
     )
     assert built(), "the built book has no page"
-
-
-@pytest.fixture(scope="module")
-def browser(need):
-    need(CHROMIUM, "Chromium is not installed: apt-get install chromium")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")

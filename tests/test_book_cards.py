@@ -11,7 +11,7 @@ import yaml
 from axe_playwright_python.sync_playwright import Axe
 from browsing import HTML
 from prose import CHAPTERS
-from test_book import DESKTOP, PHONE, book, browser, home, visit  # noqa: F401
+from test_book import DESKTOP, PHONE, book, home, visit  # noqa: F401
 
 PAGE = "chapters/cards.html"
 DECK = yaml.safe_load((CHAPTERS / "cards.yml").read_text("utf-8"))

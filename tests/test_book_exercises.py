@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from browsing import HTML
 from exercise_form import LEVELS, read_book
 from prose import ROOT
-from test_book import PHONE, book, browser, home, soup, visit  # noqa: F401
+from test_book import PHONE, book, home, soup, visit  # noqa: F401
 
 INDEX = "chapters/exercises.html"
 CHAPTERS = read_book(ROOT)

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 import pytest
 import yaml
 from bookext import archive
-from browsing import CHROMIUM, FLAGS, HTML, ROOT, built
-from playwright.sync_api import sync_playwright
+from browsing import HTML, ROOT, built
 
 HERE = ("file:", "data:", "blob:", "about:")
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
@@ -22,15 +21,6 @@ def folder(need, tmp_path_factory):
     with zipfile.ZipFile(archive.pack(HTML, place / "book.zip")) as packed:
         packed.extractall(place / "böok #1")
     return place / "böok #1" / archive.FOLDER
-
-
-@pytest.fixture(scope="module")
-def browser(need):
-    need(CHROMIUM, "Chromium is not installed: apt-get install chromium")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from test_book import PHONE, book, browser, home, visit  # noqa: F401
+from test_book import PHONE, book, home, visit  # noqa: F401
 
 PAGES = ["bug_zoo", "bug_zoo_draws"]
 every_zoo = pytest.mark.parametrize("name", PAGES)

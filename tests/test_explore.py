@@ -2,9 +2,7 @@
 
 import base64
 import html
-import os
 import re
-import shutil
 
 import ipywidgets
 import matplotlib.pyplot as plt
@@ -224,20 +222,6 @@ def test_settings_reach_draw_as_plain_numbers(live):
 
 
 # In the browser
-
-
-@pytest.fixture(scope="module")
-def browser():
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None and not os.environ.get("CI"):
-        pytest.skip("no Chromium: the figure is not tried in a browser (apt install chromium)")
-    from playwright.sync_api import sync_playwright
-
-    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, args=arguments)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")
