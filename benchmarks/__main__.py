@@ -49,7 +49,9 @@ def main(arguments=None):
     parser.add_argument("--quick", action="store_true", help="the contest in small; not stored")
     parser.add_argument("--rounds", type=int, help="of warm calls in the contest")
     parser.add_argument("--cold", type=int, help="rounds of cold processes in the contest")
-    parser.add_argument("--posteriors", nargs="+", metavar="posterior", help="of the contest")
+    parser.add_argument(
+        "--posteriors", nargs="+", metavar="posterior", help="of the contest; others stay as stored"
+    )
     parser.add_argument("--output", type=Path, help="folder for the results")
     chosen = parser.parse_args(arguments)
     unknown = set(chosen.names) - set(BENCHMARKS)
@@ -65,13 +67,16 @@ def main(arguments=None):
         load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
         found = BENCHMARKS[name](**options)
         print(f"{name}: {time.monotonic() - began:.0f} s", flush=True)
-        partial = name == "against_peers" and (chosen.quick or chosen.posteriors)
-        if found is None or (partial and chosen.output is None):
+        if found is None or (chosen.quick and name == "against_peers" and chosen.output is None):
             continue
         found = found if isinstance(found, dict) else {"rows": found}
         when = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         stored = {"date": when, "load": load, "machine": machine(), **found}
-        write(chosen.output or RESULTS, name, stored)
+        folder = chosen.output or RESULTS
+        if name == "against_peers" and chosen.posteriors and (folder / f"{name}.json").exists():
+            earlier = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+            stored = against_peers.merge(earlier, stored)
+        write(folder, name, stored)
 
 
 def write(folder, name, stored):

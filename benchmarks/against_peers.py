@@ -3,6 +3,7 @@
 What is measured, how, and the form of the results: benchmarks/README.md.
 """
 
+import datetime
 import json
 import subprocess
 import tempfile
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from .contest import contestants, problems, rounds, rows, tables, truth, verdicts
 
-ROUNDS, COLD_ROUNDS = 5, 3
+QUICK_ROUNDS, COLD_ROUNDS = 2, 3
 QUICK = ("gaussian_2", "schools")
 
 
@@ -22,7 +23,7 @@ def measure(quick=False, num_rounds=None, num_cold=None, posteriors=None):
     quick : bool
         Two posteriors, two rounds, one cold process each, unless the others say otherwise.
     num_rounds, num_cold : int, optional
-        Rounds of warm calls, and of cold processes.
+        Rounds of warm calls (else each posterior's own number), and of cold processes.
     posteriors : sequence of str, optional
         Names from `contest.problems`.
 
@@ -31,17 +32,20 @@ def measure(quick=False, num_rounds=None, num_cold=None, posteriors=None):
     dict
         See benchmarks/README.md.
     """
-    num_rounds = num_rounds or (2 if quick else ROUNDS)
+    num_rounds = num_rounds or (QUICK_ROUNDS if quick else None)
     num_cold = num_cold or (1 if quick else COLD_ROUNDS)
     names = posteriors or (QUICK if quick else tuple(problems.PROBLEMS))
-    found, failures = [], []
+    chosen, found, failures = {}, [], []
     with tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as folder:
         caches = _Caches(Path(folder))
         for name in names:
-            print(f"{name}: {num_rounds} rounds, then {num_cold} of cold processes", flush=True)
+            count = num_rounds or problems.PROBLEMS[name].num_rounds
+            print(f"{name}: {count} rounds, then {num_cold} of cold processes", flush=True)
             stage = rounds.Stage(name, truth.mean(name), Path(folder), caches)
-            here = _contest(stage, num_rounds, num_cold)
+            here = _contest(stage, count, num_cold)
             tables.print_rows(here)
+            when = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+            chosen[name] = vars(problems.PROBLEMS[name]) | {"num_rounds": count, "date": when}
             found += here
             failures += stage.failures
     judged = verdicts.verdicts_of(found)
@@ -56,15 +60,35 @@ def measure(quick=False, num_rounds=None, num_cold=None, posteriors=None):
             "num_samples": problems.NUM_SAMPLES,
             "target_accept": problems.TARGET_ACCEPT,
             "num_cores": problems.NUM_CORES,
-            "num_rounds": num_rounds,
             "num_cold": num_cold,
             "quick": quick,
         },
-        "posteriors": {n: vars(problems.PROBLEMS[n]) for n in names},
+        "posteriors": chosen,
         "versions": versions(),
         "rows": found,
         "verdicts": judged,
         "failures": failures,
+    }
+
+
+def merge(stored, found):
+    """Put the posteriors of one run in the place of the same in an earlier result.
+
+    Everything else of the result is the new run's, such as the machine; verdicts are passed anew.
+    """
+    parts = {name: (found if name in found["posteriors"] else stored) for name in problems.PROBLEMS}
+    parts = {name: part for name, part in parts.items() if name in part["posteriors"]}
+    rows = [row for n, part in parts.items() for row in part["rows"] if row["posterior"] == n]
+    return found | {
+        "posteriors": {name: part["posteriors"][name] for name, part in parts.items()},
+        "rows": rows,
+        "verdicts": verdicts.verdicts_of(rows),
+        "failures": [
+            failure
+            for name, part in parts.items()
+            for failure in part["failures"]
+            if failure["posterior"] == name
+        ],
     }
 
 

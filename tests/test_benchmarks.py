@@ -111,6 +111,32 @@ def test_verdicts_on_speed(ours, expected):
     assert rate["measured"]["median"] == pytest.approx(ours / 8.0, rel=0.3)
 
 
+def test_posteriors_measured_again_take_the_place_of_the_stored():
+    rng = np.random.default_rng(8)
+
+    def result(day, **speeds):
+        return {
+            "date": day,
+            "posteriors": {name: {"date": day} for name in speeds},
+            "rows": [row for name, ours in speeds.items() for row in contest(rng, name, ours)],
+            "verdicts": [],
+            "failures": [{"posterior": name, "reason": day} for name in speeds],
+        }
+
+    found = against_peers.merge(
+        result("old", gaussian_2=80.0, schools=80.0), result("new", schools=16.0)
+    )
+    assert found["date"] == "new"
+    assert {n: p["date"] for n, p in found["posteriors"].items()} == {
+        "gaussian_2": "old",
+        "schools": "new",
+    }
+    assert [f["reason"] for f in found["failures"]] == ["old", "new"]
+    assert [row["posterior"] for row in found["rows"]] == ["gaussian_2"] * 3 + ["schools"] * 3
+    said = {v["posterior"]: v["verdict"] for v in found["verdicts"] if "ESS a second" in v["claim"]}
+    assert said == {"gaussian_2": "met", "schools": "not met"}
+
+
 def test_a_limit_inside_the_spread_is_too_noisy():
     measured = {"median": 9.0, "low": 7.0, "high": 12.0, "count": 5}
     assert verdicts._verdict("x", "schools", 8.0, measured)["verdict"] == "too noisy to say"

@@ -20,17 +20,20 @@ class Problem:
     dim : int
     ranked : bool
         False where no sampler mixes, so that its effective sample size ranks nothing.
+    num_rounds : int
+        Of warm calls; more where a call takes hundredths of a second and its time scatters.
     """
 
     title: str
     dim: int
     ranked: bool = True
+    num_rounds: int = 5
 
 
 PROBLEMS = {
-    "gaussian_2": Problem("Gaussian, correlation 0.9", 2),
+    "gaussian_2": Problem("Gaussian, correlation 0.9", 2, num_rounds=15),
     "funnel_10": Problem("Neal's funnel, centred", 10, ranked=False),
-    "schools": Problem("eight schools, non-centred", 10),
+    "schools": Problem("eight schools, non-centred", 10, num_rounds=15),
     "logistic": Problem("logistic regression, 1000 rows", 25),
     "gaussian_100": Problem("Gaussian, correlation 0.9 to the distance", 100),
 }
