@@ -37,10 +37,11 @@ pdf: $(READY)  ## print the built book into _build/all-the-needles.pdf (needs Xe
 	@test -f _build/html/index.html || $(MAKE) book
 	$(BIN)/python _ext/bookext/press.py
 
+# The notebooks come first: they are long, and short tests fill the end.
 test: $(READY)  ## test the library, run the notebooks, lint both
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest -n auto --dist worksteal --nbmake --nbmake-timeout=180 -m "not slow" tests chapters --ignore-glob='tests/test_book*.py'
+	$(BIN)/python -m pytest -n auto --dist worksteal --nbmake --nbmake-timeout=180 -m "not slow" chapters tests --ignore-glob='tests/test_book*.py'
 
 test-slow: $(READY)  ## the tests that take minutes: posteriors, calibration, evidence, warnings
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-slow.txt

@@ -81,6 +81,9 @@ def test_names_and_shapes():
     assert isinstance(draws.expect(lambda t: t[:, 0]).value, float)
     with pytest.raises(BayeslibError, match="no dimension is named 'sigma'"):
         draws["sigma"]
+    with pytest.raises(BayeslibError) as caught:
+        Draws(np.zeros((1, 3, 100)))["sigma"]
+    assert len(str(caught.value)) < 200, "a hundred names are not all listed"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Full conditionals that a user writes, as callbacks of a kernel, each with its coordinates."""
 
 import copy
+import reprlib
 
 import numpy as np
 from numba import config
@@ -212,7 +213,8 @@ def as_blocks(blocks, names, num_conditionals):
 def _place(entry, k, names):
     if isinstance(entry, str):
         if entry not in names:
-            raise BayeslibError(f"blocks[{k}] names {entry!r}; there are {tuple(names)}")
+            some = reprlib.repr(tuple(names))
+            raise BayeslibError(f"blocks[{k}] names {entry!r}; there are {some}")
         return names.index(entry)
     if isinstance(entry, (bool, np.bool_)) or not isinstance(entry, (int, np.integer)):
         raise BayeslibTypeError(f"blocks[{k}] must hold names or numbers, got {entry!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass, field, fields
 
 import numpy as np
@@ -137,7 +138,8 @@ class Draws:
     def __getitem__(self, name):
         """The draws of one named dimension, shape (num_chains, num_samples)."""
         if name not in self.names:
-            raise BayeslibError(f"no dimension is named {name!r}; there are {self.names}")
+            some = reprlib.repr(self.names)
+            raise BayeslibError(f"no dimension is named {name!r}; there are {some}")
         return self.values[:, :, self.names.index(name)]
 
     def expect(self, f=None):
