@@ -199,13 +199,14 @@ def contest(**changes):
         return {
             "posterior": "g", "contestant": name, "library": library, "gradient": "hand",
             "ess_per_second": spread(rate), "ess_per_1000_gradients": spread(20.0),
+            "seconds": spread(1.0), "cpu_seconds": spread(2.0),
             "converged": True, "cold_other": None, "runs": [], "as_documented": True,
             "cold": {"to_1000": spread(2.0), "peak_mib": spread(100.0)},
             "agreement": {"rms_z": 1.0, "p": 0.5},
         }  # fmt: skip
 
-    verdict = {"claim": "c", "posterior": "g", "limit": 4.0, "measured": spread(3.0),
-               "verdict": "not met"}  # fmt: skip
+    verdict = {"claim": "effective draws a second, gradient by hand: times P's", "posterior": "g",
+               "limit": 4.0, "measured": spread(3.0), "verdict": "not met"}  # fmt: skip
     machine = {"processor": "abacus", "cores": 2, "system": "Linux", "python": "3.11"}
     return {
         "date": "2024-02-03T04:05:06+00:00", "load": 0.5, "machine": machine, "schema": 1,
@@ -222,7 +223,7 @@ def test_the_speed_page_says_what_is_stored_and_what_is_not_met(tmp_path):
     assert (said["lead_hand"], said["not_met"], said["met"]) == ("3", 1, 0)
     assert (said["day"], said["cold"]) == ("2024-02-03", "2")
     (row,) = next(rows for columns, rows in names["tables"] if "claim" in columns)
-    assert row == ["g", "c", "4", "3 (2.7 to 3.3)", "not met"]
+    assert row == ["not met", "3 (2.7 to 3.3)", "4", "g", contest()["verdicts"][0]["claim"]]
     better = contest(verdicts=[contest()["verdicts"][0] | {"verdict": "met"}])
     (tmp_path / "against_peers.json").write_text(json.dumps(better))
     assert run("speed", tmp_path)["said"]["not_met"] == 0

@@ -14,6 +14,11 @@ ESS_RATE = {
 COLD_SMALL, COLD = 4.0, 1.0
 MEMORY = 2.0
 SMALL = 10
+GRADIENT = {
+    "hand": "gradient by hand",
+    "auto": "automatic gradient",
+    "naive": "automatic gradient of a naive loop",
+}
 
 
 def verdicts_of(rows):
@@ -32,10 +37,14 @@ def verdicts_of(rows):
             if row is not None:
                 found += _rates(posterior, gradient, row, peers)
                 found += _cold(posterior, problem, gradient, row, peers)
+        for row in _naive(here):
+            found += _rates(posterior, "naive", row, peers)
         nutpie = next((row for row in peers if row["library"] == "nutpie"), None)
         if nutpie is not None:
             measured = ratio(ours["hand"]["runs"], nutpie["runs"], "ess_per_1000_gradients")
-            found.append(_verdict("ESS per 1000 gradients / nutpie", posterior, 1.0, measured))
+            found.append(
+                _verdict("effective draws per gradient: times nutpie's", posterior, 1.0, measured)
+            )
         found += _memory(posterior, ours["hand"], peers)
         found += [_agreement(posterior, row) for row in ours.values() if row and not row["short"]]
     return found
@@ -46,18 +55,22 @@ def _ours(rows, gradient):
     return rows[0] if rows else None
 
 
+def _naive(rows):
+    return [r for r in rows if r["library"] == "bayeslib" and r["gradient"] == "auto"][1:]
+
+
 def _rates(posterior, gradient, row, peers):
     peers = [peer for peer in peers if peer["converged"]]
     if not peers:
         return
     fastest = max(peers, key=lambda peer: median(peer, "ess_per_second"))
-    claim = f"ESS a second, {gradient}, / {fastest['contestant']}"
+    claim = f"effective draws a second, {GRADIENT[gradient]}: times {fastest['contestant']}'s"
     if row["short"]:
         number = median(row, "ess_per_second") / median(fastest, "ess_per_second")
         measured = spread([number])
     else:
         measured = ratio(row["runs"], fastest["runs"], "ess_per_second")
-    yield _verdict(claim, posterior, ESS_RATE[gradient].get(posterior), measured)
+    yield _verdict(claim, posterior, ESS_RATE.get(gradient, {}).get(posterior), measured)
 
 
 def _cold(posterior, problem, gradient, row, peers):
@@ -65,17 +78,12 @@ def _cold(posterior, problem, gradient, row, peers):
     if row["cold"] is None or not peers:
         return
     ours = row["cold"]["to_1000"]
-    groups = {"every peer": (peers, COLD)}
+    groups = {"the quickest of all": (peers, COLD)}
     if problem.dim <= SMALL:
         with_gradients = [peer for peer in peers if peer["gradient"] != "none"]
-        groups["every peer with gradients, as documented"] = (
-            [peer for peer in with_gradients if peer["as_documented"]],
-            COLD_SMALL,
-        )
-        groups["an expert's shortcut"] = (
-            [peer for peer in with_gradients if not peer["as_documented"]],
-            None,
-        )
+        documented = [peer for peer in with_gradients if peer["as_documented"]]
+        groups["the quickest with gradients"] = (with_gradients, COLD_SMALL)
+        groups["the quickest as its documentation starts it"] = (documented, COLD_SMALL)
     for group, (members, limit) in groups.items():
         if not members:
             continue
@@ -87,7 +95,9 @@ def _cold(posterior, problem, gradient, row, peers):
             "high": theirs["high"] / ours["low"],
             "count": min(ours["count"], theirs["count"]),
         }
-        claim = f"cold process to 1000 draws, {gradient}: {group} ({best['contestant']}) / ours"
+        claim = (
+            f"cold start, {GRADIENT[gradient]}: times sooner than {group} ({best['contestant']})"
+        )
         yield _verdict(claim, posterior, limit, measured)
 
 
@@ -97,7 +107,7 @@ def _memory(posterior, row, peers):
         return
     leanest = min(peers, key=lambda peer: median(peer, "cold", "peak_mib"))
     number = median(leanest, "cold", "peak_mib") / median(row, "cold", "peak_mib")
-    claim = f"peak memory: leanest peer that compiles ({leanest['contestant']}) / ours"
+    claim = f"peak memory: times less than the leanest that compiles ({leanest['contestant']})"
     yield _verdict(claim, posterior, MEMORY, spread([number]))
 
 
@@ -112,7 +122,7 @@ def _funnel(posterior, rows):
 def _agreement(posterior, row):
     p = row["agreement"]["p"]
     measured = {"median": p, "low": p, "high": p, "count": len(row["runs"])}
-    claim = f"means agree with the truth, {row['gradient']}: p of the largest error"
+    claim = f"means agree with the truth, {GRADIENT[row['gradient']]}: p of the largest error"
     return _verdict(claim, posterior, 1e-4, measured)
 
 
