@@ -6,6 +6,7 @@ reports merges them into the file, test by test: what a run did not run stays as
 that found nothing and passed, a number is kept in place of their names.
 """
 
+import contextlib
 import json
 import os
 import platform
@@ -21,30 +22,52 @@ from scipy import special
 SCHEMA = 1
 REST = "…"  # stands for the parameters of all tests of a function that are not named
 PACKAGES = ("numpy", "scipy", "numba", "bayeslib")
+FAR = 1e300  # in place of nan and infinity, which JSON has not
 _found = None  # what the running test has found; None where nobody asks
 
 
-def measured(what, values, limit):
-    """Keep the largest of |values| beside its limit: what was within it, apart from what was not.
+def measured(what, values, limit, *, right):
+    """Keep the largest of |values| beside its limit: a call for each program that is judged.
 
-    In a test that passes what lies within is a right program's, and what lies beyond a wrong one's,
-    planted for the purpose. Of the first the largest is kept, of the second the smallest.
+    Only who calls knows what the program is: a wrong one may well have some values below the limit.
+    Kept are, as "within", the largest of right programs, and as "beyond" the smallest of wrong
+    ones: each is named by where it should lie, and `misfiled` finds those that lie elsewhere.
     """
     if _found is None:
         return
-    largest = float(np.max(np.abs(values)))
-    beyond = not largest < limit
+    largest = float(np.nan_to_num(np.max(np.abs(values)), nan=FAR, posinf=FAR))
+    side, worse = ("within", max) if right else ("beyond", min)
     kept = _found.setdefault("measured", {}).setdefault(what, {})
-    worst, count = kept.get("beyond" if beyond else "within", [largest, 0])
-    worst = min(worst, largest) if beyond else max(worst, largest)
-    kept["beyond" if beyond else "within"] = [worst, count + np.size(values)]
+    worst, count = kept.get(side, [largest, 0])
+    kept[side] = [worse(worst, largest), count + np.size(values)]
     kept["limit"] = float(limit)
+
+
+def misfiled(found):
+    """Say what lies on the other side of its limit: of a test that passes, nothing may."""
+    for what, kept in found.get("measured", {}).items():
+        (within, _), (beyond, _) = kept.get("within", [0.0, 0]), kept.get("beyond", [FAR, 0])
+        if not within < kept["limit"]:
+            yield f"{what}: {within:.3g} of a right program is not below {kept['limit']:.3g}"
+        if not beyond > kept["limit"]:
+            yield f"{what}: {beyond:.3g} of a wrong program is not above {kept['limit']:.3g}"
 
 
 def note(what, **values):
     """Keep some values under a name; a second note of that name stands beside the first."""
     if _found is not None:
         _found.setdefault(what, []).append(values)
+
+
+@contextlib.contextmanager
+def unheard():
+    """Keep nothing meanwhile: of a test that runs over a planted bug, which it does not know."""
+    global _found
+    kept, _found = _found, None
+    try:
+        yield
+    finally:
+        _found = kept
 
 
 def z_of(pvalues):
@@ -88,7 +111,9 @@ class Recorder:
         global _found
         _found = {}
         try:
-            return (yield)
+            result = yield
+            assert not [*misfiled(_found)], "; ".join(misfiled(_found))
+            return result
         finally:
             item.user_properties.append(("record", {"found": plain(_found)}))
             _found = None

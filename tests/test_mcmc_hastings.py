@@ -103,7 +103,7 @@ def test_conserves_the_target(name):
     rng = np.random.default_rng(111)
     starts = sample(STARTS, rng)
     ends, rates = hastings_steps(target, starts, num_steps=10, rng=rng, **WANDER)
-    z, power = paired_z(starts, ends)
+    z, power = paired_z(starts, ends, right=True)
     assert np.abs(z).max() < Z_LIMIT, z
     assert power.max() < 0.06
     assert np.abs(ends - starts)[:, 0].mean() > 0.3 * starts[:, 0].std()
@@ -118,7 +118,7 @@ def test_conservation_fails_for_a_planted_bug(bug, mutants):
     rng = np.random.default_rng(112)
     starts = sample(STARTS, rng)
     ends, _ = hastings_steps(target, starts, num_steps=10, rng=rng, module=module, **WANDER)
-    assert np.abs(paired_z(starts, ends)[0]).max() > Z_LIMIT
+    assert np.abs(paired_z(starts, ends, right=False)[0]).max() > Z_LIMIT
 
 
 @pytest.mark.trust("S9")
@@ -127,10 +127,10 @@ def test_is_reversible_with_its_correction_and_not_without():
     rng = np.random.default_rng(113)
     starts = sample(STARTS, rng)
     ends, _ = hastings_steps(target, starts, num_steps=1, rng=rng, **WANDER)
-    assert np.abs(swap_z(starts, ends)).max() < Z_LIMIT
+    assert np.abs(swap_z(starts, ends, right=True)).max() < Z_LIMIT
     wrong = WANDER | {"log_ratio": None}
     ends, _ = hastings_steps(target, starts, num_steps=1, rng=rng, **wrong)
-    assert np.abs(swap_z(starts, ends)).max() > Z_LIMIT
+    assert np.abs(swap_z(starts, ends, right=False)).max() > Z_LIMIT
 
 
 @pytest.mark.parametrize(("log_ratio", "shape"), [(stretch_ratio, 3.0), (None, 2.0)])
@@ -140,9 +140,9 @@ def test_a_lognormal_walk_without_its_correction_draws_from_another_gamma(log_ra
         GAMMA, POSITIVE, propose=stretch, log_ratio=log_ratio, num_samples=50_000, rng=114
     )
     x = draws.values[:, :, 0]
-    assert abs(batch_z(x, shape)) < Z_LIMIT
-    assert abs(batch_z((x - shape) ** 2, shape)) < Z_LIMIT
-    assert abs(batch_z(x, 5.0 - shape)) > Z_LIMIT
+    assert abs(batch_z(x, shape, right=True)) < Z_LIMIT
+    assert abs(batch_z((x - shape) ** 2, shape, right=True)) < Z_LIMIT
+    assert abs(batch_z(x, 5.0 - shape, right=False)) > Z_LIMIT
 
 
 def test_matches_the_plain_algorithm_draw_by_draw():
@@ -246,7 +246,7 @@ def test_of_proposals_where_the_density_is_zero_the_correction_is_not_asked():
     draws = metropolis_hastings(
         GAMMA, POSITIVE, propose=step, log_ratio=ratio, num_samples=20_000, rng=10
     )
-    assert abs(batch_z(draws.values[:, :, 0], 3.0)) < Z_LIMIT
+    assert abs(batch_z(draws.values[:, :, 0], 3.0, right=True)) < Z_LIMIT
 
 
 # What is refused

@@ -55,7 +55,7 @@ def test_conserves_the_target(setting, name):
     rng = np.random.default_rng(131)
     starts = sample(STARTS, rng)
     ends, evaluations = slice_steps(target, starts, num_steps=4, rng=rng, **SETTINGS[setting])
-    z, power = paired_z(starts, ends)
+    z, power = paired_z(starts, ends, right=True)
     assert np.abs(z).max() < Z_LIMIT, z
     assert power.max() < 0.06
     assert np.abs(ends - starts)[:, 0].mean() > 0.3 * starts[:, 0].std()
@@ -72,7 +72,7 @@ def test_conservation_fails_for_a_planted_bug(bug, mutants):
     ends, _ = slice_steps(
         target, starts, num_steps=4, rng=rng, module=module, **SETTINGS["few steps"]
     )
-    assert np.abs(paired_z(starts, ends)[0]).max() > Z_LIMIT
+    assert np.abs(paired_z(starts, ends, right=False)[0]).max() > Z_LIMIT
 
 
 @pytest.mark.trust("S16")
@@ -96,10 +96,10 @@ def test_random_order_is_reversible_and_a_fixed_split_is_not(mutants):
     starts = sample(STARTS, rng)
     setting = SETTINGS["few steps"] | {"at_random": True}
     ends, _ = slice_steps(target, starts, num_steps=1, rng=rng, **setting)
-    assert np.abs(swap_z(starts, ends)).max() < Z_LIMIT
+    assert np.abs(swap_z(starts, ends, right=True)).max() < Z_LIMIT
     module = mutant(mutants, "bayeslib.mcmc.slices", MUTANTS["the limit is not split at random"])
     ends, _ = slice_steps(target, starts, num_steps=1, rng=rng, module=module, **setting)
-    assert np.abs(swap_z(starts, ends)).max() > Z_LIMIT
+    assert np.abs(swap_z(starts, ends, right=False)).max() > Z_LIMIT
 
 
 def plain_slice_sample(target, theta, widths, max_steps_out, num_samples, rng, at_random):
@@ -165,8 +165,8 @@ def test_the_width_adapts_and_costs_little(size):
     np.testing.assert_array_equal(first.settings["width"], draws.settings["width"])
     x, y = draws.values[:, :, 0] / size, draws.values[:, :, 1] / size
     for values, truth in [(x, 0.0), (y, 0.0), (x * x, 1.0), (y * y, 100.0)]:
-        assert abs(batch_z(values, truth)) < Z_LIMIT
-    assert abs(batch_z(x * x, 1.2)) > Z_LIMIT
+        assert abs(batch_z(values, truth, right=True)) < Z_LIMIT
+    assert abs(batch_z(x * x, 1.2, right=False)) > Z_LIMIT
 
 
 def test_it_ends_where_the_slice_has_no_end():
@@ -207,8 +207,8 @@ def test_nan_is_outside_the_slice():
     assert draws.settings["num_nan"] > 0
     x = draws.values[:, :, 0]
     assert x.min() > 0.0
-    assert abs(batch_z(x, 1.0)) < Z_LIMIT
-    assert abs(batch_z(x, 1.05)) > Z_LIMIT
+    assert abs(batch_z(x, 1.0, right=True)) < Z_LIMIT
+    assert abs(batch_z(x, 1.05, right=False)) > Z_LIMIT
 
 
 def pole(theta):

@@ -80,7 +80,7 @@ def test_conserves_the_target(name):
     rng = np.random.default_rng(302)
     starts = sample(STARTS, rng)
     ends, depths = nuts_steps(target, starts, step_size=STEPS[name], num_steps=5, rng=rng)
-    z, power = paired_z(starts, ends)
+    z, power = paired_z(starts, ends, right=True)
     assert np.abs(z).max() < Z_LIMIT, z
     assert power.max() < 0.06  # a bias of 6 % of a standard deviation would have been seen
     assert np.abs(ends - starts)[:, 0].mean() > 0.7 * starts[:, 0].std()
@@ -96,7 +96,7 @@ def test_conserves_the_target_under_any_mass_matrix(metric):
     ends, depths = nuts_steps(
         target, starts, step_size=0.6, num_steps=5, rng=rng, metric=METRICS[metric]
     )
-    assert np.abs(paired_z(starts, ends)[0]).max() < Z_LIMIT
+    assert np.abs(paired_z(starts, ends, right=True)[0]).max() < Z_LIMIT
     assert np.abs(ends - starts)[:, 0].mean() > 0.7 * starts[:, 0].std()
 
 
@@ -109,7 +109,7 @@ def test_conserves_the_target_when_the_depth_is_cut(max_depth):
     ends, depths = nuts_steps(
         target, starts, step_size=0.5, num_steps=5, rng=rng, max_depth=max_depth
     )
-    assert np.abs(paired_z(starts, ends)[0]).max() < Z_LIMIT
+    assert np.abs(paired_z(starts, ends, right=True)[0]).max() < Z_LIMIT
     assert depths.max() == max_depth
 
 
@@ -124,7 +124,7 @@ def test_conservation_fails_for_a_planted_bug(bug, mutants):
         target, starts, step_size=STRIDES[name], num_steps=5, rng=rng,
         metric=METRICS["diagonal"] if target.dim == 2 else None, module=planted(mutants, change),
     )  # fmt: skip
-    assert np.abs(paired_z(starts, ends)[0]).max() > Z_LIMIT
+    assert np.abs(paired_z(starts, ends, right=False)[0]).max() > Z_LIMIT
 
 
 def test_conservation_holds_at_the_longer_strides():
@@ -136,7 +136,7 @@ def test_conservation_holds_at_the_longer_strides():
             target, starts, step_size=STRIDES[name], num_steps=5, rng=rng,
             metric=METRICS["diagonal"] if target.dim == 2 else None,
         )  # fmt: skip
-        assert np.abs(paired_z(starts, ends)[0]).max() < Z_LIMIT, name
+        assert np.abs(paired_z(starts, ends, right=True)[0]).max() < Z_LIMIT, name
 
 
 @pytest.mark.trust("S9")
@@ -147,7 +147,8 @@ def test_is_reversible(mutants):
         starts = sample(STARTS, rng)
         module = planted(mutants, MUTANTS[bug][1]) if bug else None
         ends, _ = nuts_steps(target, starts, step_size=0.8, num_steps=1, rng=rng, module=module)
-        assert (np.abs(swap_z(starts, ends)).max() < Z_LIMIT) == (bug is None)
+        z = swap_z(starts, ends, right=bug is None)
+        assert (np.abs(z).max() < Z_LIMIT) == (bug is None)
 
 
 class PlainNuts:
@@ -270,9 +271,13 @@ def test_recovers_the_truth(name):
     deviations = draws.values - target.truth.mean
     for i in range(target.dim):
         variance = target.truth.cov[i, i]
-        assert abs(batch_z(deviations[:, :, i], 0.0)) < Z_LIMIT, target.names[i]
-        assert abs(batch_z(deviations[:, :, i] ** 2, variance)) < Z_LIMIT, target.names[i]
-    assert abs(batch_z(deviations[:, :, 0] ** 2, 1.2 * target.truth.cov[0, 0])) > Z_LIMIT
+        assert abs(batch_z(deviations[:, :, i], 0.0, right=True)) < Z_LIMIT, target.names[i]
+        assert abs(batch_z(deviations[:, :, i] ** 2, variance, right=True)) < Z_LIMIT, target.names[
+            i
+        ]
+    assert (
+        abs(batch_z(deviations[:, :, 0] ** 2, 1.2 * target.truth.cov[0, 0], right=False)) > Z_LIMIT
+    )
     assert rhat(draws).max() < 1.01
 
 
@@ -376,7 +381,7 @@ def test_a_gentle_run_neither_diverges_nor_warns():
         "tree_depth",
     }  # fmt: skip
     # H is the sum of two independent chi-square halves: dim / 2 + dim / 2.
-    assert abs(batch_z(draws.stats["energy"], 2.0)) < Z_LIMIT
+    assert abs(batch_z(draws.stats["energy"], 2.0, right=True)) < Z_LIMIT
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 import recording
-from recording import REST, entries, measured, merge, note, plain, read, written, z_of
+from recording import (
+    REST,
+    entries,
+    measured,
+    merge,
+    misfiled,
+    note,
+    plain,
+    read,
+    unheard,
+    written,
+    z_of,
+)
 
 TESTS = Path(__file__).parent
 SUITE = """
@@ -20,7 +32,7 @@ from recording import measured, note
 @pytest.mark.trust("S1", "M2")
 @pytest.mark.parametrize("z", [1.0, 4.0, 70.0])
 def test_a(z):
-    measured("z", [z, -0.5 * z], 5.6)
+    measured("z", [z, -0.5 * z], 5.6, right=z < 5.6)
     note("who", name="a", numbers=[z, 1 / 3])
 
 @pytest.mark.slow
@@ -155,15 +167,59 @@ def test_a_damaged_record_is_not_written_over(tmp_path):
 
 def test_of_what_is_right_the_largest_counts_and_of_what_is_wrong_the_smallest(monkeypatch):
     monkeypatch.setattr(recording, "_found", found := {})
-    for values in ([1.0, -3.0], [0.5], [9.0], [-50.0, 2.0], [np.nan]):
-        measured("z", values, 5.0)
+    for values in ([1.0, -3.0], [0.5]):
+        measured("z", values, 5.0, right=True)
+    for values in ([9.0, 4.0], [-50.0, 2.0], [np.nan]):
+        measured("z", values, 5.0, right=False)
     kept = found["measured"]["z"]
-    assert kept["within"] == [3.0, 3] and kept["limit"] == 5.0
-    assert kept["beyond"][0] == 9.0 and kept["beyond"][1] == 4
-    monkeypatch.setattr(recording, "_found", None)
-    measured("z", 100.0, 5.0)
-    note("z", a=1)
+    assert kept == {"within": [3.0, 3], "beyond": [9.0, 5], "limit": 5.0}
+    assert not list(misfiled(found))
+    with unheard():
+        measured("z", 100.0, 5.0, right=True)
+        note("z", a=1)
     assert found == {"measured": {"z": kept}}
+    measured("z", np.nan, 5.0, right=True)
+    measured("z", 4.9, 5.0, right=False)
+    assert found["measured"]["z"]["within"] == [recording.FAR, 4]
+    assert len(list(misfiled(found))) == 2
+    monkeypatch.setattr(recording, "_found", None)
+    measured("z", 100.0, 5.0, right=True)
+    assert found["measured"]["z"]["within"][1] == 4
+
+
+MISFILED = """
+from recording import measured
+
+WRONG = [-12.06, -5.59, -9.47]  # the second would pass for a right program's
+
+def test_as_one():
+    measured("z", WRONG, 5.6, right=False)
+    assert max(map(abs, WRONG)) > 5.6
+
+def test_one_by_one():
+    for z in WRONG:
+        measured("z", z, 5.6, right=False)
+    assert max(map(abs, WRONG)) > 5.6
+
+def test_as_right():
+    measured("z", WRONG, 5.6, right=True)
+    assert max(map(abs, WRONG)) > 5.6
+"""
+
+
+def test_a_wrong_program_cannot_be_filed_as_a_right_one(record, tmp_path):
+    """Who judges a program by parts, or calls a wrong one right, has a test that fails."""
+    (tmp_path / "test_suite.py").write_text(MISFILED)
+    found = record("-n", "0")
+    outcomes = {name.partition("::test_")[2]: entry["outcome"] for name, entry in found.items()}
+    assert outcomes == {"as_one": "passed", "one_by_one": "failed", "as_right": "failed"}
+    kept = found["test_suite.py::test_as_one"]["found"]["measured"]["z"]
+    assert kept == {"beyond": [12.1, 3], "limit": 5.6}
+
+
+def test_who_calls_must_say_what_the_program_is():
+    with pytest.raises(TypeError, match="right"):
+        measured("z", 1.0, 5.6)
 
 
 def test_numbers_are_plain_and_p_values_become_z():

@@ -58,7 +58,8 @@ def right_or_flagged(sampler, name):
         return True
     z = np.abs([z for _, z in errors(draws, facts)])
     said = "flagged" if draws.problems else "trusted"
-    note("heldback", sampler=sampler, name=name, said=said, z=z.max())
+    short = any("ESS" in problem for problem in draws.problems)
+    note("heldback", sampler=sampler, name=name, said=said, z=z.max(), short=short)
     return bool(draws.problems) or bool(np.all(z <= LIMIT))
 
 

@@ -80,10 +80,10 @@ def test_acceptance_of_hamiltonian_monte_carlo_on_a_normal_is_known(step_size, n
     error = rates.std(ddof=1) / np.sqrt(len(rates))
     limit = -special.ndtri(5e-7)
     exact = exact_acceptance(step_size, num_steps)
-    measured("acceptance", (rates.mean() - exact) / error, limit)
+    measured("acceptance", (rates.mean() - exact) / error, limit, right=True)
     assert abs(rates.mean() - exact) < limit * error
     assert (limit + 3.1) * error < 0.015
     assert 0.3 < exact < 0.97
     wrong = exact_acceptance(0.9 * step_size, num_steps)
-    measured("acceptance", (rates.mean() - wrong) / error, limit)
+    measured("acceptance", (rates.mean() - wrong) / error, limit, right=False)
     assert abs(rates.mean() - wrong) > limit * error
