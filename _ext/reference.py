@@ -26,13 +26,14 @@ LABEL = re.compile(r"^\((sec-[\w-]+)\)=\n## ", re.MULTILINE)
 PLAIN = "plain-"
 
 HEADER = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
-TYPED = {"Parameters", "Attributes", "Returns"}
-# Literals and roles are kept, names in backquotes looked up, words in quotes set as code, and bars
-# and stars, as in |x| and *data, made harmless.
+TYPED = {"Parameters", "Attributes", "Returns", "Warns"}
+# Literals and roles are kept, names in backquotes and of errors looked up, words in quotes set as
+# code, and bars and stars, as in |x| and *data, made harmless.
 MARKED = re.compile(
     r"""``.+?``|:[\w:]+:`[^`]+`
     |`(?P<name>[^`]+)`(?P<glued>(?=\w))?
-    |(?P<word>(?<![\w.])(?:\w+=)?"[a-z_]+"(?!\w))
+    |(?P<word>(?<![\w.])(?:\w+=)?"[a-z_][\w/\[\]]*"(?!\w))
+    |(?P<trouble>(?<![\w.])[A-Z]\w*(?:Error|Warning)(?!\w))
     |(?P<mark>\||(?<![\w*])\*(?=\w))""",
     re.DOTALL | re.VERBOSE,
 )
@@ -86,20 +87,25 @@ def notebook(path):
 def places(chapters):
     """Return where names stand: (plain, used), each {page: {name: label of the section}}.
 
-    Pages are in the order of the table of contents.
+    Pages are in the order of the table of contents. A plain name stands where it is defined, or
+    else where the first cell of its tag is.
     """
     plain, used = {}, {}
     contents = (Path(chapters).parent / "_toc.yml").read_text("utf-8")
     order = {page: i for i, page in enumerate(re.findall(r": chapters/(\w+)", contents))}
     paths = sorted(Path(chapters).glob("*.ipynb"))
     for path in sorted(paths, key=lambda path: order.get(path.stem, len(order))):
-        plain[path.stem], used[path.stem] = {}, {}
+        plain[path.stem], used[path.stem], defined = {}, {}, {}
         for label, tags, source in notebook(path):
             for tag in tags:
                 if tag.startswith(PLAIN):
-                    plain[path.stem].setdefault(tag.removeprefix(PLAIN), label)
+                    name = tag.removeprefix(PLAIN)
+                    plain[path.stem].setdefault(name, label)
+                    if re.search(rf"^def {re.escape(name)}\(", source, re.MULTILINE):
+                        defined.setdefault(name, label)
             for word in re.findall(r"\b[A-Za-z]\w+\b", source):
                 used[path.stem].setdefault(word, label)
+        plain[path.stem] |= defined
     return plain, used
 
 
@@ -204,6 +210,10 @@ def mark_up(text, known, own=()):
             return f"\\{match['mark']}"
         if match["word"]:
             return f"``{match['word']}``"
+        if match["trouble"]:
+            line = match.string[match.string.rfind("\n", 0, match.start()) + 1 :]
+            heads = section == "Raises" and not line[0].isspace()  # napoleon links these
+            return not heads and linked(match[0], known) or match[0]
         if match["name"] is None:
             return match[0]
         name = match["name"]
@@ -320,7 +330,10 @@ def setup(app):
     app.config.napoleon_google_docstring = False
     app.config.napoleon_use_param = False
     app.config.napoleon_use_rtype = False
-    app.config.napoleon_custom_sections = [("Attributes", "params_style")]
+    app.config.napoleon_custom_sections = [
+        ("Attributes", "params_style"),
+        ("Warns", "returns_style"),  # a type, not a name
+    ]
     app.config.python_maximum_signature_line_length = 66
     app.config.toc_object_entries_show_parents = "hide"
     app.connect("autodoc-process-docstring", process_docstring, priority=400)

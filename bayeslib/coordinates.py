@@ -68,6 +68,7 @@ class Transform:
 
     @property
     def dim(self):
+        """The number of parameters."""
         return len(self.support)
 
     @property

@@ -55,11 +55,11 @@ class BayeslibTypeError(BayeslibError, TypeError):
 
 
 class TargetError(BayeslibError):
-    """A log density that cannot be compiled or evaluated.
+    """A log density that cannot be evaluated.
 
     Examples
     --------
-    >>> nowhere = bl.Target(lambda theta: np.nan * theta[0], dim=1, gradient=None)
+    >>> nowhere = bl.Target(lambda x: np.nan * x[0], dim=1, gradient=None)
     >>> try:
     ...     bl.grid_posterior(nowhere, (0, 1), num_points=2)
     ... except bl.TargetError as error:
@@ -96,16 +96,19 @@ class GradientError(TargetError):
 
 
 class EnvelopeError(BayeslibError):
-    """The scaled proposal does not cover the target.
+    """The envelope does not cover the target.
 
     Attributes
     ----------
     position : numpy.ndarray, shape (dim,)
         Where the target rises above the envelope.
     log_ratio : float
-        log target - log proposal - log_bound at that point (positive).
-    needed_log_bound : float
-        The smallest `log_bound` that would have covered every point seen.
+        How far: from `rejection_sample`, log target - log proposal - log_bound at that point
+        (positive); from `adaptive_rejection_sample`, log target minus the lowest tangent there
+        (not positive where the target lies too low between its neighbours instead).
+    needed_log_bound : float or None
+        From `rejection_sample`, the smallest `log_bound` that would have covered every point
+        seen; else None.
 
     Examples
     --------
@@ -132,9 +135,10 @@ class RejectionError(BayeslibError):
     Examples
     --------
     >>> from scipy import stats
-    >>> how = dict(log_bound=0.0, num_samples=1000, max_proposals=10_000)  # far too high
+    >>> target = bl.posteriors.coin(8, 2)
+    >>> how = dict(log_bound=0.0, num_samples=1000, rng=1)  # far too high
     >>> try:
-    ...     bl.rejection_sample(bl.posteriors.coin(8, 2), stats.uniform(), rng=1, **how)
+    ...     bl.rejection_sample(target, stats.uniform(), max_proposals=10_000, **how)
     ... except bl.RejectionError as error:
     ...     print(error.partial.num_samples)
     23

@@ -69,9 +69,10 @@ def explore(draw, *, alt, labels=None, caption=None, start=None, play=None, **ra
     ...     fig, ax = bl.plots.figure()
     ...     ax.plot(x, np.exp(-0.5 * (x / scale) ** 2) / scale)
     ...     return fig
-    >>> widget = bl.explore(draw, alt="A bell, lower as it widens", scale=[0.5, 1.0, 2.0])
-    >>> try:
-    ...     bl.explore(draw, alt="A bell", width=[1.0, 2.0])  # draw has no such parameter
+    >>> alt = "A bell, lower as it widens"
+    >>> widget = bl.explore(draw, alt=alt, scale=[0.5, 1.0, 2.0])
+    >>> try:  # draw has no such parameter
+    ...     bl.explore(draw, alt=alt, width=[1.0, 2.0])
     ... except bl.BayeslibTypeError as error:
     ...     print("width" in str(error))
     True

@@ -15,7 +15,8 @@ def monte_carlo(f, sample, *, num_samples, rng):
     ----------
     f : callable
         Takes all draws at once, as `sample` makes them, and returns one number a draw, (n,), or k
-        numbers, (n, k), which is fast; or takes one draw, and returns a number or k numbers.
+        numbers, (n, k), which is fast; or takes one draw, and returns a number or k numbers; see
+        `Draws.expect`.
     sample : callable or distribution
         ``sample(num_samples, rng)`` returning (num_samples, …) independent draws; or a frozen
         `scipy.stats` distribution; or an approximation, whose own ``sample`` is used.
@@ -50,7 +51,9 @@ def monte_carlo(f, sample, *, num_samples, rng):
     0.997 ± 0.014
     >>> def dice(num_samples, rng):  # two at a time
     ...     return rng.integers(1, 7, size=(num_samples, 2))
-    >>> seven = bl.monte_carlo(lambda d: d.sum(axis=1) == 7, dice, num_samples=10_000, rng=1)
+    >>> def is_seven(d):
+    ...     return d.sum(axis=1) == 7
+    >>> seven = bl.monte_carlo(is_seven, dice, num_samples=10_000, rng=1)
     >>> print(seven, round(1 / 6, 4))
     0.1652 ± 0.0037 0.1667
     """

@@ -103,6 +103,11 @@ def figure(width=5.4, height=3.2, *, rows=1, columns=1):
 class Picture:
     """A figure ready for a page: inline SVG where HTML is read, PNG elsewhere.
 
+    Attributes
+    ----------
+    html : str
+    png : bytes
+
     Examples
     --------
     >>> fig, ax = bl.plots.figure()
@@ -233,7 +238,8 @@ def plot_target(ax, target, x, *, log_scale=0.0, filled=False):
     >>> target = bl.posteriors.gamma_student()
     >>> fig, ax = bl.plots.figure()
     >>> x = np.linspace(0.01, 12.0, 400)
-    >>> density = bl.plots.plot_target(ax, target, x, log_scale=-target.truth.log_evidence)
+    >>> log_scale = -target.truth.log_evidence
+    >>> density = bl.plots.plot_target(ax, target, x, log_scale=log_scale)
     >>> print(np.trapezoid(density, x).round(2))
     1.0
     """

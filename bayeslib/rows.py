@@ -1,22 +1,23 @@
 """Applying a reader's function to many draws, written for all of them or for one."""
 
+import warnings
+
 import numpy as np
 
 from .errors import BayeslibError, BayeslibTypeError
-
-_FEW = 100  # so few rows that their number may be met by chance
 
 
 def apply_rows(f, draws, name="f"):
     """Apply `f` to every row of `draws`.
 
-    `f` is first called with all rows at once; when that raises, or does not return one row for
-    each, with one row at a time.
+    `f` is first called with all rows at once, and then with two of them alone. When that raises,
+    does not return one row for each, or the two differ because `f` mixes the entries of what it
+    is given, it is called with one row at a time.
 
     Parameters
     ----------
     f : callable
-        Takes `draws`, or one of its rows.
+        Takes `draws`, or one of its rows. One that is random, and takes either, gets the rows.
     draws : numpy.ndarray, shape (n, …)
     name : str
         What error messages call `f`.
@@ -31,7 +32,8 @@ def apply_rows(f, draws, name="f"):
     BayeslibTypeError
         When `f` is not callable, or returns no numbers.
     BayeslibError
-        When `f` returns more than one axis for a row.
+        When `f` returns more than one axis for a row; or takes all rows and single ones, and
+        mixes rows, so that nothing tells which of its answers is meant.
     Exception
         What `f` raises for one row, with a note of how it was called.
     """
@@ -40,10 +42,11 @@ def apply_rows(f, draws, name="f"):
     failure = None
     try:
         results = np.asarray(f(draws))
-        if results.shape[:1] == draws.shape[:1] and not _is_chance(f, draws, results):
-            return _checked(results, name)
     except Exception as error:  # whatever a function of one draw makes of an array of them
         failure = error
+    else:
+        if results.shape[:1] == draws.shape[:1] and not _takes_one(f, draws, results, name):
+            return _checked(results, name)
     try:
         results = np.asarray([f(row) for row in draws])
     except Exception as error:
@@ -57,17 +60,65 @@ def apply_rows(f, draws, name="f"):
     return _checked(results, name)
 
 
-def _is_chance(f, draws, results):
-    """Whether `f` takes one row, and returned as many rows as there are draws by chance."""
-    if len(draws) > _FEW and len(draws) not in draws.shape[1:]:
-        return False
+def _takes_one(f, draws, results, name):
+    """Whether `f` takes one row, though it returned as many rows as there are draws."""
+    for i in _probes(draws):
+        row, among, alone = draws[i], results[i], _attempt(f, draws[i : i + 1])
+        if len(draws) > 1 and _alike(alone, among[None], row):
+            continue
+        one = _attempt(f, row)
+        if one is None or one.ndim >= results.ndim:
+            return False  # of all draws together; or it does not mind what it is given
+        if one.shape != among.shape:
+            return True
+        if _alike(one, among, row):
+            continue
+        if alone is None or alone.shape != (1, *one.shape):
+            return True  # as many rows by chance
+        if row.size > 1 and _alike(alone[0], one, row):
+            return True  # it mixes the entries of all that it is given
+        if not _alike(_attempt(f, row), one, row):
+            return True  # random: right for one row, perhaps not for all
+        what = [np.array2string(np.asarray(x), precision=4, threshold=6) for x in (row, among, one)]
+        raise BayeslibError(
+            f"{name} takes all draws and also one, and means different things by it: of {what[0]} "
+            f"it makes {what[1]} among all draws, {what[2]} alone. Write it for all draws, shape "
+            f"{draws.shape}, row by row: axis=-1 or theta[:, 0] for the entries of a draw; what "
+            "belongs to all draws, as their mean, is to be computed before"
+        )
+    return False
+
+
+def _probes(draws):
+    """Two rows to try alone: the last, and the highest, which stands apart from all the others."""
+    if len(draws) == 0 or draws.dtype.kind not in "biuf":
+        return range(len(draws))[-1:]
+    with np.errstate(all="ignore"):
+        highest = int(draws.reshape(len(draws), -1).sum(axis=1).argmax())
+    return sorted({len(draws) - 1, highest}, reverse=True)
+
+
+def _attempt(f, value):
+    """What `f` makes of `value`, as an array; None when it raises."""
     try:
-        last = np.asarray(f(draws[-1]))
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return np.asarray(f(value))
     except Exception:
+        return None
+
+
+def _alike(a, b, row):
+    """Whether two arrays made of `row` are equal up to the order in which sums are taken."""
+    if a is None or a.shape != b.shape:
         return False
-    if last.ndim >= results.ndim:
-        return False  # it does not mind what it is given, as np.ones(len(theta)) or an array
-    return last.shape != results.shape[1:] or not np.array_equal(last, results[-1], equal_nan=True)
+    if not {a.dtype.kind, b.dtype.kind} <= set("biuf"):
+        return np.array_equal(a, b)
+    rtol = max(np.sqrt(np.finfo(x.dtype).eps) for x in (a, b, np.zeros(1)) if x.dtype.kind == "f")
+    a, b = a.astype(float), b.astype(float)
+    numbers = [np.ravel(x) for x in (b, row) if np.asarray(x).dtype.kind in "biuf"]
+    size = max(np.abs(x[np.isfinite(x)]).max(initial=0.0) for x in numbers)
+    return np.allclose(a, b, rtol=rtol, atol=1e-3 * rtol * size, equal_nan=True)
 
 
 def _checked(results, name):

@@ -14,10 +14,14 @@ class Summary:
 
     Attributes
     ----------
+    title : str
+        The method, the number of draws or points, and what they cost.
     columns : tuple of str
-        mean, mcse, sd, three quantiles, and the sample sizes and R-hat that apply.
+        Of `Draws`: mean, mcse, sd, three quantiles, and the sample sizes and R-hat that apply. A
+        `Gaussian` has no mcse, a `Grid` has the error of its rule instead, an `Enumeration` only
+        "probability".
     rows : dict
-        Name of each dimension: its numbers, in the order of `columns`.
+        Name of each dimension, or hypothesis: its numbers, in the order of `columns`.
     problems : tuple of str
         Why the draws are not to be trusted as they stand; empty when nothing was found.
 
@@ -39,6 +43,7 @@ class Summary:
     problems: tuple = ()
 
     def __getitem__(self, key):
+        """The number at (name, column), as ``summary["theta", "mean"]``."""
         name, column = key
         return self.rows[name][self.columns.index(column)]
 

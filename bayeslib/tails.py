@@ -36,6 +36,8 @@ def tail_shape(x):
     """
     x = np.sort(x, axis=None)
     size = size_of_tail(x.size)
+    if size < 5:
+        return np.nan
     shapes = [np.nan]
     for ordered in (x, -x[::-1]):
         excess = ordered[-size:] - ordered[-size - 1]

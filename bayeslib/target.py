@@ -23,7 +23,7 @@ class Truth:
     mean : numpy.ndarray, shape (dim,)
     cov : numpy.ndarray, shape (dim, dim)
     quantiles : dict
-        Probability: marginal quantiles, shape (dim,).
+        Probability (in `posteriors` 0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975): quantiles, (dim,).
     log_evidence : float
         Logarithm of the integral of exp(log density).
     sample : callable
@@ -36,8 +36,8 @@ class Truth:
     >>> truth = bl.posteriors.coin(8, 2).truth
     >>> print(truth.mean, round(truth.log_evidence, 4))
     [0.75] -6.2046
-    >>> print(truth.cdf(np.array([0.5])).round(4), truth.quantiles[0.5].round(4))
-    [0.0327] [0.7642]
+    >>> print(truth.quantiles[0.5].round(4), truth.cdf(np.array([0.5])).round(4))
+    [0.7642] [0.0327]
     """
 
     mean: np.ndarray | None = None
@@ -71,9 +71,15 @@ class Target:
         One a dimension; "theta", or "theta[0]" and so on.
     support : sequence of (low, high), optional
         One pair a dimension, or one pair for dim 1; None for an end, or a pair, that is open.
-        Where grids, quadrature and starts look. The log density must itself return -inf outside,
-        which is checked when chains start.
+        Where grids, quadrature and starts look; where `adaptive_rejection_sample` ends; what
+        `unconstrained`, `advi`, `bbvi`, both pathfinders and, if asked, `laplace` map to the line.
+        The log density must itself return -inf outside, which is checked when chains start.
     truth : Truth, optional
+
+    Attributes
+    ----------
+    logdensity, dim, data, names, support, truth
+        As given; of the support, an end that is open is infinite.
 
     Raises
     ------
@@ -97,8 +103,8 @@ class Target:
     ...     z = (y - mu) * np.exp(-log_sigma)
     ...     return -0.5 * np.sum(z**2) - y.size * log_sigma - 0.5 * log_sigma**2
     >>> data = (np.array([4.9, 5.6, 5.1, 6.2]),)
-    >>> target = bl.Target(logdensity, dim=2, data=data, names=["mu", "log sigma"])
-    >>> print(round(target([5.0, 0.0]), 4), target.gradient([5.0, 0.0]).round(4))
+    >>> target = bl.Target(logdensity, dim=2, data=data, names=["mu", "log s"])
+    >>> print(round(target([5.0, 0.0]), 4), target.gradient([5.0, 0.0]))
     -0.91 [ 1.8  -2.18]
     """
 
@@ -223,8 +229,7 @@ class Target:
         Parameters
         ----------
         data : tuple of numpy.ndarray
-            In place of `data`: as many arrays, of the same types and numbers of dimensions. Not
-            copied, so that a kernel may change what they hold.
+            In place of `data`, of the same types and ndim; not copied: a kernel may change them.
         """
         return engine.bind(*self._recipe(True), data, self.dim)
 
@@ -240,8 +245,7 @@ class Target:
     def finite(self, theta, *, gradient=False):
         """Say whether the log density at theta, (dim,), is finite.
 
-        With `gradient` it is the one that comes with the gradient that is asked; where that is not
-        finite, the log density alone decides.
+        With `gradient` the one that comes with it is asked first, the other if that is not finite.
         """
         if gradient and math.isfinite(self._evaluate(theta, np.empty(self.dim), gradient=True)):
             return True
@@ -260,9 +264,7 @@ class Target:
         return None if bound.num_errors else values
 
     def verify(self, theta, *, gradient=False):
-        """Compare the compiled functions with plain Python at theta, once a compilation.
-
-        Where the log density is not finite there is nothing to compare.
+        """Compare the compiled functions with plain Python at theta, if finite, once a compilation.
 
         Parameters
         ----------
@@ -359,8 +361,7 @@ class Target:
         ----------
         theta : array_like, shape (dim,)
         thorough : bool
-            Every component. Otherwise two oblique directions, and the components only if one of
-            them disagrees.
+            Every component. Otherwise two oblique directions, the components only if one disagrees.
 
         Returns
         -------
@@ -375,7 +376,7 @@ class Target:
         Examples
         --------
         >>> target = bl.posteriors.gaussian([0.0, 0.0], [1.0, 4.0])
-        >>> print(target.check_gradient([1.0, 1.0]) > 0)  # a wrong gradient would raise
+        >>> print(target.check_gradient([1.0, 1.0]) > 0)  # a wrong one would raise
         True
         """
         theta = as_position(theta, "theta", self.dim)

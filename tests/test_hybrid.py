@@ -301,6 +301,7 @@ def test_costs_are_counted_and_seeds_repeat():
     np.testing.assert_array_equal(again.mean, same.mean)
     with np.testing.assert_raises(AssertionError):
         np.testing.assert_array_equal(bl.bbvi(BANANA, rng=8, **options).mean, again.mean)
+    assert again.settings["num_check"] == 200 and (again.settings["initial_scale"] > 0.0).all()
     fresh = bl.bbvi(BANANA, rng=None, **options)
     repeated = bl.bbvi(BANANA, rng=fresh.settings["seed"], **options)
     np.testing.assert_array_equal(fresh.mean, repeated.mean)

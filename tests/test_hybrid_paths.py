@@ -1,7 +1,11 @@
 """Pathfinder: its inverse Hessians, what it finds on known targets, and when it fails."""
 
+import warnings
+
 import numpy as np
 import pytest
+from recording import measured
+from registry import log_gamma
 from scipy import stats
 
 import bayeslib as bl
@@ -193,6 +197,59 @@ def test_several_paths_find_two_modes_and_the_evidence():
 
 
 GAMMA_STUDENT = posteriors.gamma_student()
+NUM_SEEDS = 60
+EACH = 1e-6 / 18  # three targets, two moments, a sum of squares on either side and an average
+SUM_LIMIT = float(stats.norm.isf(EACH / 2))
+
+
+def stated_errors(target, num_samples=5000):
+    """z of the mean and of the variance in the runs that nothing flags, (runs, 2)."""
+    (mean,), ((variance,),) = target.truth.mean, target.truth.cov
+    found = []
+    for seed in range(NUM_SEEDS):
+        draws = bl.multipathfinder(target, num_samples=num_samples, rng=seed)
+        if not draws.problems:
+            spread = draws.expect(lambda x: (x[:, 0] - mean) ** 2)
+            found.append((draws.expect().z([mean])[0], spread.z(variance)))
+    return np.array(found)
+
+
+def honest(z):
+    """Whether squares add up to a chi-square variate, and the average is a normal's, for each."""
+    sums, averages = np.square(z).sum(axis=0), np.sqrt(len(z)) * z.mean(axis=0)
+    low, high = stats.chi2.ppf(EACH, len(z)), stats.chi2.isf(EACH, len(z))
+    return np.all((low < sums) & (sums < high) & (np.abs(averages) < SUM_LIMIT))
+
+
+SKEWED = {"log_gamma": log_gamma(), "gamma_student": GAMMA_STUDENT, "coin": posteriors.coin(8, 2)}
+
+
+@pytest.mark.trust("M6", of="multipathfinder")
+@pytest.mark.parametrize("name", SKEWED)
+def test_stated_errors_are_those_that_are_made(name):
+    """Where nothing is flagged z has mean square 1 and mean 0; false alarms 1e-6 in all."""
+    z = stated_errors(SKEWED[name])
+    assert len(z) >= 0.9 * NUM_SEEDS
+    measured("average z", np.sqrt(len(z)) * z.mean(axis=0), SUM_LIMIT, right=True)
+    assert honest(z)
+
+
+@pytest.mark.parametrize("name", ["log_gamma", "gamma_student"])
+def test_gaussians_alone_state_errors_that_are_too_small(name, monkeypatch):
+    """The twin: lighter tails than the target's, and k-hat is silent in most runs or in some."""
+    monkeypatch.setattr("bayeslib.hybrid.pathfinders._WIDE_SHARE", 0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayeslibWarning)
+        z = stated_errors(SKEWED[name])
+    measured("average z", np.sqrt(len(z)) * z.mean(axis=0), SUM_LIMIT, right=False)
+    assert len(z) >= 10 and not honest(z)
+
+
+def test_the_wide_share_bounds_the_weights_of_an_exact_fit():
+    """No weight is above 1 / 0.8, so that draws are worth at least four fifths of their number."""
+    draws = bl.multipathfinder(posteriors.gaussian([1.0], [[4.0]]), num_samples=4000, rng=1)
+    assert draws.log_weights.max() < -np.log(0.8) + 1e-9
+    assert 0.8 * 4000 < draws.worth < 4000
 
 
 @pytest.mark.filterwarnings("ignore:k-hat")

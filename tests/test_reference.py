@@ -22,6 +22,8 @@ def test_names_become_links_and_the_rest_code():
 def test_words_in_quotes_are_code():
     text = reference.mark_up('"stl", not family="full", but "Sticking the landing" and ``"x"``', {})
     assert text == '``"stl"``, not ``family="full"``, but "Sticking the landing" and ``"x"``'
+    text = reference.mark_up('"theta[0]", "stats/energy", but "He said"', {})
+    assert text == '``"theta[0]"``, ``"stats/energy"``, but "He said"'
     assert "``{" in reference.quote_types('kind : {"bulk", "tail"}', "Draws")
 
 
@@ -36,6 +38,22 @@ def test_types_become_links_in_their_sections_only():
     marked = reference.mark_up(text, KNOWN)
     assert marked.count(":py:obj:") == 2
     assert marked.startswith("Draws it.") and "    Draws.\n" in marked
+
+
+def test_errors_and_warnings_become_links():
+    known = {"StartError": "bayeslib.StartError", "BayeslibWarning": "bayeslib.BayeslibWarning"}
+    text = "Says ``StartError``.\n\nRaises\n------\nStartError\n    Or MemoryError; StartError.\n"
+    text += "\nWarns\n-----\nBayeslibWarning\n    When it is far.\n"
+    marked = reference.mark_up(text, known)
+    assert "\nStartError\n    Or MemoryError; :py:obj:`StartError <bayeslib.StartError>`." in marked
+    assert "\n:py:obj:`BayeslibWarning <bayeslib.BayeslibWarning>`\n    When" in marked
+    assert marked.startswith("Says ``StartError``.")
+
+
+def test_a_plain_name_is_taught_where_it_is_defined():
+    taught = reference.find_teaching(CHAPTERS)  # both share helpers with cells further up
+    assert taught["bayeslib.sgld"]["sghmc"] == "sec-sghmc-sgld"
+    assert taught["bayeslib.smc"]["importance"] == "sec-importance-annealed"
 
 
 def test_everything_is_taught_or_said_not_to_be():

@@ -99,6 +99,7 @@ def test_counts_add_up():
     assert took.sum() == draws.settings["num_proposed"] <= draws.num_evals
     assert draws.num_evals % 500 == 0
     assert draws.settings["seed"] == 4 and draws.settings["proposal"] == "gamma(3)"
+    assert draws.settings["interrupted"] is False
     assert draws.problems == ()
 
 

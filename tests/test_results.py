@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import special
 
 from bayeslib import BayeslibError, BayeslibTypeError, Draws, Estimate, Gaussian, ZeroWeightsError
 from bayeslib.rows import apply_rows
@@ -187,6 +188,78 @@ def test_a_function_may_take_one_draw_or_all(one, many, n):
     np.testing.assert_allclose(apply_rows(many, draws), many(draws))
 
 
+MIXING = [
+    special.softmax,
+    lambda t: t / t.sum(),
+    lambda t: t - t.mean(),
+    lambda t: t / np.linalg.norm(t),
+    lambda t: np.roll(t, 1),
+    lambda t: t > t.mean(),
+    lambda t: t == t.max(),
+]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 100, 101, 2000])
+@pytest.mark.parametrize("f", MIXING)
+def test_a_function_that_mixes_the_entries_of_a_draw_gets_one_draw(f, n):
+    draws = np.random.default_rng(1).normal(size=(n, 3))
+    np.testing.assert_allclose(apply_rows(f, draws), [f(row) for row in draws], atol=1e-12)
+
+
+ROW_BY_ROW = [
+    lambda t: t[:, 0],
+    lambda t: t**2,
+    lambda t: t.sum(axis=-1),
+    lambda t: t.sum(axis=-1) - t @ np.ones(3),  # nothing but rounding
+    lambda t: np.column_stack([t[:, 0], t[:, 1] > 0.0]),
+    lambda t: special.softmax(t, axis=-1),
+    lambda t: np.float32(t) @ np.arange(3, dtype=np.float32),
+    lambda t: np.squeeze(t @ np.ones((3, 1))),
+    lambda t: np.where(t > 2.0, np.inf, np.nan),
+    lambda t: (t[:, 0] - t[:, 0].mean()) ** 2,  # of all draws by design
+    lambda t: np.cov(t.T)[0, 1] + t[:, 0],
+]
+
+
+@pytest.mark.parametrize("n", [3, 100, 2000])
+@pytest.mark.parametrize("f", ROW_BY_ROW)
+def test_what_is_right_for_all_draws_is_kept(f, n):
+    draws = np.random.default_rng(1).normal(size=(n, 3))
+    sizes = []
+
+    def watched(t):
+        sizes.append(t.size)
+        return f(t)
+
+    np.testing.assert_array_equal(apply_rows(watched, draws), f(draws))
+    assert sizes[0] == draws.size and sum(sizes[1:]) <= 4 * 3  # and tried on two draws more
+
+
+@pytest.mark.parametrize(
+    ("f", "dim"),
+    [
+        (lambda t: (t - t.mean(axis=0)) ** 2, 3),
+        (lambda t: (t - t.mean()) ** 2, 1),
+        (lambda t: t - t[0], 3),
+        (lambda t: special.softmax(t, axis=0), 3),
+    ],
+)
+def test_a_function_that_says_two_things_is_refused(f, dim):
+    """Of all draws together, or of the entries of one: nothing tells which is meant."""
+    draws = Draws(np.random.default_rng(1).normal(size=(4, 500, dim)))
+    with pytest.raises(BayeslibError, match=r"among all draws.*shape \(2000, .*axis=-1"):
+        draws.expect(f)
+
+
+def test_a_random_function_of_either_gets_one_draw():
+    rng = np.random.default_rng(1)
+    draws = np.tile([0.5, 0.5], (2000, 1))
+    counts = apply_rows(lambda p: rng.multinomial(10, p / p.sum()), draws)
+    assert counts.shape == (2000, 2) and abs(counts[:, 0].mean() - 5.0) < 0.2
+    noisy = apply_rows(lambda t: t[:, 0] + rng.normal(size=len(t)), np.zeros((2000, 2)))
+    assert noisy.shape == (2000,) and 0.9 < noisy.std() < 1.1
+
+
 def test_a_function_of_all_draws_is_called_with_them_once():
     shapes = []
 
@@ -195,7 +268,7 @@ def test_a_function_of_all_draws_is_called_with_them_once():
         return theta[:, 0]
 
     normal_draws().expect(f)
-    assert len(shapes) == 1
+    assert shapes == [(4000, 2), (1, 2), (1, 2)]
     w = np.arange(3.0)
     assert apply_rows(lambda h: w, np.zeros(3)).tolist() == w.tolist()  # whatever it is given
 

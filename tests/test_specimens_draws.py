@@ -96,6 +96,7 @@ COVERS = {
     "hybrid: a step is learned from whatever its curvature": "any-curvature",
     "hybrid: the path's Gaussian steps downhill": "downhill",
     "hybrid: the mixture of paths is not normalised": "heavy-mixture",
+    "hybrid: paths are weighted by Gaussian tails alone": "light-tails",
     "hybrid: the network forgets the slope of tanh": "straight-tanh",
     "hybrid: a fit forgets the way back to the parameters": "lost-way-back",
     "hybrid: the Jacobian of the parameters is forgotten": "lost-jacobian",

@@ -1,5 +1,7 @@
 """The tail of draws: its shape found, and heavy ones spoken of."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -41,6 +43,20 @@ def test_either_side_counts():
 def test_odd_draws_are_no_trouble(x):
     shape = tail_shape(x)
     assert np.isnan(shape) or shape < 0.7
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 20])
+def test_fewer_than_21_draws_have_no_tail(size):
+    assert np.isnan(tail_shape(np.random.default_rng(1).standard_cauchy(size)))
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_single_draw_has_a_summary(n):
+    target = Target(lambda t: -0.5 * np.sum(t**2), dim=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        draws = nuts(target, num_samples=n, num_chains=1, rng=1)
+    assert draws.problems and "nuts" in str(draws.summary()) and draws._repr_html_()
 
 
 def student(theta, freedom):

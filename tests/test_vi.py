@@ -328,6 +328,7 @@ def test_seeds_paths_and_counts():
     np.testing.assert_array_equal(found.mean, again.mean)
     assert found.settings["seed"] == 4
     assert found.elbo_trace.shape == (101,) and found.settings["num_steps"] == 101
+    assert found.settings["initial_scale"] == 1.0 and not found.settings["converged"]
     means, scales = found.settings["means"], found.settings["scales"]
     assert means.shape == scales.shape == (101, 2)
     np.testing.assert_allclose(found.mean, means[50:].mean(axis=0), rtol=1e-12)

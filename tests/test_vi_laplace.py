@@ -118,6 +118,13 @@ def test_the_highest_of_several_modes_is_taken_and_said():
     assert both.mean[0] == found.mean[0] and both.settings["num_starts"] == 2
 
 
+def test_equal_points_are_one_climb():
+    target = posteriors.gaussian([1.0, 2.0], [[1.0, 0.5], [0.5, 2.0]])
+    with pytest.warns(BayeslibWarning, match="all 3 points of initial_position") as seen:
+        found = bl.laplace(target, [[0.0, 0.0]] * 3)
+    assert len(seen) == 1 and found.settings["num_starts"] == 1 and found.problems == ()
+
+
 def test_it_leaves_a_saddle():
     """The middle between two equal modes, where the gradient is zero."""
     target = posteriors.mixture([0.5, 0.5], [[-2.0, 0.0], [2.0, 0.0]], [np.eye(2), np.eye(2)])

@@ -99,7 +99,7 @@ def geweke_test(
     Parameters
     ----------
     sample_prior : callable
-        sample_prior(rng) -> theta, a number or shape (dim,).
+        sample_prior(rng) -> theta, a number or shape (dim,); handed on as (dim,) either way.
     simulate : callable
         simulate(theta, rng) -> data, anything.
     transition : callable

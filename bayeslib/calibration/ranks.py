@@ -35,7 +35,8 @@ class Calibration:
     pvalue : float
         The smallest times their number (Bonferroni), at most 1: the test's own.
     problems : tuple of str
-        The quantities with a p-value below 0.001 after Bonferroni, and what is wrong with them.
+        The quantities with a p-value below 0.001 after Bonferroni, and what is wrong with them;
+        an interrupt; and when more than 5 % of the fits were worth too few draws.
     interrupted : bool
         Whether these are only the fits done until an interrupt.
 
@@ -121,7 +122,7 @@ def simulation_based_calibration(
     Parameters
     ----------
     sample_prior : callable
-        sample_prior(rng) -> theta, a number or shape (dim,).
+        sample_prior(rng) -> theta, a number or shape (dim,); handed on as (dim,) either way.
     simulate : callable
         simulate(theta, rng) -> data, anything.
     fit : callable

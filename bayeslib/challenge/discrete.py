@@ -27,10 +27,12 @@ class Enumeration:
     log_evidence : Estimate
         Without error.
     num_evals : int
+    method : str
 
     Examples
     --------
-    >>> posterior = bl.enumerate_posterior([-1.0, -2.0, -np.inf], ["cold", "flu", "neither"])
+    >>> log_joint = [-1.0, -2.0, -np.inf]
+    >>> posterior = bl.enumerate_posterior(log_joint, ["cold", "flu", "neither"])
     >>> print(posterior.summary())
     enumerate_posterior: 3 hypotheses
              probability
@@ -64,7 +66,8 @@ class Enumeration:
         ----------
         f : callable, optional
             Takes all `hypotheses` at once, returns (n,) or (n, k); or takes one, and returns a
-            number or k numbers. None is the identity, for hypotheses that are numbers.
+            number or k numbers; see `Draws.expect`. None is the identity, for hypotheses that
+            are numbers.
 
         Returns
         -------

@@ -28,9 +28,17 @@ class Grid:
         The points come in this many equal blocks, in each of which both rules stand alone.
     cells : numpy.ndarray, shape (2, n, dim)
         Lower and upper corner of the cells, in the coordinates that `place` maps to the points'.
+    place : callable
+        place(t (n, dim)) -> (n, dim): the map from the coordinates of the cells to parameters.
     log_evidence : Estimate
         Its error, as that of `expect`, is the sum over blocks of the difference of the two rules:
         not random, and as a rule much larger than the true error.
+    num_evals : int
+    method : str
+        "grid_posterior" or "quadrature".
+    names : tuple of str
+    settings : dict
+        What was asked for; of `quadrature` also the relative error of the evidence reached.
 
     Examples
     --------
@@ -58,6 +66,7 @@ class Grid:
 
     @property
     def dim(self):
+        """The number of parameters."""
         return self.points.shape[1]
 
     @property
@@ -78,7 +87,7 @@ class Grid:
         ----------
         f : callable, optional
             Takes all points at once, (n, dim), returns (n,) or (n, k); or takes one, (dim,), and
-            returns a number or k numbers. None is the mean.
+            returns a number or k numbers; see `Draws.expect`. None is the mean.
 
         Returns
         -------
@@ -158,8 +167,8 @@ def grid_posterior(target, bounds=None, *, num_points):
     Returns
     -------
     Grid
-        With num_points ** dim points. Its errors compare all points with every other one, as on
-        a chessboard; mass outside the bounds is not in them.
+        As many points as the product of `num_points` over the axes. Its errors compare all points
+        with every other one, as on a chessboard; mass outside the bounds is not in them.
 
     Raises
     ------

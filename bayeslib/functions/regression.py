@@ -176,7 +176,7 @@ def logistic_log_likelihood(theta, X, y):
     X : array, shape (n, dim)
         Predictors, one row an observation; a column of ones for an intercept.
     y : array, shape (n,)
-        Outcomes, 0 or 1.
+        Outcomes, 0 or 1; not checked.
 
     Returns
     -------
@@ -185,12 +185,13 @@ def logistic_log_likelihood(theta, X, y):
 
     Raises
     ------
-    ValueError
-        When the shapes do not agree.
+    BayeslibError
+        When the shapes do not agree; in compiled code of your own, a plain ValueError.
 
     Examples
     --------
-    >>> X, y = np.array([[1.0, -1.0], [1.0, 0.5], [1.0, 2.0]]), np.array([0.0, 0.0, 1.0])
+    >>> X = np.array([[1.0, -1.0], [1.0, 0.5], [1.0, 2.0]])
+    >>> y = np.array([0.0, 0.0, 1.0])
     >>> print(round(bl.logistic_log_likelihood(np.array([0.0, 1.0]), X, y), 4))
     -1.4143
     >>> def logdensity(theta, X, y):  # in a log density
@@ -223,6 +224,7 @@ def linear_log_likelihood(theta, X, y, noise_scale):
         Outcomes.
     noise_scale : float
         Standard deviation of the noise, in the units of `y`; may depend on the parameters.
+        Positive; not checked.
 
     Returns
     -------
@@ -230,13 +232,14 @@ def linear_log_likelihood(theta, X, y, noise_scale):
 
     Raises
     ------
-    ValueError
-        When the shapes do not agree.
+    BayeslibError
+        When the shapes do not agree; in compiled code of your own, a plain ValueError.
 
     Examples
     --------
     >>> from scipy import stats
-    >>> X, y = np.array([[1.0, -1.0], [1.0, 0.5], [1.0, 2.0]]), np.array([0.1, 0.9, 3.2])
+    >>> X = np.array([[1.0, -1.0], [1.0, 0.5], [1.0, 2.0]])
+    >>> y = np.array([0.1, 0.9, 3.2])
     >>> theta, noise_scale = np.array([1.0, 1.0]), 0.5
     >>> print(round(bl.linear_log_likelihood(theta, X, y, noise_scale), 4))
     -1.4974

@@ -135,9 +135,12 @@ def nuts(
         sd(gradients) in each dimension; all of it, the regularised covariance of the draws; or
         nothing.
     step_size : float, optional
-        Given, nothing is adapted and the warm-up is only a run-in.
+        A time: in standard deviations of the posterior where M^-1 holds its variances, in the units
+        of theta where M^-1 is the identity. Given, nothing is adapted, `metric` is not used, and
+        the warm-up is only a run-in.
     inverse_mass_matrix : array_like, shape (dim,) or (dim, dim), optional
-        M^-1, in units of variance. Given, it is kept whatever `metric` says.
+        M^-1, in units of variance. Given, it is kept whatever `metric` says. None is the identity
+        when `step_size` is given.
     rng : int, Generator, SeedSequence or None
         One chain draws from it; several draw from ``rng.spawn(num_chains)``. None takes fresh
         entropy and records it in ``settings["seed"]``.
@@ -196,9 +199,11 @@ def nuts(
     proposal becomes the next state. All are drawn also when they cannot matter. Before the first
     iteration of a warm-up that adapts, and after the first change of a diagonal metric or each of
     a dense one, the search for a first step draws `dim` normals for each step size that it tries.
-    When `initial_position` is None, `dim` uniforms for each attempted start come first, spread
-    over (-2, 2), or over the target's `support` where that is bounded; chains 1, 3, 5, … start
-    without, at the mirror image of the chain before them, if the density is finite there.
+    When `initial_position` is None, `dim` uniforms for each attempted start come first: it is
+    uniform over the target's `support` where that has both ends; at distance exp(u), u uniform on
+    (-2, 2), from a single end; on (-2, 2) where there is none. Chains 1, 3, 5, … start without,
+    at the mirror image of the chain before them (one minus its uniforms), if the density is finite
+    there.
 
     The diagonal metric is updated after every warm-up iteration up to 85 %, from draws that reach
     back by one or two windows; the variance of the gradients makes its estimate exact for an

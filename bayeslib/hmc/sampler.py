@@ -90,8 +90,10 @@ def hmc(
     initial_position : array_like, shape (dim,) or (num_chains, dim), optional
         None draws a start for each chain, see Notes. Modes that no start leads to stay unseen.
     step_size : float, optional
-        Given, nothing is adapted and the warm-up is only a run-in. None adapts it in the warm-up
-        to `target_accept`, and freezes it before the first draw that is kept.
+        A time: in standard deviations of the posterior where M^-1 holds its variances, in the units
+        of theta where M^-1 is the identity. Given, nothing is adapted and the warm-up is only a
+        run-in. None adapts it in the warm-up to `target_accept`, and freezes it before the first
+        draw that is kept.
     num_steps : int
         Leapfrog steps an iteration.
     num_samples : int
@@ -152,9 +154,8 @@ def hmc(
     exp(-energy error)). The momentum is z / sqrt(diag M^-1), or L'^-1 z with the lower Cholesky
     factor L of a dense M^-1. Before the first iteration of a warm-up that adapts, and after each
     change of the metric, the search for a first step draws `dim` normals for each step size that it
-    tries. When `initial_position` is None, `dim` uniforms for each attempted start come first;
-    chains 1, 3, 5, … start without, at the mirror image of the chain before them, if the density
-    is finite there.
+    tries. When `initial_position` is None, `dim` uniforms for each attempted start come first (see
+    `nuts`).
 
     A nearly Gaussian posterior is periodic under the dynamics: a trajectory of about one period
     (2 pi standard deviations) comes back to its start. Then change `num_steps`, or pass `jitter`.

@@ -89,7 +89,7 @@ def sgld(
     target : Target
         With a gradient; a prior plus a sum over the rows of its data, which is checked.
     initial_position : array_like, shape (dim,) or (num_chains, dim), optional
-        None draws a start for each chain, as in `hmc`.
+        None draws a start for each chain, as in `nuts`.
     batch_size : int or None
         Rows from which each gradient is estimated; None for all, the exact gradient.
     step_size : float or array_like, shape (num_warmup + num_samples,)
@@ -144,6 +144,11 @@ def sgld(
         gradient.
     MemoryError
         Before the run, when the draws would not fit.
+
+    Warns
+    -----
+    BayeslibWarning
+        When a chain diverged, or all chains start at one point.
 
     Notes
     -----
@@ -226,7 +231,7 @@ def sghmc(
     target : Target
         With a gradient; a prior plus a sum over the rows of its data, which is checked.
     initial_position : array_like, shape (dim,) or (num_chains, dim), optional
-        None draws a start for each chain, as in `hmc`.
+        None draws a start for each chain, as in `nuts`.
     batch_size : int or None
         Rows from which each gradient is estimated; None for all, the exact gradient.
     step_size : float
@@ -283,6 +288,13 @@ def sghmc(
         gradient.
     MemoryError
         Before the run, when the draws would not fit.
+
+    Warns
+    -----
+    BayeslibWarning
+        When a chain diverged, or all chains start at one point; when noise meets no friction and
+        no `refresh`, so that the momenta heat up; when "batch" estimated more noise than the
+        friction allows.
 
     Notes
     -----

@@ -49,6 +49,7 @@ def leapfrog(target, position, momentum, *, step_size, num_steps, inverse_mass_m
         With a gradient.
     position, momentum : array_like, shape (dim,)
     step_size : float
+        A time, as in `hmc`.
     num_steps : int
     inverse_mass_matrix : array_like, shape (dim,) or (dim, dim), optional
         M^-1, its diagonal alone or all of it; the identity when None.

@@ -30,7 +30,7 @@ class Amortised:
     transform : Transform or None
         To unconstrained coordinates; None when they are the parameters.
     dense : bool
-        Whether the covariance is full.
+        Whether the family is "fullrank".
     centre, spread : numpy.ndarray, shape (dim,)
         Of the simulated parameters in unconstrained coordinates, in which units the network works.
     data_centre, data_spread, data_low, data_high : numpy.ndarray, shape (k,)
@@ -38,7 +38,7 @@ class Amortised:
         fewer than ten simulations lay.
     loss_trace : numpy.ndarray, shape (num_steps,)
         What each step minimised, in nats: minus the batch's mean of log q, or of the evidence
-        bound; in unconstrained coordinates.
+        lower bound; in unconstrained coordinates.
     validation_trace : numpy.ndarray, shape (m,)
         The same of simulations held back from training, as the training went.
     num_evals : int
@@ -75,6 +75,7 @@ class Amortised:
 
     @property
     def dim(self):
+        """The number of parameters."""
         return self.centre.size
 
     def posterior(self, y):
@@ -182,16 +183,16 @@ def train_amortised(
         simulate(num_simulations, rng) -> (thetas, data): parameters from the prior, (n, dim) or
         (n,), and for each a data set, (n, k) or (n,).
     num_simulations : int
-        A tenth of them, at most 2000, is held back to validate.
+        At least 100. A tenth of them, at most 2000, is held back to validate.
     hidden : tuple of int
         Units of the hidden layers, tanh.
     family : {"meanfield", "fullrank"}
-        The posterior is a Gaussian of unconstrained coordinates, independent ones or with any
-        covariance.
+        The posterior is a Gaussian of unconstrained coordinates: independent ones ("meanfield"), or
+        with any covariance ("fullrank", up to 20 parameters).
     objective : {"simulations", "elbo"}
         "simulations" maximises the mean of log q(theta | y) over simulated pairs, so that q covers
         the posterior: neural posterior estimation. "elbo" maximises the mean over the simulated y
-        of the evidence bound, as variational inference of each y would; it needs `joint`.
+        of the evidence lower bound, as variational inference of each y would; it needs `joint`.
     joint : Target, optional
         log p(theta, y) of the dim + k numbers theta and y in one, with a gradient; its support is
         that of theta, open for y.

@@ -1,4 +1,4 @@
-"""Black-box variational inference: a Gaussian fitted by noisy gradients of the evidence bound."""
+"""Black-box variational inference: a Gaussian fitted by noisy gradients of the bound."""
 
 import numpy as np
 
@@ -61,11 +61,12 @@ def bbvi(
     target : Target
         ``gradient=None`` is enough for every estimator but "reparam".
     initial_position : array_like, shape (dim,), optional
-        Where the mean begins, in the target's coordinates. None draws it, as `nuts` does a start.
+        Where the mean begins, in the target's coordinates. None draws it in unconstrained
+        coordinates, on (-2, 2) in each.
     initial_scale : float or array_like, shape (dim,)
         Standard deviations to begin with, in unconstrained coordinates.
     family : {"meanfield", "fullrank"}
-        Independent coordinates, or any covariance.
+        Independent coordinates ("meanfield"), or any covariance ("fullrank").
     estimator : {"loo", "score", "baseline", "rao_blackwell", "reparam"}
         How the gradient is estimated, see Notes.
     num_steps : int
@@ -74,14 +75,15 @@ def bbvi(
     optimiser : {"adam", "adagrad", "sgd"}
     step_size : float
     decay, delay : float
-        Step t = 0, 1, … is of size ``step_size * (1 + t / delay) ** -decay``, before Adam or
-        AdaGrad divide by the gradient's size. With "sgd", the Robbins-Monro conditions (steps sum
-        to infinity, their squares do not) hold for 0.5 < decay <= 1; ``decay=0`` is a constant
-        step, after which the parameters keep wandering.
+        From 0 to 1, and above 0. Step t = 0, 1, … is of size
+        ``step_size * (1 + t / delay) ** -decay``, before Adam or AdaGrad divide by the gradient's
+        size. With "sgd", the Robbins-Monro conditions (steps sum to infinity, their squares do
+        not) hold for 0.5 < decay <= 1; ``decay=0`` is a constant step, after which the parameters
+        keep wandering.
     average : bool
         Return the mean of the parameters over the second half of the steps, else the last ones.
     num_check : int
-        Draws for the final bound and k-hat.
+        Draws for the final bound and k-hat, at least 100.
     rng : int, Generator, SeedSequence or None
 
     Returns
@@ -89,13 +91,14 @@ def bbvi(
     Gaussian
         Of unconstrained coordinates where the support is bounded. ``elbo``, ``elbo_trace``
         (num_steps,): the bound as estimated by each step's draws, nan for a step not taken.
-        Settings: the arguments, ``khat``, ``seed``, ``num_skipped``, how many draws had no finite
-        log density (their steps are not taken).
+        Settings: the arguments but target, start and `rng`; ``khat``, ``seed``, ``interrupted``,
+        and ``num_skipped``, how many draws had no finite log density (their steps are not taken).
 
     Raises
     ------
     BayeslibError
-        For arguments out of range, each named, and when the parameters run off.
+        For arguments out of range, each named, and when the parameters run off; StartError when
+        the density at the start is nan, infinite or zero.
     GradientError
         When "reparam" finds no gradient.
     TargetError
@@ -104,7 +107,8 @@ def bbvi(
     Warns
     -----
     BayeslibWarning
-        What is in ``problems``: k-hat too large, steps not taken, a bound that was still rising.
+        What is in ``problems``: k-hat too large, steps not taken, a bound that was still rising,
+        draws of the result without a finite density, an interrupt.
 
     Notes
     -----
@@ -134,7 +138,8 @@ def bbvi(
     --------
     >>> target = bl.posteriors.gaussian([0.0, 2.0], [1.0, 4.0])
     >>> q = bl.bbvi(target, num_steps=3000, rng=1)  # from values alone
-    >>> print(np.abs(q.mean - target.truth.mean).max() < 0.2, np.diag(q.cov).round(0))
+    >>> error = np.abs(q.mean - target.truth.mean).max()
+    >>> print(error < 0.2, np.diag(q.cov).round(0))
     True [1. 4.]
     """
     free, transform = freed(target)
@@ -169,6 +174,7 @@ def bbvi(
             "family": family, "estimator": estimator, "optimiser": optimiser,
             "num_steps": num_steps, "num_draws": num_draws, "step_size": constants[0],
             "decay": constants[1], "delay": constants[2], "average": average, "seed": seed,
+            "initial_scale": scale, "num_check": num_check,
             "num_skipped": int(loop.counts[NUM_NAN]), "interrupted": done < num_steps,
         },
         problems=tuple(_problems(loop, trace, done, num_steps)),
@@ -198,7 +204,8 @@ def bbvi_gradients(
     mean : array_like, shape (dim,)
         Of q, in unconstrained coordinates.
     scale : float or array_like, shape (dim,) or (dim, dim)
-        Standard deviations of a mean-field q, or the lower triangular factor of any q.
+        Standard deviations of a q of family "meanfield", or the lower triangular factor of one of
+        "fullrank".
     estimator : {"score", "baseline", "loo", "rao_blackwell", "reparam"}
         As in `bbvi`.
     num_draws : int
@@ -370,7 +377,7 @@ def _problems(loop, trace, done, num_steps):
         yield (
             f"{skipped} of {done} steps were not taken, because the log density is not finite at "
             f"one of their draws, the first at x={shown(loop.points[0])}: a Gaussian puts mass "
-            "there, so that its evidence bound is -inf; say the target's support"
+            "there, so that its evidence lower bound is -inf; say the target's support"
         )
     window = taken[taken.size // 2 :]
     if window.size >= 4 * _BATCHES:

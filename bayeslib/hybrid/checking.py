@@ -1,4 +1,4 @@
-"""What every fit begins and ends with: unconstrained coordinates, the evidence bound, k-hat."""
+"""What every fit begins and ends with: unconstrained coordinates, the bound, k-hat."""
 
 from dataclasses import replace
 
@@ -66,7 +66,7 @@ def check_approximation(free, approximation, num_check, rng):
         elbo = Estimate(-np.inf, np.nan, num_evals)
         problems.append(
             f"the log density is not finite at {outside} of {num_check} draws of the "
-            "approximation, so that its evidence bound is -inf: say the target's support"
+            "approximation, so that its evidence lower bound is -inf: say the target's support"
         )
     else:
         error = log_ratio.std(ddof=1) / np.sqrt(num_check)

@@ -85,7 +85,7 @@ def log_q(outputs, x, dense):
 
 
 def bound(outputs, normals, joint, dense):
-    """Return the evidence bound of each row by one draw, and its gradient by the outputs.
+    """Return the evidence lower bound of each row by one draw, and its gradient by the outputs.
 
     Parameters
     ----------

@@ -55,8 +55,9 @@ def adaptive_importance_sample(
     -------
     Draws
         As `importance_sample` returns; ``num_evals`` counts the rounds too. ``settings`` holds
-        the mixture (``weights``, the last of which is the share of `proposal`; ``means``,
-        ``covs``, ``df``) and ``round_ess``, the worth of each round's draws.
+        the mixture (``weights``, the last of which is the share of `proposal`; ``means``; ``covs``,
+        the components' scale matrices: their covariances are df / (df - 2) times as large; ``df``)
+        and ``round_ess``, the worth of each round's draws.
 
     Raises
     ------

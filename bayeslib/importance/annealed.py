@@ -29,8 +29,9 @@ def annealed_importance_sample(
         See `as_proposal`. Normalised, for `log_evidence` to be right.
     num_samples : int
     inverse_temperatures : array_like or int
-        From 0 to 1, or a number of equal steps.
-    scale : float or array_like, shape (dim,) or (number of steps, dim), optional
+        From 0 to 1, or a number of equal steps, so that n steps have n + 1 temperatures. Each step
+        is a stage.
+    scale : float or array_like, shape (dim,) or (number of stages, dim), optional
         Standard deviations of the Metropolis steps. None finds them by a pilot run of 200 other
         draws, so that the weights stay unbiased.
     num_steps : int
@@ -47,7 +48,9 @@ def annealed_importance_sample(
     Raises
     ------
     BayeslibError
-        For arguments out of range, each named; ZeroWeightsError when no draw has a weight.
+        For arguments out of range, each named; when the proposal's own density is zero, infinite
+        or nan at one of its draws; ZeroWeightsError when no draw has a weight; TargetError when
+        the log density is +inf at a draw.
 
     Warns
     -----

@@ -30,8 +30,9 @@ def resample(draws, *, num_samples, rng, scheme="systematic"):
     -------
     Draws
         Of equal weight, shape (1, num_samples, dim), copies of a draw next to each other.
-        ``stats["family"]`` is the index, among all draws passed, of the one each is a copy of:
-        `Draws.expect` needs it for an honest error, because copies know nothing new.
+        ``stats["family"]`` is the index, among all draws passed, of the one each is a copy of, or
+        that draw's own family, if it has one: `Draws.expect` needs it for an honest error, because
+        copies know nothing new.
 
     Raises
     ------

@@ -41,8 +41,8 @@ def smc(
     num_samples : int
         Particles, at least 2.
     inverse_temperatures : array_like or int, optional
-        From 0 to 1, or a number of equal steps. None chooses each so that the weights are worth
-        `ess_threshold` times the particles.
+        From 0 to 1, or a number of equal steps, so that n steps have n + 1 temperatures. None
+        chooses each so that the weights are worth `ess_threshold` times the particles.
     ess_threshold : float
         Strictly between 0 and 1. Resample when the weights are worth less than this share; at
         every stage but the last where the temperatures are chosen.
@@ -69,7 +69,9 @@ def smc(
     Raises
     ------
     BayeslibError
-        For arguments out of range, each named; ZeroWeightsError when no particle has weight.
+        For arguments out of range, each named; when the proposal's own density is zero, infinite
+        or nan at one of its draws; ZeroWeightsError when no particle has weight; TargetError when
+        the log density is +inf at a particle.
 
     Warns
     -----

@@ -56,7 +56,9 @@ class Annealed:
     num_evals : int
         Evaluations of the energy, or of its change.
     settings : dict
-        What it was asked for, the seed included.
+        ``schedule``, its name, a function's, or "given" for temperatures; ``seed``; ``compiled``,
+        whether `propose` and `change` ran as machine code; ``interrupted``; ``num_nan``, at how
+        many proposals the energy was nan.
 
     Examples
     --------

@@ -67,7 +67,8 @@ class BoltzmannMachine:
     Raises
     ------
     BayeslibError
-        For weights that are not symmetric or not zero on the diagonal, and shapes that disagree.
+        For weights that are not symmetric or not zero on the diagonal, and shapes that disagree;
+        from every method that enumerates, above 20 units.
 
     Notes
     -----
@@ -149,20 +150,20 @@ class BoltzmannMachine:
 
     @cached_property
     def log_partition(self):
-        """Logarithm of the sum of exp(-energy) over all states, by enumeration."""
+        """Logarithm of the sum of exp(-energy) over all states, by enumeration: up to 20 units."""
         return _log_sum(-self.energy(self.states()))
 
     def probabilities(self):
-        """Return the probability of each of `states`, (2**n,)."""
+        """Return the probability of each of `states`, (2**n,); up to 20 units."""
         return np.exp(-self.energy(self.states()) - self.log_partition)
 
     def moments(self, *, clamped=None):
-        """Return exact means of units and of products of two, by enumeration.
+        """Return exact means of units and of products of two, by enumeration: up to 20 units.
 
         Parameters
         ----------
         clamped : array_like, shape (num_visible,), optional
-            Holds the visible units at these values.
+            Holds the visible units at these values, so that only hidden ones are enumerated.
 
         Returns
         -------
@@ -183,7 +184,7 @@ class BoltzmannMachine:
         return states, -self.energy(states)
 
     def log_likelihood(self, data):
-        """Return the mean log probability of rows of visible units, exactly.
+        """Return the mean log probability of rows of visible units, exactly: up to 20 units.
 
         Parameters
         ----------
@@ -198,7 +199,9 @@ class BoltzmannMachine:
         return float(share @ np.array(log_p) - self.log_partition)
 
     def gradient(self, data):
-        """Return the gradient of `log_likelihood`, exactly: clamped minus unclamped moments.
+        """Return the exact gradient of `log_likelihood`, clamped minus unclamped moments.
+
+        It enumerates: up to 20 units.
 
         Parameters
         ----------
@@ -259,6 +262,18 @@ class BoltzmannMachine:
         -------
         Draws
             Of s[0], s[1], …; the log density is minus the energy; `num_evals` counts units drawn.
+
+        Raises
+        ------
+        BayeslibError
+            For arguments out of range, each named; when every unit is clamped.
+        MemoryError
+            Before the run, when the draws would not fit.
+
+        Warns
+        -----
+        BayeslibWarning
+            When `initial` gives all chains one start.
 
         Notes
         -----
@@ -411,8 +426,8 @@ class BoltzmannMachine:
         num_iterations : int
             At most.
         num_sweeps : int, optional
-            Sweeps in each of 4 chains and each phase, from which gradients are estimated
-            (`sampled_gradient`, 100 sweeps of warm-up); None enumerates: up to 20 units.
+            Sweeps in each of 4 chains and each phase, at least 4, from which gradients are
+            estimated (`sampled_gradient`, 100 sweeps of warm-up); None enumerates: up to 20 units.
         tolerance : float
             With exact gradients the ascent ends when no entry is larger in size.
         rng : int, Generator, SeedSequence or None
@@ -423,11 +438,17 @@ class BoltzmannMachine:
         Learned
             The machine, which is a new one, with the trace of its log likelihood.
 
+        Raises
+        ------
+        BayeslibError
+            For arguments out of range, each named; above 20 units without `num_sweeps`.
+
         Warns
         -----
         BayeslibWarning
-            When the ascent has not converged, or went down, or when a hidden unit does not depend
-            on the data; the same lines are in `problems`.
+            When the ascent has not converged, or went down, when a weight or bias has passed 10 in
+            size, or when a hidden unit does not depend on the data; the same lines are in
+            `problems`. As `sampled_gradient`, when that is used.
 
         Notes
         -----

@@ -201,8 +201,9 @@ def metropolis_hastings(
     Warns
     -----
     BayeslibWarning
-        When a function is not in numba's subset of Python. It then runs as plain Python, a hundred
-        times more slowly.
+        When a function is not in numba's subset of Python, and so runs as plain Python, a hundred
+        times more slowly; when all chains start at one point, the density was nan at a proposal,
+        or draws reach beyond 1e10.
 
     Notes
     -----
@@ -213,7 +214,7 @@ def metropolis_hastings(
     in plain Python; of other variates the last bit may differ. `log_ratio` is asked only where the
     density is positive. A proposal where the density is nan is rejected and counted
     (``settings["num_nan"]``). When `initial_position` is None, `dim` uniforms for each attempted
-    start come first.
+    start come first (see `nuts`).
 
     References
     ----------

@@ -215,7 +215,9 @@ def independence_metropolis(
     Warns
     -----
     BayeslibWarning
-        When a chain spent more than a twentieth of its draws on one state.
+        When a chain spent more than a twentieth of its draws, and more than 20, on one state; when
+        all chains start at one point, the density was nan at a proposal, or draws reach beyond
+        1e10.
 
     Notes
     -----

@@ -227,7 +227,8 @@ def ising_sample(
         of the same pair count); otherwise those at the edges have fewer.
     method : {"checkerboard", "systematic", "random", "wolff"}
         Heat bath (Gibbs sampling) of each site in turn: those with row + column even first, then
-        the odd ones; row by row; or as many sites as there are, chosen at random. "wolff" flips
+        the odd ones; row by row; or as many sites as there are, chosen at random (the last two are
+        scans of `gibbs`). "wolff" flips
         one cluster an iteration, which forgets quickly where the others slow down critically; it
         needs field=0 and a positive coupling.
     initial : {"random", "up", "down"} or array_like of -1 and 1
@@ -250,11 +251,11 @@ def ising_sample(
     -------
     Draws
         Of ``energy`` and ``magnetisation``, both a site; the log density is that of the whole,
-        -inverse_temperature * E. Settings: ``lattices``, int8 (num_chains, rows, cols), where each
-        chain ended; ``mean_spins``, (num_chains, rows, cols), each site's mean over the kept
-        sweeps, whose sign, averaged over chains, is the image of maximal marginals. Wolff's method
-        has the stat ``cluster_size``. `num_evals` counts sites drawn, or clusters. Interrupted, it
-        returns what was drawn, ``settings["interrupted"]`` set.
+        -inverse_temperature * E. Settings: ``order``, the method; ``lattices``, int8 (num_chains,
+        rows, cols), where each chain ended; ``mean_spins``, (num_chains, rows, cols), each site's
+        mean over the kept sweeps, whose sign, averaged over chains, is the image of maximal
+        marginals. Wolff's method has the stat ``cluster_size``. `num_evals` counts sites drawn, or
+        clusters. Interrupted, it returns what was drawn, ``settings["interrupted"]`` set.
 
     Raises
     ------

@@ -215,7 +215,8 @@ def onsager_magnetisation(inverse_temperature, *, coupling=1.0):
     Returns
     -------
     float or numpy.ndarray
-        (1 - sinh(2 k)^-4)^(1/8) with k = inverse_temperature * coupling; 0 up to `CRITICAL`.
+        (1 - sinh(2 k)^-4)^(1/8) with k = inverse_temperature * coupling; 0 up to
+        k = log(1 + sqrt(2)) / 2.
 
     References
     ----------

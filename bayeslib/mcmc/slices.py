@@ -228,7 +228,7 @@ def slice_sample(
         density can keep it for ever.
     order : {"systematic", "random"}
         An iteration updates every coordinate in turn, or `dim` times one that is drawn (which
-        makes the chain reversible).
+        makes the chain reversible): what `gibbs` calls its ``scan``.
     num_samples : int
         Draws kept in each chain, one an iteration.
     num_warmup : int

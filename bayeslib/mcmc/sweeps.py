@@ -187,7 +187,8 @@ def gibbs(
         One a coordinate, when there is no target to name them.
     scan : {"systematic", "random", "symmetric"}
         An iteration of K conditionals updates 0, …, K - 1; or K that are chosen at random; or
-        0, …, K - 1, …, 0. The last two are reversible.
+        0, …, K - 1, …, 0. The last two are reversible. `slice_sample` has the first two as its
+        ``order``.
     num_samples : int
         Draws kept in each chain, one an iteration.
     num_warmup : int
@@ -214,8 +215,10 @@ def gibbs(
     ------
     BayeslibError
         For arguments out of range, each named; when a conditional draws from something else than
-        `rng`, draws nan or infinity, or fails the test against the target; when a coordinate is
-        drawn by none. `partial` keeps the draws made until then.
+        `rng`, draws nan or infinity or where the target's density is not positive and finite, or
+        fails the test against the target; when a coordinate is drawn by none. StartError when the
+        target's density at a start is nan, infinite or zero. `partial` keeps the draws made until
+        then.
     Exception
         Whatever a conditional raises.
     MemoryError
@@ -224,8 +227,8 @@ def gibbs(
     Warns
     -----
     BayeslibWarning
-        When a conditional is not in numba's subset of Python. All then run as plain Python, a
-        hundred times more slowly.
+        When a conditional is not in numba's subset of Python, so that all run as plain Python, a
+        hundred times more slowly; when all chains start at one point, or draws reach beyond 1e10.
 
     Notes
     -----
@@ -233,7 +236,7 @@ def gibbs(
     that is random, before each one uniform u, which chooses conditional int(u * K). Normals,
     uniforms and exponentials are the same compiled and in plain Python; of other variates the last
     bit may differ. When `initial_position` is None, `dim` uniforms for each attempted start come
-    first.
+    first (see `nuts`).
 
     A conditional is tested coordinate by coordinate (16 at most, spread evenly), at the first and
     the last start and in the states three sweeps from them: 200 of its draws are ranked among 7

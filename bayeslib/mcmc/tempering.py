@@ -307,12 +307,12 @@ def parallel_tempering(
     reference : Target, optional
         A density q that is easy to sample, such as the prior, with the same parameters. The
         ladder then leads from q, at inverse temperature 0, along q^(1 - beta) p^beta. If the
-        evidence of q is known (its truth's), that of p is estimated.
+        evidence of q is known (its truth's), that of p is estimated, see Returns.
     inverse_temperatures : int or array_like, shape (r,), optional
-        The ladder, rising to 1; fixed when its rungs are given. A number of rungs, or None, which
-        takes as many as a Gaussian of this dimension needs, is adapted in the warm-up until all
-        pairs of neighbours swap equally often, and frozen then. Without a reference it begins at
-        0.01.
+        The ladder, rising to 1; fixed when its rungs are given, two at least. A number of rungs
+        from 2 to 200 (`smc` counts steps, one less), or None, which takes as many as a Gaussian
+        of this dimension needs, is adapted in the warm-up until all pairs of neighbours swap
+        equally often, and frozen then. Without a reference it begins at 0.01.
     scale : float or array_like, shape (dim,) or (r, dim), optional
         Standard deviations of the proposal, for all rungs or for each. None adapts them in the
         warm-up, as `metropolis` does, for each rung.
@@ -340,8 +340,9 @@ def parallel_tempering(
         ``log_ratio``, log p - log q at each rung. Settings, one row a chain:
         ``inverse_temperatures``; ``scale``; ``swap_acceptance`` of each pair of neighbours;
         ``barrier``, the sum of their rejections; ``round_trips`` of replicas from the hottest rung
-        to the coldest and back. ``log_evidence`` if the reference's is known, by stepping stones.
-        Interrupted, it returns what was drawn, ``settings["interrupted"]`` set.
+        to the coldest and back. ``log_evidence``, by stepping stones, if the reference's is known
+        and the ladder begins at 0; None for fewer than 4 draws a chain. Interrupted, it returns
+        what was drawn, ``settings["interrupted"]`` set.
 
     Raises
     ------
@@ -356,7 +357,9 @@ def parallel_tempering(
     -----
     BayeslibWarning
         When a chain had no round trip, or a pair swapped less than once in twenty attempts: the
-        cold chain then hears nothing of the hot ones.
+        cold chain then hears nothing of the hot ones. When a warm-up of fewer than 50 iterations
+        leaves no time to adapt, all chains start at one point, a density was nan at a proposal, or
+        draws reach beyond 1e10.
 
     Notes
     -----

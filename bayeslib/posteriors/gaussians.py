@@ -76,8 +76,8 @@ def mixture(weights, means, covs):
     weights : array, shape (k,)
         Not negative, summing to 1.
     means : array, shape (k, dim), or (k,) on the line
-    covs : array, shape (k, dim, dim), or (k, dim) for independent coordinates, or (k,) variances,
-        or one variance for all
+    covs : array, shape (k, dim, dim), (k, dim) or (k,), or float
+        Covariances; (k, dim) for independent coordinates, (k,) or one number for variances.
 
     Returns
     -------

@@ -35,7 +35,7 @@ class NoisyOr:
 
     Examples
     --------
-    >>> model = bl.posteriors.noisy_or([1], prior=[0.1, 0.2], strengths=[[0.8, 0.3]])
+    >>> model = bl.posteriors.noisy_or([1], [0.1, 0.2], strengths=[[0.8, 0.3]])
     >>> model.names
     ('disease[0]', 'disease[1]')
     >>> model.hypotheses().tolist()
@@ -87,7 +87,9 @@ class NoisyOr:
 
     @cached_property
     def truth(self):
-        """The `Truth`, by enumeration: `mean` holds the probability of each disease.
+        """The `Truth` by enumeration; its mean is the probability of each disease.
+
+        Quantiles are left out.
 
         Raises
         ------
@@ -147,8 +149,8 @@ def noisy_or(findings, prior, strengths, *, leak=0.01, names=None):
     Examples
     --------
     >>> model = bl.posteriors.noisy_or(
-    ...     findings=[1, 0], prior=[0.1, 0.2], strengths=[[0.8, 0.3], [0.1, 0.9]],
-    ...     names=["cold", "flu"],
+    ...     findings=[1, 0], prior=[0.1, 0.2],
+    ...     strengths=[[0.8, 0.3], [0.1, 0.9]], names=["cold", "flu"],
     ... )
     >>> posterior = bl.enumerate_posterior(model.log_joint, model.hypotheses())
     >>> print(posterior.expect().value.round(4), model.truth.mean.round(4))

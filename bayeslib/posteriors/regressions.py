@@ -55,8 +55,9 @@ def linear_regression(X, y, *, noise_scale, prior_scale):
     --------
     >>> X = np.column_stack([np.ones(5), np.arange(5.0)])
     >>> y = np.array([0.1, 1.2, 1.9, 3.1, 3.9])
-    >>> target = bl.posteriors.linear_regression(X, y, noise_scale=0.2, prior_scale=10.0)
-    >>> print(target.truth.mean.round(2), np.sqrt(np.diag(target.truth.cov)).round(2))
+    >>> scales = dict(noise_scale=0.2, prior_scale=10.0)
+    >>> truth = bl.posteriors.linear_regression(X, y, **scales).truth
+    >>> print(truth.mean.round(2), np.sqrt(np.diag(truth.cov)).round(2))
     [0.14 0.95] [0.15 0.06]
     """
     X, y = as_observations(X, y)
@@ -159,7 +160,8 @@ def logistic_regression(X, y, *, prior_scale):
 
     Examples
     --------
-    >>> X, y = np.column_stack([np.ones(4), [-2.0, -1.0, 1.0, 2.0]]), np.array([0, 1, 1, 1])
+    >>> X = np.column_stack([np.ones(4), [-2.0, -1.0, 1.0, 2.0]])
+    >>> y = np.array([0, 1, 1, 1])
     >>> target = bl.posteriors.logistic_regression(X, y, prior_scale=2.0)
     >>> print(target.truth.mean.round(3), round(target.truth.log_evidence, 3))
     [1.536 1.483] -2.701

@@ -33,7 +33,8 @@ def rejection_sample(target, proposal, *, log_bound, num_samples, rng, max_propo
     Draws
         Independent, shape (1, num_samples, dim). ``stats["num_proposals"]`` holds how many
         proposals each draw took; ``settings`` the totals: ``num_proposed``, up to and including
-        the last one accepted, and ``acceptance``. ``log_evidence`` follows from the acceptance.
+        the last one accepted, and ``acceptance``; and ``interrupted``. ``log_evidence`` follows
+        from the acceptance.
 
     Raises
     ------
@@ -96,6 +97,7 @@ def rejection_sample(target, proposal, *, log_bound, num_samples, rng, max_propo
         "num_samples": num_samples,
         "max_proposals": max_proposals,
         "seed": seed,
+        "interrupted": False,
     }
     rounds = _Rounds(target, settings)
     try:

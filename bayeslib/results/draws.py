@@ -36,7 +36,8 @@ class Draws:
     method : str
         The name of the function that drew them.
     settings : dict
-        What it was asked for and what it settled on, the seed included.
+        What it was asked for and what it settled on; "seed" repeats the run, and is None where
+        none does (for a generator that had been used or spawned).
     names : sequence of str, optional
         One a dimension.
     log_evidence : Estimate, optional
@@ -149,7 +150,9 @@ class Draws:
         ----------
         f : callable, optional
             Takes all draws at once, shape (n, dim), and returns (n,) or (n, k), which is fast;
-            or takes one draw, shape (dim,), and returns a number or k numbers. The default is the
+            or takes one draw, shape (dim,), and returns a number or k numbers. It is called with
+            all draws first, then with two of them alone; where that differs, as for one that
+            mixes the entries of a draw without ``axis=-1``, with each. The default is the
             identity: the posterior mean.
 
         Returns
@@ -162,8 +165,9 @@ class Draws:
         Raises
         ------
         BayeslibError
-            When there are no draws, or `f` does not return a number or a vector of numbers for
-            one; ZeroWeightsError when every weight is zero.
+            When there are no draws; when `f` does not return a number or a vector of numbers for
+            one; when it takes all draws and also one, and says different things of it.
+            ZeroWeightsError when every weight is zero.
 
         Examples
         --------
@@ -211,7 +215,8 @@ class Draws:
 
         Examples
         --------
-        >>> draws = bl.Draws([[[1.0], [2.0], [3.0]]], log_weights=[[0.0, -np.inf, 0.0]])
+        >>> weights = [[0.0, -np.inf, 0.0]]
+        >>> draws = bl.Draws([[[1.0], [2.0], [3.0]]], log_weights=weights)
         >>> print(np.unique(draws.sample(1000, rng=1)))
         [1. 3.]
         """
@@ -300,7 +305,8 @@ class Draws:
         --------
         >>> from pathlib import Path
         >>> from tempfile import TemporaryDirectory
-        >>> draws = bl.nuts(bl.posteriors.gaussian([0.0], 1.0), num_samples=100, rng=1)
+        >>> target = bl.posteriors.gaussian([0.0], 1.0)
+        >>> draws = bl.nuts(target, num_samples=100, rng=1)
         >>> with TemporaryDirectory() as folder:
         ...     path = draws.save(Path(folder) / "run")
         ...     again = bl.load(path)

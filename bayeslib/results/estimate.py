@@ -48,6 +48,7 @@ class Estimate:
             return np.where((difference == 0.0) & (mcse == 0.0), 0.0, difference / mcse)[()]
 
     def __float__(self):
+        """The value as a float, where it is a single number."""
         return float(np.asarray(self.value).item())
 
     def __str__(self):

@@ -40,9 +40,14 @@ class Gaussian:
     elbo : Estimate, optional
         The evidence lower bound of this approximation.
     settings : dict
-        What the method was asked for and what it settled on, the seed included.
+        What the method was asked for and what it settled on; "seed" as in `Draws`.
     problems : tuple of str
         Why the approximation is not to be trusted as it stands; empty when nothing was found.
+
+    Attributes
+    ----------
+    scale : numpy.ndarray, shape (dim, dim)
+        The lower Cholesky factor of `cov`.
 
     Raises
     ------
@@ -59,8 +64,8 @@ class Gaussian:
     a     0      1  -1.645    0  1.645
     b     1  1.414  -1.326    1  3.326
     >>> lognormal = bl.Gaussian([0.0], [[1.0]], transform=(0.0, None))
-    >>> print(lognormal.mean, lognormal.expect().value.round(4), np.exp(0.5).round(4))
-    [0.] [1.6487] 1.6487
+    >>> print(lognormal.mean, lognormal.expect(), np.exp(0.5).round(5))
+    [0.] [1.64872 ± 0] 1.64872
     """
 
     mean: np.ndarray
@@ -286,7 +291,8 @@ class Gaussian:
 
         Examples
         --------
-        >>> print(bl.Gaussian([0.0], [[1.0]], transform=(0.0, 1.0), names=["p"]).summary())
+        >>> q = bl.Gaussian([0.0], [[1.0]], transform=(0.0, 1.0), names=["p"])
+        >>> print(q.summary())
         Gaussian, 0 evaluations
            mean      sd      5%  50%     95%
         p   0.5  0.2083  0.1618  0.5  0.8382

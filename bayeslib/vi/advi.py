@@ -41,18 +41,20 @@ def advi(
     target : Target
         With a gradient; it is compared with finite differences at the first start.
     initial_position : array_like, shape (dim,) or (num_restarts, dim), optional
-        Where the approximation is centred first, in the parameters of `target`. None draws it.
+        Where the approximation is centred first, in the parameters of `target`. None draws it in
+        unconstrained coordinates, on (-2, 2) in each.
     family : {"meanfield", "fullrank"}
-        Independent coordinates, or any covariance.
+        Independent coordinates ("meanfield"), or any covariance ("fullrank").
     num_draws : int
         Draws of the approximation for each gradient.
     step_size : float
-        Of the first round; the steps are in units of the approximation's own scale.
+        Of the first round, at most 1; the steps are in units of the approximation's own scale.
     num_steps : int, optional
-        Given, so many steps of one size are taken and the last half of them is averaged. None goes
-        on in rounds, each with half the step size, until two rounds agree to `tolerance`.
+        Given, so many steps of one size, at least 2, are taken and the last half of them is
+        averaged. None goes on in rounds, each with half the step size, until two rounds agree to
+        `tolerance`.
     max_steps : int
-        The most steps of all rounds together.
+        The most steps of all rounds together, at least 2.
     tolerance : float
         Sum of the two Kullback-Leibler divergences between the averages of two rounds, in nats.
     estimator : {"stl", "entropy"}
@@ -63,7 +65,7 @@ def advi(
     initial_scale : float
         Standard deviation of every unconstrained coordinate at the start.
     num_check : int
-        Draws of the result for its bound and k-hat.
+        Draws of the result for its bound and k-hat, at least 21.
     keep_path : bool
         Whether the settings shall have the means and scales after every step.
     rng : int, Generator, SeedSequence or None
@@ -74,10 +76,12 @@ def advi(
     Gaussian
         With ``transform`` where a parameter has an end, ``elbo`` with its standard error, and
         ``elbo_trace``, an estimate of the bound by `num_draws` draws before each step. Settings:
-        ``step_sizes`` (rounds,), ``num_steps`` taken, ``converged``, ``khat`` of the result as a
-        proposal, ``elbos`` (num_restarts,), ``num_outside``, how many draws had no finite density
-        or gradient, what was asked for, and with `keep_path` ``means`` and ``scales`` (standard
-        deviations), (num_steps, dim), of the unconstrained coordinates.
+        ``step_sizes`` (rounds,), ``num_steps`` taken, ``converged`` (False when `num_steps` was
+        given: nothing was judged), ``khat`` of the result as a proposal, ``elbos``
+        (num_restarts,), ``num_outside``, how many draws had no finite density or gradient,
+        ``seed``; ``family``, ``estimator``, ``num_draws``, ``max_steps``, ``tolerance``,
+        ``initial_scale`` and ``num_check`` as asked for; and with `keep_path` ``means`` and
+        ``scales`` (standard deviations), (num_steps, dim), of the unconstrained coordinates.
 
     Raises
     ------
@@ -104,8 +108,9 @@ def advi(
     Frobenius norm of at most 0.2. Averages are of m, of the logarithms of L's diagonal, and of its
     other entries. A draw without a finite density counts as a = 0, b = -I.
 
-    Draw order: the start, when it is drawn (`dim` uniforms an attempt); for each step num_draws ×
-    dim standard normals in C order; after the last step num_check × dim normals.
+    Draw order: the start, when it is drawn (`dim` uniforms an attempt; as in `nuts`, restarts 1, 3,
+    5, … begin without, at the mirror image of the one before); for each step num_draws × dim
+    standard normals in C order; after the last step num_check × dim normals.
 
     References
     ----------
@@ -167,6 +172,7 @@ def advi(
     settings = {
         "family": family, "estimator": estimator, "num_draws": num_draws, "seed": seed,
         "num_steps": fit.num_steps, "max_steps": max_steps, "tolerance": tolerance,
+        "initial_scale": initial_scale,
         "step_sizes": ascent.step_sizes, "converged": ascent.converged, "elbos": elbos,
         "khat": checked.khat, "num_check": num_check, "num_outside": int(fit.num_outside[0]),
     }  # fmt: skip

@@ -24,9 +24,11 @@ def laplace(target, initial_position=None, *, coordinates="own", max_steps=200):
     target : Target
         With a gradient.
     initial_position : array_like, shape (dim,) or (k, dim), optional
-        Where to climb from, in the parameters of `target`; k points are k climbs. None climbs from
-        those of 8 points, the same in every run, at which the density is positive; they are spread
-        over the support, or over (-2, 2) where it is open.
+        Where to climb from, in the parameters of `target`; k points are k climbs, but one if they
+        are all the same. None climbs from those of 8 points, the same in every run, at which the
+        density is positive; they are spread evenly as starts of `nuts` are at random: over the
+        support where it has both ends; at distance exp(u), u on (-2, 2), from a single end; on
+        (-2, 2) where there is none.
     coordinates : {"own", "unconstrained"}
         Whether the Gaussian is one of the parameters themselves, or of the coordinates that
         `unconstrained` makes of them. The mode, and with it the approximation, depend on it.
@@ -55,7 +57,8 @@ def laplace(target, initial_position=None, *, coordinates="own", max_steps=200):
     Warns
     -----
     BayeslibWarning
-        For what is listed in ``problems``: several modes, or climbs that found none.
+        For what is listed in ``problems``: several modes, or climbs that found none. When all
+        points of `initial_position` are the same.
 
     Notes
     -----
@@ -140,6 +143,12 @@ def _starts(target, initial_position):
     array = as_floats(initial_position, "initial_position")
     if array.ndim == 2 and array.shape[1] == target.dim and len(array):
         check_finite(array, "initial_position")
+        if len(array) > 1 and np.all(array == array[0]):
+            warn(
+                f"all {len(array)} points of initial_position are the same, so that there is one "
+                "climb: pass points that differ, or None"
+            )
+            return array[:1]
         return array
     return as_position(initial_position, "initial_position", target.dim)[None]
 
