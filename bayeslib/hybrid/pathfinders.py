@@ -92,8 +92,8 @@ def pathfinder(
 
     Draw order: one path draws from `rng`, several from ``rng.spawn(num_paths)``: the start when it
     is drawn (dim uniforms an attempt; as in `nuts`, paths 1, 3, 5, … begin without, at the mirror
-    image of the one before), then num_elbo_draws × dim standard normals for each Gaussian in order. Last, `rng`
-    gives num_check × dim normals for the check.
+    image of the one before), then num_elbo_draws × dim standard normals for each Gaussian in order.
+    Last, `rng` gives num_check × dim normals for the check.
 
     References
     ----------
@@ -315,8 +315,8 @@ def _find(target, initial_position, num_paths, history, max_iterations, num_elbo
     ]
     if not any(path.fine for path in paths):
         raise BayeslibError(
-            f"none of {num_paths} paths met a Gaussian whose evidence lower bound is finite: a start at "
-            "the mode, a density that grows without end, or one with an edge; begin elsewhere, "
+            f"none of {num_paths} paths met a Gaussian whose evidence lower bound is finite: a start "
+            "at the mode, a density that grows without end, or one with an edge; begin elsewhere, "
             "say the target's support, or use advi"
         )
     return free, transform, paths
