@@ -315,9 +315,9 @@ def _find(target, initial_position, num_paths, history, max_iterations, num_elbo
     ]
     if not any(path.fine for path in paths):
         raise BayeslibError(
-            f"none of {num_paths} paths met a Gaussian whose evidence lower bound is finite: a start "
-            "at the mode, a density that grows without end, or one with an edge; begin elsewhere, "
-            "say the target's support, or use advi"
+            f"none of {num_paths} paths met a Gaussian whose evidence lower bound is finite: a "
+            "start at the mode, a density that grows without end, or one with an edge; begin "
+            "elsewhere, say the target's support, or use advi"
         )
     return free, transform, paths
 
