@@ -109,13 +109,13 @@ class Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item):
         global _found
-        _found = {}
+        found = _found = {}
         try:
             result = yield
-            assert not [*misfiled(_found)], "; ".join(misfiled(_found))
+            assert not [*misfiled(found)], "; ".join(misfiled(found))
             return result
         finally:
-            item.user_properties.append(("record", {"found": plain(_found)}))
+            item.user_properties.append(("record", {"found": plain(found)}))
             _found = None
 
     def pytest_runtest_logreport(self, report):
