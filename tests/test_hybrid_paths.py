@@ -7,6 +7,7 @@ import pytest
 from recording import measured
 from registry import log_gamma
 from scipy import stats
+from sparing import over
 
 import bayeslib as bl
 from bayeslib import posteriors
@@ -225,7 +226,7 @@ SKEWED = {"log_gamma": log_gamma(), "gamma_student": GAMMA_STUDENT, "coin": post
 
 
 @pytest.mark.trust("M6", of="multipathfinder")
-@pytest.mark.parametrize("name", SKEWED)
+@over("name", SKEWED, few=1)
 def test_stated_errors_are_those_that_are_made(name):
     """Where nothing is flagged z has mean square 1 and mean 0; false alarms 1e-6 in all."""
     z = stated_errors(SKEWED[name])
@@ -234,7 +235,7 @@ def test_stated_errors_are_those_that_are_made(name):
     assert honest(z)
 
 
-@pytest.mark.parametrize("name", ["log_gamma", "gamma_student"])
+@over("name", ["log_gamma", "gamma_student"], few=1)
 def test_gaussians_alone_state_errors_that_are_too_small(name, monkeypatch):
     """The twin: lighter tails than the target's, and k-hat is silent in most runs or in some."""
     monkeypatch.setattr("bayeslib.hybrid.pathfinders._WIDE_SHARE", 0.0)
