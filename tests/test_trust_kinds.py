@@ -188,8 +188,11 @@ def shown(found, right):
     }  # fmt: skip
 
 
+# Left out: all that is proposed counts as accepted, so a scale that is learned grows until nothing
+# is, and the run never ends.
+ENDLESS = {"metropolis: a rejected state is not repeated"}
 CASES = [f"{sampler}: none" for sampler in TESTS]
-CASES += [name for name in BUGS if name.split(":")[0] in TESTS]
+CASES += [name for name in BUGS if name.split(":")[0] in TESTS and name not in ENDLESS]
 
 
 @pytest.mark.parametrize("name", CASES)
