@@ -1,11 +1,14 @@
 """How the reference marks up docstrings, and how it is joined to the pages."""
 
+import inspect
 import shutil
 from pathlib import Path
 
 import pytest
 import reference
 import yaml
+
+import bayeslib as bl
 
 ROOT = Path(__file__).parent.parent
 CHAPTERS, EXERCISES = ROOT / "chapters", ROOT / "bayeslib" / "exercises"  # one file a chapter
@@ -87,6 +90,18 @@ def test_a_wrong_table_is_refused(tmp_path, change, complaint):
     (copy / reference.TABLE).write_text(yaml.safe_dump(table), "utf-8")
     with pytest.raises(ValueError, match=complaint):
         reference.find_teaching(copy)
+
+
+def test_no_property_begins_with_words_and_a_colon():
+    """Sphinx would take what stands before the colon for the property's type."""
+    public = [getattr(bl, name) for name in bl.__all__]
+    first = {
+        f"{kind.__name__}.{name}": (value.__doc__ or "").partition("\n")[0]
+        for kind in filter(inspect.isclass, public)
+        for name, value in inspect.getmembers_static(kind)
+        if isinstance(value, property)
+    }
+    assert len(first) > 10 and not [name for name, line in first.items() if ":" in line]
 
 
 def test_an_entry_stands_on_one_page(tmp_path):

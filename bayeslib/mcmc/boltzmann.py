@@ -150,7 +150,7 @@ class BoltzmannMachine:
 
     @cached_property
     def log_partition(self):
-        """Logarithm of the sum of exp(-energy) over all states, by enumeration: up to 20 units."""
+        """Logarithm of the sum of exp(-energy) over all states, by enumeration; up to 20 units."""
         return _log_sum(-self.energy(self.states()))
 
     def probabilities(self):
