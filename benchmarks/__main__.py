@@ -82,8 +82,20 @@ def main(arguments=None):
 def write(folder, name, stored):
     """Write results as JSON; a number that is nan or infinite becomes null."""
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(_finite(stored), indent=1, allow_nan=False)
-    (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    (folder / f"{name}.json").write_text(_text(_finite(stored)), encoding="utf-8")
+
+
+def _text(stored):
+    """JSON with an item of each list on a line of its own."""
+    lines = []
+    for key, value in stored.items():
+        if isinstance(value, list):
+            items = ",\n  ".join(json.dumps(item, allow_nan=False) for item in value)
+            text = f"[\n  {items}\n ]"
+        else:
+            text = json.dumps(value, allow_nan=False)
+        lines.append(f" {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _finite(value):

@@ -129,7 +129,7 @@ def test_the_trust_page_says_what_is_recorded(page):
     flagged = [said[f"flagged_{what}"] for what in ("wrong", "no_error", "right")]
     assert (said["num_flagged"], flagged) == (2, [1, 1, 0])
     assert [said[f"refused_{what}"] for what in ("improper", "proper")] == [1, 1]
-    assert said["num_refused"] == 2 and said["flagged_short"] == "1"
+    assert said["num_refused"] == 2 and said["flagged_short"] == 1
     assert said["room"] == pytest.approx(0.95), "of one run, and in general about 3 / N"
     assert said["lies"].startswith("none") and said["rms_error"] > 1.0
     assert len(names["shown"]) == 5

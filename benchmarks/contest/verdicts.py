@@ -56,7 +56,7 @@ def _ours(rows, gradient):
 
 
 def _naive(rows):
-    return [r for r in rows if r["library"] == "bayeslib" and r["gradient"] == "auto"][1:]
+    return [r for r in rows if r["library"] == "bayeslib" and r["variant"] == "naive"]
 
 
 def _rates(posterior, gradient, row, peers):
