@@ -12,7 +12,7 @@ PORT ?= 8000
 PINS := requirements.txt constraints.txt pyproject.toml
 READY := $(VENV)/.ready-$(shell cat $(PINS) | cksum | cut -d' ' -f1)
 
-.PHONY: help book site pdf test test-slow test-fresh record test-book serve lab bench clean
+.PHONY: help book site pdf test test-slow test-study test-fresh record test-book serve lab bench clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -45,7 +45,10 @@ test: $(READY)  ## test the library, run the notebooks, lint both
 
 test-slow: $(READY)  ## the tests that take minutes: posteriors, calibration, evidence, warnings
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-slow.txt
-	$(BIN)/python -m pytest -n auto --dist worksteal -m slow tests
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "slow and not study" tests
+
+test-study: $(READY)  ## every sampler with every model, every bug against every kind of test
+	$(BIN)/python -m pytest -n auto --dist worksteal -m study tests
 
 # Every statistical check again with seeds of the day and SCALE times the size, in two stages.
 SEED ?= $(shell date +%Y%m%d)
@@ -53,9 +56,9 @@ SCALE ?= 10
 test-fresh: $(READY)  ## judge the samplers with the seeds of the day (SEED=20240131 SCALE=10)
 	FRESH_SEED=$(SEED) FRESH_SCALE=$(SCALE) $(BIN)/python -m pytest -n auto --dist worksteal -rP -m fresh tests
 
-# Both parts are run to their ends: a failure is a finding, too.
-record: $(READY)  ## keep what make test and make test-slow find, for the page on trust
-	failed=0; for part in test test-slow; do \
+# All parts are run to their ends: a failure is a finding, too.
+record: $(READY)  ## keep what these three find, for the page on trust
+	failed=0; for part in test test-slow test-study; do \
 	  RECORD=tests/results/trust.json $(MAKE) $$part || failed=1; \
 	done; exit $$failed
 

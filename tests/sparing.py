@@ -1,10 +1,11 @@
-"""Cases of which `make test` runs a few and `make test-slow` the rest."""
+"""Cases of which `make test` runs a few and `make test-slow` or `make record` the rest."""
 
 import pytest
 
 
-def over(name, values, *, few=2):
-    """Run a test over `values` of its argument `name`, all but the first `few` marked slow."""
+def over(name, values, *, few=2, rest=pytest.mark.slow):
+    """Run a test over `values` of its argument(s) `name`, all but the first `few` marked `rest`."""
     values = list(values)
-    slow = [pytest.param(value, marks=pytest.mark.slow) for value in values[few:]]
-    return pytest.mark.parametrize(name, [*values[:few], *slow])
+    several = not isinstance(name, str)
+    marked = [pytest.param(*(v if several else [v]), marks=rest) for v in values[few:]]
+    return pytest.mark.parametrize(name, [*values[:few], *marked])

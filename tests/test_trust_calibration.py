@@ -1,9 +1,13 @@
-"""Samplers with their models: joint distribution tests and simulation-based calibration."""
+"""Samplers with their models: joint distribution tests and simulation-based calibration.
+
+`make test-slow` runs one case of each, `make record` all of them, for the page on trust.
+"""
 
 import numpy as np
 import pytest
 from models import MODELS
 from registry import ALGORITHMS, uneven, uneven_ratio
+from sparing import over
 from verdict import fails, passes
 
 import bayeslib as bl
@@ -16,6 +20,10 @@ pytestmark = [
     # twenty proposals from the prior may all be rejected where the data say much
     pytest.mark.filterwarnings("ignore:chain . stayed in one state"),
 ]
+
+
+def one_of(name, values):
+    return over(name, values, few=1, rest=pytest.mark.study)
 
 
 def metropolis_step(target, theta, rng):
@@ -82,8 +90,8 @@ def joint(model, step, power=1.0, simulate=None):
 
 @pytest.mark.fresh
 @pytest.mark.trust("M4")
-@pytest.mark.parametrize("sampler", STEPS)
-@pytest.mark.parametrize("name", MODELS)
+@one_of("sampler", STEPS)
+@one_of("name", MODELS)
 def test_sampler_and_model_agree_jointly(name, sampler):
     check = joint(MODELS[name], STEPS[sampler])
     size = 50 if sampler == "independence_metropolis" else 100  # its weights take time
@@ -101,7 +109,7 @@ def test_every_sampler_of_chains_is_tested_jointly():
 
 
 @pytest.mark.trust("M4")
-@pytest.mark.parametrize("name", MODELS)
+@one_of("name", MODELS)
 def test_a_sampler_that_pulls_inwards_is_found_jointly(name):
     def pulled(target, theta, rng):
         return 0.9 * metropolis_step(target, theta, rng)
@@ -110,12 +118,13 @@ def test_a_sampler_that_pulls_inwards_is_found_jointly(name):
 
 
 @pytest.mark.trust("M4")
-@pytest.mark.parametrize("name", ["normal", "groups"])
+@one_of("name", ["normal", "groups"])
 def test_a_likelihood_counted_with_another_weight_is_found_jointly(name):
     check = joint(MODELS[name], metropolis_step, power=0.4)
     assert fails(check, name=f"tempered {name}", size=100)
 
 
+@pytest.mark.study
 @pytest.mark.trust("M4")
 def test_a_simulator_with_another_noise_is_found_jointly():
     """The model's own side may be the wrong one: half as much noise again as the density says."""
@@ -165,7 +174,7 @@ def calibrated(model, fit, power=1.0):
 
 @pytest.mark.fresh
 @pytest.mark.trust("M5")
-@pytest.mark.parametrize(
+@one_of(
     ("name", "sampler"),
     [(name, "nuts") for name in MODELS] + [("normal", "hmc"), ("counts", "metropolis")],
 )
@@ -174,8 +183,8 @@ def test_fits_are_calibrated(name, sampler):
 
 
 @pytest.mark.trust("M5")
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("power", [0.6, 1.6])
+@one_of("name", MODELS)
+@one_of("power", [0.6, 1.6])
 def test_a_likelihood_counted_with_another_weight_is_not_calibrated(name, power):
     check = calibrated(MODELS[name], nuts_fit, power)
     assert fails(check, name=f"sbc {name} to the power {power}", size=500)

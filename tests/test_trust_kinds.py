@@ -10,7 +10,6 @@ import dataclasses
 import functools
 import hashlib
 import inspect
-import os
 
 import densities
 import numpy as np
@@ -25,7 +24,7 @@ import bayeslib as bl
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not os.environ.get("RECORD"), reason="a study: make record"),
+    pytest.mark.study,
     pytest.mark.trust("S16"),
     pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning"),  # a bug may well be noticed
 ]
