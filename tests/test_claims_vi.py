@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import optimize, special, stats
 from sparing import over
 
 import bayeslib as bl
@@ -30,13 +30,14 @@ def page():
         "import warnings", "def log_joint(", "def two_terms(", "def kl_atoms(", "def fits(",
         "def elbo(", "EARTH = ", "def normal_gamma_elbo(", "def cavi(", "def exact_normal_gamma(",
         "def log_earth(", "class Factorised", "GALAXIES = ", "def mixture_elbo(",
-        "def cavi_mixture(", "def log_sum(",
+        "def cavi_mixture(", "def log_sum(", "def ascent(", "def exact_many(",
     )  # fmt: skip
     namespace = {}
     for cell in cells:
         source = "".join(cell["source"])
         if cell["cell_type"] == "code" and any(mark in source for mark in marks):
             kept = source.split("\nfor size in")[0].split("\nFITS = ")[0]
+            kept = kept.split("\n\n\nMANY_MEAN, ")[0]
             exec(kept, namespace)
     return namespace
 
@@ -312,3 +313,60 @@ def test_vi_one_model_in_two_descriptions_has_two_bounds(seed, noise):
     gap = -0.5 * np.log(1 - (1 / (1 + noise**2)) ** 2)
     assert abs(bound.z(evidence - gap)) < Z_LIMIT
     assert abs(bound.z(evidence)) > Z_LIMIT
+
+
+def test_vi_three_local_optima_while_the_modes_are_far_and_not_too_far():
+    """From many starts: one at a distance of four, three at eight, two at twelve."""
+    axis = np.linspace(-22, 22, 1761)
+    cell = axis[1] - axis[0]
+
+    def optima(separation):
+        at = np.array([-0.5, 0.5]) * separation
+        log_pi = posteriors.mixture([0.4, 0.6], at, 1.0).many(axis)
+
+        def reverse(p):
+            log_q = stats.norm(p[0], np.exp(p[1])).logpdf(axis)
+            return np.exp(log_q) @ (log_q - log_pi) * cell
+
+        starts = itertools.product((at[0], 0.5, at[1]), (0.0, np.log(0.45 * separation)))
+        ends = [optimize.minimize(reverse, start, method="Nelder-Mead") for start in starts]
+        ends = {(round(end.x[0], 1), round(np.exp(end.x[1]), 1)): end.fun for end in ends}
+        return sorted((value, *place) for place, value in ends.items())
+
+    assert [place[1:] for place in optima(4)] == [(0.3, 2.0)]
+    assert [place[1:] for place in optima(12)] == [(6.0, 1.0), (-6.0, 1.0)]
+    far = optima(8)
+    assert [place[1:] for place in far] == [(4.0, 1.0), (-4.0, 1.0), (0.6, 3.4)]
+    np.testing.assert_allclose([place[0] for place in far], [0.5108, 0.9162, 1.8765], atol=1e-3)
+    _, found, _ = page()["fits"](8.0)
+    np.testing.assert_allclose([f[0] for f in found], [place[0] for place in far], atol=1e-3)
+
+
+def test_vi_weights_of_a_mean_field_fit_to_a_negative_power():
+    """Finite for small negative powers only, so the theorem speaks of positive ones."""
+    precision = np.linalg.inv([[1, 0.9], [0.9, 1]])
+    own = np.diag(np.diag(precision))
+
+    def finite(r):
+        return np.linalg.eigvalsh(r * precision + (1 - r) * own).min() > 0
+
+    assert finite(1.1) and not finite(1.12)  # 1 / (1 - 0.1)
+    assert finite(-1.1) and not finite(-1.12)  # -1 / (1.9 - 1)
+
+
+@every_seed
+def test_vi_a_thousand_unknowns_and_one_that_ties_them(seed):
+    """The means are better than long runs of draws; the spread of tau is lost."""
+    names, rng = page(), np.random.default_rng(seed)
+    y = rng.normal(0, np.sqrt(0.5), 1000) + rng.standard_normal(1000)
+    truth, spread, tau = names["exact_many"](y)
+
+    def error(mean):
+        return np.sqrt(np.mean(((mean - truth) / spread) ** 2))
+
+    mean, sd, tau_sd = names["ascent"](y, 50)
+    draws, _ = names["sampler"](y, 1000, seed)
+    assert error(mean) < 0.02 < 0.028 < error(draws)
+    assert error(names["ascent"](y, 1)[0]) > 0.05  # the twin: one sweep is not enough
+    assert abs(sd / spread - 1).max() < 0.06
+    assert tau_sd < 0.5 * tau
