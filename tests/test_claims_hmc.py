@@ -28,7 +28,7 @@ def page():
         "def log_running", "def euler(", "SCHEMES = ", "def slopes(", "def cat(", "def euler_run",
         "def seldom_pushed", "def slide_many", "def never_refused", "def acceptance_at",
         "def variant(", "SUSPECTS = ", "def shift(", "def walk(", "ETA, MOM = ", "def quartic",
-        "def exponentials", "def quietly",
+        "def exponentials", "def quietly", "def one_slide",
     )  # fmt: skip
     namespace = {}
     for cell in cells:
@@ -225,6 +225,22 @@ def test_hmc_the_bug_hunt_by_quadrature():
     assert moved["as_printed"] > 1.0 and moved["hamilton"] > 1.0 and moved["narrow"] < -0.1
 
 
+def test_hmc_what_a_slide_may_get_wrong():
+    """Exact if its drift is odd in r and it reads the same from both ends; else not."""
+    one_slide = page()["one_slide"]
+
+    def shifts(velocity, kicks=(0.5, 0.5)):
+        return one_slide(velocity, kicks)[:2]
+
+    for velocity in (lambda r: r, lambda r: -2.0 * r, np.sin, np.tanh, lambda r: r**3):
+        np.testing.assert_allclose(shifts(velocity), 0.0, atol=1e-5)
+    np.testing.assert_allclose(shifts(lambda r: r, (0.4, 0.4)), 0.0, atol=1e-8)
+    for velocity in (lambda r: r + 0.1, lambda r: r + 1.0, lambda r: r**2, np.abs):
+        assert shifts(velocity)[0] > 0.05
+    for kicks in ((0.5, 0.0), (1.0, 0.0)):
+        assert shifts(lambda r: r, kicks)[1] < -0.02
+
+
 @every_seed
 def test_hmc_the_bug_hunt(seed):
     """Exact where push and kinetic energy agree, whatever the drift; wrong where they do not."""
@@ -334,7 +350,7 @@ def test_hmc_mass_is_a_change_of_coordinates(seed):
 @every_seed
 def test_hmc_the_energy_error_in_equilibrium(seed):
     """E[exp(-dH)] = 1, acceptance 2 P(dH < 0), and near normality its mean is half its variance."""
-    acceptance, rise = page()["acceptance_at"](4, num=20_000, seed=seed)
+    acceptance, rise = page()["acceptance_at"](4, dim=100, num=20_000, seed=seed)
     weights = np.exp(-rise)
     assert abs(weights.mean() - 1) < Z_LIMIT * weights.std() / np.sqrt(rise.size)
     share = np.mean(rise < 0)

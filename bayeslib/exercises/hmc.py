@@ -110,31 +110,32 @@ EXERCISES = (
     ),
     Exercise(
         "hmc-mass",
-        expects=Value(np.array([0.0, 1.0, 1.0, 0.0]), rtol=0.0, atol=1e-9),
+        expects=Value(np.array([1.0, 0.0, 1.0, 0.0, 0.0]), rtol=0.0, atol=1e-9),
         mistakes=(
             (
-                np.array([0.0, 1.0, 0.0, 0.0]),
-                "(c) has the wrong drift, and is refused often for it. Does its push agree with K?",
+                np.array([1.0, 1.0, 1.0, 0.0, 0.0]),
+                "(b) is a shear, but with -r it goes the same way again: it does not come home.",
             ),
             (
-                np.array([1.0, 0.0, 0.0, 0.0]),
-                "(a) would be right with M inverted in K; as it is, push and K disagree.",
+                np.array([0.0, 0.0, 1.0, 0.0, 0.0]),
+                "(a) keeps volume, and the sine is odd: turned round, it comes home.",
             ),
             (
-                np.array([0.0, 1.0, 0.0, 1.0]),
-                "(d) conserves H and draws its momentum from another Gaussian than exp(-K).",
+                np.array([1.0, 0.0, 0.0, 0.0, 0.0]),
+                "(c) still kicks by a function of the position, and step 3 knows the right H.",
             ),
             (
-                np.array([0.0, 1.0, 1.0, 1.0]),
-                "(d) conserves H and draws its momentum from another Gaussian than exp(-K).",
+                np.array([1.0, 0.0, 1.0, 1.0, 0.0]),
+                "(d) keeps volume. Read backwards, it begins with a drift: does it come home?",
             ),
             (
-                np.array([1.0, 0.0, 0.0, 1.0]),
-                "exp(-K) with K = M r^2 / 2 has the variance 1 / M, not M.",
+                np.array([1.0, 0.0, 1.0, 0.0, 1.0]),
+                "(e) draws its momentum from another Gaussian than exp(-K).",
             ),
+            (np.zeros(5), "Step 3 forgives every slide that keeps volume and comes home."),
         ),
-        hint="exp(-K) must be the density of the push.",
-        praise="The drift decides how often, the push decides what.",
+        hint="Volume and the way back for the slide; exp(-K) must be the density of the push.",
+        praise="The slide decides how often, if it keeps volume and the way back.",
     ),
     Exercise(
         "hmc-stability",
