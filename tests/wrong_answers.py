@@ -150,7 +150,7 @@ ANSWERS = {
     "hybrid-conditions": [(1.0, 0.5), (0.0, 1.0), (1.0, 2.0), (0.5, 2.0)],
     "hybrid-ladder": [(258, 12, 78), (222, 10, 78), (222, 12, 114)],
     "importance-underflow": [lambda t: 1.0 / t, 1.0, Each(0.5, 7.0)],
-    "importance-borderline": [(1 / 2, 1 / 0.3), (1.0, 1 / 0.3), (2.0, 1.7)],
+    "importance-borderline": [(1 / 0.3, 2), (1 / 2, 1 / 0.3), (1.0, 1 / 0.3), (2.0, 1.7)],
     "importance-aim": [np.sqrt, lambda t: 1.0 / t, 0.5],
     "importance-bias": [lambda t: 100.0 * t, lambda t: -t],
     "importance-distant": [(np.log(0.75), 0.02), (np.log(0.25), 0.02), (-12.0, 0.5)],
@@ -201,6 +201,7 @@ ANSWERS = {
     "nuts-school": [(28.0, 0.05), (0.3167, 0.05), (4.397, 0.05)],
     "rejection-price": [C / EVIDENCE, 1e3 * EVIDENCE / C, 1e3 / (C * EVIDENCE), 500.0],
     "rejection-envelope": [
+        lambda t: t[::-1],
         lambda t: (1.0 / t[0], t[1]),
         lambda t: (t[0], EVIDENCE / t[1]),
         lambda t: (t[0], t[1] / EVIDENCE),
@@ -209,7 +210,7 @@ ANSWERS = {
         (20 / 77 * C, 0.05 * C),
         (0.25, 0.05 * C),
         (0.25 * C, 0.05),
-        Each((0.25 * C, 0.05**2 * C), (0.25 * C, (0.05 * C) ** 2)),
+        Each((0.25 * C, 0.05**2 * C), (0.25 * C, (0.05 * C) ** 2), (0.088, 0.0)),
     ],
     "rejection-leak": [average(lambda theta: theta), 3.0],
     "rejection-half-normal": [

@@ -106,6 +106,10 @@ EXERCISES = (
         expects=Value(lambda: np.array([2.0, 1.0 / 0.3]), rtol=1e-3),
         mistakes=(
             (
+                lambda a: np.allclose(a[::-1], [2.0, 1.0 / 0.3], rtol=1e-2),
+                "The right two numbers in the wrong order: first the rate of infinite variance.",
+            ),
+            (
                 lambda a: np.isclose(a[0], 0.5, rtol=1e-2),
                 "The first number looks like a mean of the proposal; the rate is its reciprocal.",
             ),

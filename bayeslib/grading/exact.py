@@ -19,11 +19,14 @@ class Value:
         A callable is called when an answer is checked, so that the truth is computed, not typed.
     rtol, atol : float
         Relative and absolute tolerance, as in `numpy.isclose`.
+    with_error : bool
+        Whether the truth is a value and its standard error, which an `Estimate` gives as well.
     """
 
     truth: object
     rtol: float = 1e-3
     atol: float = 0.0
+    with_error: bool = False
 
     def example(self):
         """Return a right answer."""
@@ -31,7 +34,9 @@ class Value:
 
     def read(self, answer):
         """Return the answer as a float64 array of the truth's shape."""
-        if hasattr(answer, "mcse"):
+        if hasattr(answer, "mcse") and self.with_error:
+            answer = (answer.value, answer.mcse)
+        elif hasattr(answer, "mcse"):
             raise UnreadableError(
                 "This asks for the exact number, and you gave an estimate with an error bar. "
                 "Compute it without drawing."
