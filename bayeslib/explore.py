@@ -43,8 +43,9 @@ def explore(draw, *, alt, labels=None, caption=None, start=None, play=None, **ra
     start : dict, optional
         The setting to begin with, where it is not the first of its range: the one that surprises.
     play : str, optional
-        A parameter that gets a play button. Nothing moves before it is pressed, and for readers
-        who ask for reduced motion each press makes one step.
+        A parameter that gets a play button, which runs it to its last setting and stays there.
+        Nothing moves before it is pressed, and for readers who ask for reduced motion each press
+        makes one step.
     **ranges : sequence
         One to three parameters, each with its settings: numbers become a slider, texts a menu.
         A parameter cannot be called as one of the arguments above.

@@ -1,6 +1,6 @@
 """The book's one look, and the few drawings that more than one page needs.
 
-One colour, one meaning, in every figure:
+Six roles, each with its colour in every figure in which it occurs:
 
 =========== ======== =============================================
 `INK`       ink      the target

@@ -45,16 +45,18 @@ document.querySelectorAll('.explorer:not([data-live])').forEach(root => {
     if (play) play.textContent = still.matches ? 'Step' : timer ? 'Pause' : 'Play';
   };
   const stop = () => { clearInterval(timer); timer = 0; name(); };
+  const played = () => controls[+play.dataset.plays];
+  const atEnd = () => +played().value === size(played()) - 1;
   const step = () => {
-    const c = controls[+play.dataset.plays];
-    c.value = (+c.value + 1) % size(c);
+    played().value = (+played().value + 1) % size(played());
     update();
+    if (atEnd()) stop();
   };
   if (play) {
     play.addEventListener('click', () => {
       if (timer) return stop();
       step();
-      if (!still.matches) timer = setInterval(step, +play.dataset.pause);
+      if (!still.matches && !atEnd()) timer = setInterval(step, +play.dataset.pause);
       name();
     });
     still.addEventListener('change', stop);

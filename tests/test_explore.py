@@ -299,13 +299,26 @@ def test_play_moves_by_itself_only_after_it_is_pressed(opened):
     assert "power = 1," in shown(first) and button.inner_text() == "Play"
     button.click()
     assert "power = 2.5" in shown(first) and button.inner_text() == "Pause"
-    page.clock.run_for(800)
-    assert "power = −3" in shown(first)
-    page.clock.run_for(700)
-    assert "power = 1," in shown(first)
     button.click()
     page.clock.run_for(5000)
-    assert "power = 1," in shown(first) and button.inner_text() == "Play"
+    assert "power = 2.5" in shown(first) and button.inner_text() == "Play"
+
+
+def test_play_stays_at_the_last_setting_and_begins_anew_from_there(opened):
+    page = opened()
+    page.clock.install()
+    first = page.locator(".explorer").first
+    button = first.get_by_role("button")
+    button.click()
+    page.clock.run_for(5000)
+    assert "power = −3" in shown(first) and button.inner_text() == "Play"
+    button.click()
+    assert "power = 1," in shown(first) and button.inner_text() == "Pause"
+    first.get_by_role("slider", name="power").press("ArrowRight")
+    assert "power = 2.5" in shown(first) and button.inner_text() == "Play"
+    button.click()
+    page.clock.run_for(5000)
+    assert "power = −3" in shown(first) and button.inner_text() == "Play"
 
 
 def test_play_steps_under_reduced_motion(opened):
