@@ -113,14 +113,19 @@ _LOPSIDED = np.array([[0.2, 0.7, 0.1], [0.3, 0.3, 0.4], [0.6, 0.3, 0.1]])
 EXERCISES = (
     Exercise(
         "mcmc-repeat",
-        expects=Value(5.5, rtol=0.0),
+        expects=Value(6.25, rtol=0.0),
         mistakes=(
+            (
+                5.5,
+                "That writes each place down once. A place counts as often as the chain is there "
+                "after a proposal.",
+            ),
             (7.0, "That counts moves only. A refused proposal is one more draw where one stands."),
-            (5.75, "That is the average of the proposals, accepted or not."),
-            (5.2, "The start is not one of the four draws; each proposal makes one."),
+            (6.5, "That is the average of the proposals, accepted or not."),
+            (5.8, "The start is not one of the four draws; each proposal makes one."),
         ),
         hint="Write down where the chain stands after each of the four proposals.",
-        praise="4, 4, 7, 7: the repeats are how a likely place gets its weight.",
+        praise="4, 7, 7, 7: the repeats are how a likely place gets its weight.",
     ),
     Exercise(
         "mcmc-balance",
