@@ -257,8 +257,8 @@ def test_everything_can_be_reached_and_run_by_keyboard_alone(opened):
                 "document.activeElement.dataset.is || document.activeElement.dataset.setting"
             )
         )
-    wanted = ["target", "algorithm", "scale", "marker", "step", "play", "batch", "restart"]
-    wanted += ["speed", "startX", "startY", "seed", "from"]
+    wanted = ["target", "algorithm", "scale", "marker", "step", "play", "batch", "many"]
+    wanted += ["restart", "speed", "startX", "startY", "seed", "from"]
     assert reached[: len(wanted)] == wanted
     root.get_by_role("button", name="Step").press("Enter")
     assert number(root, "draws") == "1"
@@ -327,6 +327,55 @@ def test_a_chain_in_one_mode_is_called_by_its_name(opened):
     press(root, "+ 100 draws", 20)
     assert "standard errors off" in words(root)
     assert words(root) in root.locator("canvas").get_attribute("aria-label")
+
+
+def test_a_thousand_draws_are_a_click(opened):
+    page = opened()
+    root = page.locator(".arena").first
+    press(root, "+ 1000 draws", 2)
+    assert number(root, "draws") == "2,000"
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_the_exact_marginals_stand_out_from_the_page(opened, mode):
+    """A contrast of 4.5 for their dashed line, above the square: its most opaque dot."""
+    page = opened(color_scheme=mode)
+    canvas = page.locator(".arena canvas").first
+    found = canvas.evaluate(
+        """(canvas) => {
+          const { width } = canvas;
+          const { data } = canvas.getContext("2d").getImageData(0.2 * width, 0, 0.6 * width, 50);
+          let best = 0;
+          for (let k = 4; k < data.length; k += 4) if (data[k + 3] > data[best + 3]) best = k;
+          const page = getComputedStyle(document.body).backgroundColor.match(/\\d+/g);
+          return [[...data.slice(best, best + 3)], page.slice(0, 3).map(Number)];
+        }"""
+    )
+    low, high = sorted(relative_luminance(color) for color in found)
+    assert (high + 0.05) / (low + 0.05) > 4.5
+
+
+def relative_luminance(color):
+    share = [c / 255 for c in color]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in share]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_a_coordinate_with_two_decimals_fits_its_box(opened):
+    page = opened()
+    box = page.locator(".arena").first.get_by_label("Start θ₁")
+    box.fill("-0.84")
+    wide = box.evaluate(
+        """(box) => {
+          const style = getComputedStyle(box);
+          const pen = document.createElement("canvas").getContext("2d");
+          pen.font = style.font;
+          const padding = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
+          const arrows = 20;
+          return [pen.measureText("-0.84").width + arrows, box.clientWidth - padding];
+        }"""
+    )
+    assert wide[0] <= wide[1]
 
 
 def test_the_second_half_leaves_the_start_out(opened):

@@ -4,6 +4,7 @@ Statistical limits: |z| < 5.5 fails a right program once in some ten million com
 """
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -175,6 +176,31 @@ def test_mcmc_the_best_acceptance_falls_and_the_price_is_three_d(seed):
     assert 2.5 < 1 / (10 * ten[2.4][1]) < 3.8, "about three evaluations a dimension"
 
 
+def efficiency_on_a_line(share):
+    """ESS a step of the walk on N(0, 1) that accepts this share, from its kernel on a fine grid."""
+    step = 2 / np.tan(np.pi * share / 2)
+    x = np.linspace(-6, 6, 901)
+    law = stats.norm.pdf(x) / stats.norm.pdf(x).sum()
+    kernel = stats.norm.pdf(x - x[:, None], scale=step) * (x[1] - x[0])
+    kernel *= np.minimum(1, law / law[:, None])
+    np.fill_diagonal(kernel, 0)
+    accepted = kernel.sum(axis=1)
+    np.fill_diagonal(kernel, 1 - accepted)
+    assert abs(law @ accepted - share) < 0.005
+    return law @ x**2 / page()["asymptotic_variance"](kernel, law, x)
+
+
+def test_mcmc_the_hump_of_one_dimension_is_flat_from_a_quarter_to_a_half_not_from_a_sixth():
+    best = efficiency_on_a_line(0.44)
+    assert best == pytest.approx(0.2275, abs=0.001)
+    for share in (1 / 4, 1 / 3, 1 / 2):
+        assert 0.7 * best < efficiency_on_a_line(share) <= 1.001 * best
+    assert efficiency_on_a_line(1 / 6) < 0.5 * best
+    # Many dimensions: b² 2 Φ(-b/2), whose acceptance is 2 Φ(-b/2).
+    speed = {a: a * stats.norm.ppf(a / 2) ** 2 for a in (1 / 6, 0.234, 1 / 2)}
+    assert speed[1 / 6] > 0.9 * speed[0.234] and speed[1 / 2] > 0.65 * speed[0.234]
+
+
 @every_seed
 def test_mcmc_nearness_to_the_posterior_helps_independent_proposals_only(seed):
     options = {"num_samples": 10_000, "rng": seed}
@@ -212,21 +238,21 @@ def test_mcmc_no_rule_of_acceptance_beats_the_minimum(seed):
         np.testing.assert_allclose(flow, flow.T, atol=1e-15)
 
 
-def test_mcmc_the_one_way_chain_beats_metropolis_which_beats_barker():
+def test_mcmc_the_circulating_chain_beats_metropolis_which_beats_barker():
     kernel, posterior = page()["kernel"], page()["posterior"]
     flow = posterior[:, None] * kernel
     whirl = 0.8 * flow[0, 2] * np.array([[0, 1, -1], [-1, 0, 1], [1, -1, 0]])
-    one_way = (flow + whirl) / posterior[:, None]
-    assert one_way.min() >= 0
-    np.testing.assert_allclose(posterior @ one_way, posterior, rtol=1e-12)
+    circulating = (flow + whirl) / posterior[:, None]
+    assert circulating.min() >= 0
+    np.testing.assert_allclose(posterior @ circulating, posterior, rtol=1e-12)
     barker = page()["walk_kernel"](page()["joint"], lambda r: r / (1 + r))
     worth = {}
-    for name, chain in (("one-way", one_way), ("metropolis", kernel), ("barker", barker)):
+    for name, chain in (("circulating", circulating), ("metropolis", kernel), ("barker", barker)):
         states = np.eye(3)
         spread = posterior * (1 - posterior)
         variance = page()["asymptotic_variance"]
         worth[name] = [variance(chain, posterior, f) for f in states] / spread
-    assert np.all(worth["one-way"] < worth["metropolis"])
+    assert np.all(worth["circulating"] < worth["metropolis"])
     np.testing.assert_allclose((worth["barker"] / worth["metropolis"])[:2], 2, atol=0.1)
     assert worth["metropolis"][2] < 1 < worth["barker"][2] and kernel[2, 2] == 0
 
@@ -281,6 +307,65 @@ def test_mcmc_on_the_donut_a_leap_beats_the_slices_and_they_beat_creeping(seed):
     slices = bl.slice_sample(donut, None, width=2.0, **options)
     worth = [1e3 * float(bl.ess(run)[0]) / run.num_evals for run in (leap, slices, creep)]
     assert worth[0] > 2 * worth[1] > 2.5 * worth[2]
+
+
+def test_mcmc_five_hundred_draws_of_a_creeping_walk_overrate_themselves():
+    """An error above three MCSEs: of the small walk's runs nearly half, of the leaping one's 1 %.
+
+    Of a hundred runs, fewer than 22 of the one or more than 12 of the other: below 1e-6 each.
+    """
+    donut = posteriors.donut(radius=3.0, width=0.5)
+    told, off = {}, {}
+    for scale in (0.2, 2.0):
+        options = {"scale": scale, "num_samples": 500, "num_warmup": 0, "num_chains": 1}
+        runs = [bl.metropolis(donut, [[0.0, 0.5]], rng=seed, **options) for seed in range(100)]
+        told[scale] = np.median([1e3 * bl.ess(run, kind="mean")[0] / run.num_evals for run in runs])
+        off[scale] = sum(abs(run.expect().z(donut.truth.mean)[0]) > 3 for run in runs)
+    assert off[0.2] >= 22 and off[2.0] <= 12
+    start = donut.truth.sample(4, np.random.default_rng(5))
+    run = bl.metropolis(donut, start, scale=0.2, num_samples=100_000, num_warmup=0, rng=5)
+    earned = 1e3 * float(bl.ess(run, kind="mean")[0]) / run.num_evals
+    assert told[0.2] > 2.5 > 1.8 > earned
+
+
+def test_mcmc_where_the_average_is_faster_than_the_root():
+    """Always the other one of two: the average is off by 1 / (2 N), for odd N."""
+    swap = page()["walk_kernel"](np.ones(2))
+    np.testing.assert_array_equal(swap, [[0, 1], [1, 0]])
+    for n in (11, 101, 1_001):
+        shares = [np.linalg.matrix_power(swap, t)[0, 0] for t in range(n)]
+        assert np.mean(shares) - 0.5 == pytest.approx(1 / (2 * n))
+
+
+def test_mcmc_a_proposal_that_cannot_come_back_never_moves():
+    from bayeslib.exercises.mcmc import _kernel
+
+    joint = np.array([1.0, 5.0, 2.0])
+    right_only = np.array([[0.0, 0.5, 0.5], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
+    np.testing.assert_array_equal(_kernel(joint, right_only), np.eye(3))
+    both_ways = 0.9 * right_only + 0.1 * right_only.T
+    assert np.all(np.diag(_kernel(joint, both_ways / both_ways.sum(axis=1, keepdims=True))) < 1)
+
+
+def test_mcmc_each_way_to_write_a_chain_down_has_its_own_average():
+    """The exercise's chain: only the right program gives the right answer, each slip is named."""
+    from bayeslib.exercises.mcmc import EXERCISES
+
+    (exercise,) = (e for e in EXERCISES if e.id == "mcmc-repeat")
+    cells = json.loads(PAGE.read_text("utf-8"))["cells"]
+    (asked,) = (s for s in ("".join(c["source"]) for c in cells) if ":label: ex-mcmc-repeat" in s)
+    start = float(re.search(r"starts at \$(\d+)\$", asked)[1])
+    proposed = [(float(x), a == "accepted") for x, a in re.findall(r"\$(\d+)\$ \((\w+)\)", asked)]
+    here, draws, moves = start, [], []
+    for place, accepted in proposed:
+        here = place if accepted else here
+        draws.append(here)
+        moves += [place] if accepted else []
+    slips = [moves, [start, *moves], [place for place, _ in proposed], [start, *draws]]
+    averages = [np.mean(slip) for slip in slips]
+    assert len({np.mean(draws), *averages}) == 5
+    assert exercise.expects.truth == np.mean(draws)
+    assert {value for value, _ in exercise.mistakes} == set(averages)
 
 
 def test_mcmc_the_formula_for_the_variance_agrees_with_many_walks():

@@ -5,6 +5,7 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowD
 function listen(ui, run, facts) {
   ui.step.addEventListener("click", () => run.take(1));
   ui.batch.addEventListener("click", () => run.take(BATCH));
+  ui.many.addEventListener("click", () => run.take(MANY));
   ui.restart.addEventListener("click", () => run.restart());
   ui.play.addEventListener("click", () => run.playOrPause());
   ui.target.addEventListener("change", () => run.begin(null, true));

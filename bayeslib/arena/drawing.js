@@ -5,6 +5,13 @@ const TAIL = 40; // points of the path, and refused proposals, that stay visible
 const MARGIN = { left: 34, bottom: 34, band: 62, gap: 8 };
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
 
+/** Whether a colour as the browser tells it, rgb(…), is nearer to white than to black. */
+const isLight = (color) =>
+  color
+    .match(/[\d.]+/g)
+    .slice(0, 3)
+    .reduce((sum, part) => sum + Number(part), 0) > 380;
+
 /** Round numbers about `count` in number, between low and high. */
 function ticks([low, high], count = 5) {
   const raw = (high - low) / count;

@@ -107,8 +107,9 @@ def read(name):
 def script():
     """Return the whole script, which leaves no name behind on the page."""
     source = "\n".join(read(name) for name in SCRIPTS)
-    # Indentation is for those who read the files, not for those who load the page.
-    return "(() => {\n" + re.sub(r"\n\s+", "\n", source) + "\n})();"
+    # Indentation and comments are for those who read the files, not for those who load the page.
+    source = re.sub(r"(?m)^\s*(//.*|/\*\*.*\*/)$", "", source)
+    return "(() => {" + re.sub(r"\n\s*", "\n", "\n" + source) + "\n})();"
 
 
 def _as_start(start):

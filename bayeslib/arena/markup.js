@@ -1,6 +1,7 @@
 // The elements of the figure. Every control is a native one with a label of its own.
 
 const BATCH = 100; // draws that a click adds
+const MANY = 1000; // and that the next button adds
 const REMEMBERED = 8; // earlier runs
 const SPEEDS = [
   ["one a second", 1],
@@ -41,7 +42,7 @@ function markup({ targets, algorithms, start, note }) {
     the start.</p>
     <div class="arena-row">
       ${button("step", "Step")} ${button("play", "Play")} ${button("batch", `+ ${BATCH} draws`)}
-      ${button("restart", "Restart")}
+      ${button("many", `+ ${MANY} draws`)} ${button("restart", "Restart")}
       ${field(
         "Speed",
         menu(

@@ -7,7 +7,13 @@ const FRAME_BUDGET = 8; // milliseconds of a frame that may go into moves
 /** What the elements `ui` show; `facts` are what Python says of targets, algorithms, settings. */
 function createRun(root, ui, facts) {
   const { targets, algorithms, start, alt } = facts;
-  const colors = () => ({ ...facts.colors, ink: getComputedStyle(root).color });
+  const colors = () => {
+    const ink = getComputedStyle(root).color;
+    // A thin dashed line needs more contrast on a dark page than the book's green has there.
+    const { truth: green } = facts.colors;
+    const truth = isLight(ink) ? `color-mix(in srgb, ${green} 55%, ${ink})` : green;
+    return { ...facts.colors, ink, truth };
+  };
   const picture = createPicture(ui.canvas, colors);
   const chosen = structuredClone(
     Object.fromEntries(Object.entries(algorithms).map(([name, { settings }]) => [name, settings])),
