@@ -256,6 +256,30 @@ def test_hybrid_two_optima_are_reached_by_chance(seed):
     assert np.mean(inside[0] > 0) > 0.95
 
 
+@pytest.mark.parametrize("seed", [21, 22, 23])
+def test_hybrid_a_third_optimum_over_both_modes_holds_what_starts_there(seed):
+    """Of 100 runs from it over half stay (p near 0.6); of those from a mode none comes."""
+    names = page()
+    assert [names["mode_at"](mean) for mean in (4.1, -3.9, 0.6)] == ["better", "worse", "neither"]
+    z = np.linspace(-8, 8, 321)
+    share = stats.norm.pdf(z) * (z[1] - z[0])
+
+    def bound(mean, sd):
+        return share @ names["log_two"](mean + sd * z) + 0.5 * np.log(2 * np.pi * np.e * sd**2)
+
+    top = bound(0.641, 3.413)
+    np.testing.assert_allclose(top, -1.8765, atol=1e-3)
+    for step in ((0.05, 0), (-0.05, 0), (0, 0.05), (0, -0.05)):
+        assert bound(0.641 + step[0], 3.413 * np.exp(step[1])) < top
+    for start, low, high in (((0.641, np.log(3.413)), 0.3, 1), ((4.0, 0.0), 0, 0.02)):
+        begin = np.repeat(np.array(start)[:, None], 100, axis=1)
+        ends = names["climb"](
+            names["log_two"], begin, 0.3, 0.75, num_steps=1000, kept={1000}, rng=seed
+        )[-1]
+        neither = np.mean([names["mode_at"](mean) == "neither" for mean in ends[0]])
+        assert low <= neither <= high
+
+
 @every_seed
 def test_hybrid_a_flat_trace_that_two_starts_give_away(seed):
     free = bl.unconstrained(posteriors.gamma_student())
