@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from .errors import BayeslibError, BayeslibTypeError
 from .grading import Routine, UnreadableError
 
+_TRIED = {}  # the wrong answers that nothing explains, by exercise
+
 
 @dataclass(frozen=True)
 class Exercise:
@@ -25,8 +27,8 @@ class Exercise:
         Typical wrong answers and what to tell who gives them: `wrong` is the answer itself, or
         for all kinds but a Routine also a function of the answer as read, returning True where it
         applies. The first that applies is told.
-    hint : str
-        For an answer that is wrong in no typical way.
+    recipe : str
+        The way to the answer, for the third answer that is wrong in no typical way, or on request.
     praise : str
         What to notice now that it is right.
     """
@@ -34,7 +36,7 @@ class Exercise:
     id: str
     expects: object
     mistakes: tuple = ()
-    hint: str = ""
+    recipe: str = ""
     praise: str = ""
 
 
@@ -46,7 +48,7 @@ class Verdict:
     ----------
     passed : bool
     message : str
-    outcome : {"right", "blank", "unreadable", "mistake", "wrong"}
+    outcome : {"right", "blank", "unreadable", "mistake", "wrong", "recipe"}
 
     Examples
     --------
@@ -54,7 +56,7 @@ class Verdict:
     >>> bool(verdict), verdict.outcome
     (False, 'blank')
     >>> print(verdict.message)
-    Put your answer in place of the dots and run the cell.
+    Put your answer in place of the dots and run the cell. Three significant digits will do.
     """
 
     passed: bool
@@ -65,15 +67,14 @@ class Verdict:
         return self.passed
 
     def _heading(self):
-        if self.outcome == "blank":
-            return "Nothing to check yet."
-        return "Right." if self.passed else "Not yet."
+        headings = {"right": "Right.", "blank": "Nothing to check yet.", "recipe": "The way there."}
+        return headings.get(self.outcome, "Not yet.")
 
     def __repr__(self):
         return f"{self._heading()} {self.message}".strip()
 
     def _repr_html_(self):
-        state = {"right": " right", "blank": ""}.get(self.outcome, " wrong")
+        state = {"right": " right", "blank": "", "recipe": ""}.get(self.outcome, " wrong")
         return (
             f'<div class="verdict{state}"><strong>{self._heading()}</strong> '
             f"{html.escape(self.message)}</div>"
@@ -83,7 +84,9 @@ class Verdict:
 def check(exercise, answer):
     """Check an answer to an exercise, and say what is wrong with a wrong one.
 
-    Nothing is sent anywhere: the checkers are part of bayeslib. A wrong answer never raises.
+    Nothing is sent anywhere: the checkers are part of bayeslib. A wrong answer never raises. An
+    answer that is wrong in no usual way is told how it misses, and, from the third such answer to
+    the exercise in this session on, the way to the right one.
 
     Parameters
     ----------
@@ -91,7 +94,8 @@ def check(exercise, answer):
         The exercise's name on the page, such as ``"rejection-price"``.
     answer : object
         A number, array, Estimate, Draws, function or word, whichever it asks for.
-        ``...`` is what a blank exercise holds, or a function that does nothing.
+        ``...`` is what a blank exercise holds, or a function that does nothing; ``"?"`` asks for
+        the way to the answer.
 
     Returns
     -------
@@ -105,14 +109,19 @@ def check(exercise, answer):
     Examples
     --------
     >>> bl.check("rejection-price", ...)
-    Nothing to check yet. Put your answer in place of the dots and run the cell.
+    Nothing to check yet. Put your answer in place of the dots and run the cell. Three significant
+    digits will do.
     >>> print(bl.check("rejection-price", "a word").outcome)
     unreadable
     """
     if not isinstance(exercise, Exercise):
         exercise = find(exercise)
+    if isinstance(answer, str) and answer.strip() == "?" and exercise.recipe:
+        return Verdict(False, exercise.recipe, "recipe")
     if _is_blank(answer):
-        return Verdict(False, "Put your answer in place of the dots and run the cell.", "blank")
+        precision = getattr(exercise.expects, "precision", "")
+        message = f"Put your answer in place of the dots and run the cell. {precision}".strip()
+        return Verdict(False, message, "blank")
     try:
         return _grade(exercise, answer)
     except UnreadableError as error:
@@ -181,7 +190,10 @@ def _grade(exercise, answer):
     for wrong, message in exercise.mistakes:
         if _applies(kind, wrong, read):
             return Verdict(False, message, "mistake")
-    return Verdict(False, f"{kind.explain(read)} {exercise.hint}".strip(), "wrong")
+    tried = _TRIED.setdefault(exercise.id, set())
+    tried.add(repr(read))
+    more = exercise.recipe if len(tried) >= 3 else "There is a hint under the exercise."
+    return Verdict(False, f"{kind.explain(read)} {more}".strip(), "wrong")
 
 
 def _applies(kind, wrong, read):

@@ -20,6 +20,7 @@ from nbmake.nb_run import NotebookRun
 from prose import ROOT
 from wrong_answers import ANSWERS, ODD, Each
 
+from bayeslib import study
 from bayeslib.grading import Choice, Routine, Sample, Statistical, Value
 from bayeslib.results import Estimate
 from bayeslib.study import Exercise, check, exercises
@@ -79,6 +80,11 @@ def odd_answers(exercise):
     elif isinstance(kind, Routine):
         for factor in FACTORS:
             yield lambda *case, factor=factor: factor * np.asarray(kind.reference(*case)) + 1e-3
+
+
+@pytest.fixture(autouse=True)
+def untried(monkeypatch):
+    monkeypatch.setattr(study, "_TRIED", {})
 
 
 @every_exercise
@@ -143,10 +149,33 @@ def test_wrong_answers_are_told_apart(name):
         others = [o for o in exercise.expects.options if o != exercise.expects.right]
         assert {check(exercise, other).outcome for other in others} == {"mistake"}
     else:
-        assert unforeseen and unforeseen[0].endswith(exercise.hint)
+        # the hint of the page first, the way to the answer with the third or on request
+        assert unforeseen and unforeseen[0].endswith("There is a hint under the exercise.")
+        assert all(said.endswith(exercise.recipe) for said in unforeseen[2:])
+        assert exercise.recipe not in "".join(unforeseen[:2])
+        assert check(exercise, "?").message == exercise.recipe
         messages.add(unforeseen[0])
         assert len(messages) >= 2
     assert not any(odd)
+
+
+def rounded(answer, digits):
+    """An answer as one writes it down."""
+    return np.vectorize(lambda x: float(f"{x:.{digits - 1}e}"), otypes=[float])(answer)
+
+
+@every_exercise
+def test_a_rounded_answer_is_told_what_the_whole_one_is(name):
+    exercise = named(name)
+    if not isinstance(exercise.expects, Value) or exercise.expects.atol is not None:
+        return
+    listed = iter(ANSWERS.get(name, ()))
+    for wrong, _ in exercise.mistakes:
+        answers = next(listed, Each()) if is_predicate(exercise, wrong) else wrong
+        for answer in answers if isinstance(answers, Each) else [answers]:
+            whole = given(exercise, answer)
+            short = rounded(whole, max(3, exercise.expects.digits))
+            assert check(exercise, short).message == check(exercise, whole).message
 
 
 @every_exercise

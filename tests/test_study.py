@@ -17,7 +17,7 @@ AREA = Exercise(
         (np.pi, "That is the circle; how much of the square is it?"),
         (lambda a: a > 1, "A part cannot exceed the whole."),
     ),
-    hint="Compare areas.",
+    recipe="Compare areas.",
     praise="So it is.",
 )
 POINT = Exercise("circle-2", expects=Value([1.0, 2.0, 3.0]))
@@ -43,6 +43,11 @@ METHOD = Exercise(
     mistakes=(("Rejection", "Think of the coin toss."),),
 )
 ALL = [AREA, POINT, ESTIMATE, NORMAL, SQUARE, METHOD]
+
+
+@pytest.fixture(autouse=True)
+def untried(monkeypatch):
+    monkeypatch.setattr(study, "_TRIED", {})
 
 
 def normal(loc=0.0, scale=1.0, size=4000):
@@ -165,10 +170,10 @@ def test_unreadable_answers_say_what_is_wanted(exercise, answer, message):
 @pytest.mark.parametrize(
     "exercise, answer, message",
     [
-        (AREA, 0.79, "Close, but not to within a relative 0.001.*Compare areas"),
+        (AREA, 0.79, "Close. Was something rounded on the way. Three significant"),
         (AREA, -np.pi / 4, "the sign is not"),
         (AREA, np.log(np.pi / 4) * 1.0, "logarithm of the right answer"),
-        (AREA, 0.3, "The answer is another number. Compare areas."),
+        (AREA, 0.3, "The answer is another number. There is a hint under the exercise."),
         (POINT, [1.0, 2.0, 4.0], "The answer is another number in 1 of 3 entries"),
         (ESTIMATE, Estimate(1.0, 0.3), "wider than the 0.1 asked for: about 9.0 times as many"),
         (ESTIMATE, Estimate(1.2, 0.01), "Close, but 20 of its own.*claims too much"),
@@ -183,6 +188,43 @@ def test_wrong_answers_say_how_they_miss(exercise, answer, message):
     verdict = check(exercise, answer)
     assert verdict.outcome == "wrong" and not verdict.passed
     assert_says(verdict, message)
+
+
+def test_the_way_there_is_told_on_request_and_with_the_third_wrong_answer():
+    said = [check(AREA, answer).message for answer in (0.1, 0.2, 0.2, 0.1, 0.3, 0.4)]
+    assert all(message.endswith("There is a hint under the exercise.") for message in said[:4])
+    assert all(message.endswith("Compare areas.") for message in said[4:])
+    asked = check(AREA, "?")
+    assert (asked.outcome, asked.message) == ("recipe", "Compare areas.") and not asked
+    assert repr(asked) == "The way there. Compare areas."
+    assert check(POINT, "?").outcome == "blank"  # it has none
+
+
+@pytest.mark.parametrize(
+    ("kind", "right", "wrong"),
+    [
+        (Value(4.0229), [4.02, 4.0229, 4.025], [4.01, 4.03]),
+        (Value(3782.0), [3780, 3782], [3800, 3770]),
+        (Value(9.996), [10.0, 9.996], [10.1]),
+        (Value(0.0123, digits=2), [0.012, 0.0123], [0.013, 0.0117]),
+        (Value([65.0, 1.3463e18]), [(65, 1.35e18)], [(66, 1.35e18), (65, 1.3e18)]),
+        (Value([-2.0, 0.0]), [(-2, 0)], [(2, 0), (-2, 0.01)]),
+        (Value(-6.2046, atol=0.02), [-6.2, -6.22], [-6.23]),
+        (Value(6.25, atol=0.0), [6.25], [6.3, 6.2501]),
+    ],
+)
+def test_an_answer_is_right_as_soon_as_it_is_right_to_the_digits_asked_for(kind, right, wrong):
+    exercise = Exercise("circle-7", expects=kind)
+    assert all(check(exercise, answer) for answer in right)
+    assert not any(check(exercise, answer) for answer in wrong)
+
+
+def test_a_blank_says_what_accuracy_is_asked_for():
+    assert check(AREA, ...).message.endswith("run the cell. Three significant digits will do.")
+    assert "error of at most 0.1" in check(ESTIMATE, ...).message
+    assert check(METHOD, ...).message.endswith("run the cell.")
+    exact, near = (Value(12.0, atol=atol).precision for atol in (0.0, 0.02))
+    assert (exact, near) == ("An exact answer is asked for.", "To within 0.02.")
 
 
 def assert_says(verdict, message):

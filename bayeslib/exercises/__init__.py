@@ -14,15 +14,18 @@ To add an exercise, append to the chapter's tuple (`chapters/rejection.ipynb` re
                 (2**1.5, "That is c itself. The acceptance rate is an area divided by c."),
                 (lambda a: a > 1, "A probability cannot exceed one."),
             ),
-            hint="Compare the area under the target with the area under the envelope.",
+            recipe="Compare the area under the target with the area under the envelope.",
             praise="The acceptance rate knows the evidence.",
         ),
     )
 
 `expects` is one of five kinds, each documented in `bayeslib.grading`: `Value` (exact number or
-array), `Statistical` (an Estimate), `Sample` (draws), `Routine` (a function), `Choice` (a word).
-Give truths as functions, so that they are computed when an answer is checked, not typed and not at
-import. `tests/test_exercises.py` holds every exercise here to it: blank, unreadable, each typical
-mistake told its own message, the truth right, and asked on its chapter's page in the same order. A
-mistake that is a function of the answer needs an example in `tests/wrong_answers.py`.
+array), `Statistical` (an Estimate), `Sample` (draws), `Routine` (a function), `Choice` (a word). A
+`Value` is right to three significant digits unless it says otherwise; the blank tells the reader
+so. The `recipe` is the way to the answer, told late or on request; the gentler hint stands under
+the exercise. Give truths as functions, so that they are computed when an answer is checked, not
+typed and not at import. `tests/test_exercises.py` holds every exercise here to it: blank,
+unreadable, each typical mistake told its own message, rounded or not, the truth right, and asked on
+its chapter's page in the same order. A mistake that is a function of the answer needs an example in
+`tests/wrong_answers.py`.
 """

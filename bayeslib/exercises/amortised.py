@@ -67,10 +67,10 @@ def _coin(heads=8, tosses=10):
 EXERCISES = (
     Exercise(
         "amortised-moments",
-        expects=Value(np.array([2.0, 1.0]), rtol=1e-3),
+        expects=Value(np.array([2.0, 1.0])),
         mistakes=(
             (
-                lambda a: np.isclose(a[0], 1.5, rtol=1e-3),
+                lambda a: np.isclose(a[0], 1.5, rtol=5e-3),
                 "That is the mode. A Gaussian trained on pairs matches the mean.",
             ),
             (np.array([8.0, 4.0]), "The rate divides; it does not multiply."),
@@ -79,20 +79,20 @@ EXERCISES = (
                 "The variance is shape over rate squared, and you want its root.",
             ),
         ),
-        hint="The mean and the standard deviation of the posterior itself.",
+        recipe="The mean and the standard deviation of the posterior itself.",
         praise="The forward divergence matches moments.",
     ),
     Exercise(
         "amortised-even",
-        expects=Value(81.0, rtol=1e-9),
+        expects=Value(81.0),
         mistakes=(
             (80.0, "With 80 queries both take about 40 seconds; training first is still slower."),
             (
-                lambda a: np.isclose(a, 40.0 / 0.499, rtol=1e-3),
+                lambda a: np.isclose(a, 40.0 / 0.499, rtol=5e-3),
                 "Queries are whole. Round it the right way.",
             ),
         ),
-        hint="The smallest whole n with 40 + 0.001 n < 0.5 n.",
+        recipe="The smallest whole n with 40 + 0.001 n < 0.5 n.",
         praise="And with a second of NUTS a query it is 41.",
     ),
     Exercise(
@@ -106,7 +106,7 @@ EXERCISES = (
             ("both", "One of them leaves the conditional distribution given y alone."),
             ("neither", "At y = 9 a theta of 3 is possible. Is it among the pairs that are kept?"),
         ),
-        hint="Look at theta given y among the pairs that are kept.",
+        recipe="Look at theta given y among the pairs that are kept.",
         praise="Selecting by theta is a new prior; selecting by y is a new school.",
     ),
     Exercise(
@@ -119,27 +119,27 @@ EXERCISES = (
             (_of_the_gaussian, "Those are the slopes of the Gaussian."),
             (_no_normaliser, "The loss contains s itself as well: its derivative is 1."),
         ),
-        hint="-sign(x - m) exp(-s), and 1 - |x - m| exp(-s).",
+        recipe="-sign(x - m) exp(-s), and 1 - |x - m| exp(-s).",
         praise="A bounded pull: outliers among the parameters do not drag the location along.",
     ),
     Exercise(
         "amortised-coin",
-        expects=Value(_coin, rtol=1e-3),
+        expects=Value(_coin),
         mistakes=(
             (
-                lambda a: np.isclose(a[0], np.log(4.0), rtol=1e-3),
+                lambda a: np.isclose(a[0], np.log(4.0), rtol=5e-3),
                 "That is the log odds of 8 in 10; the posterior is Beta(9, 3).",
             ),
             (
-                lambda a: np.isclose(a[0], np.log(3.0), rtol=1e-3),
+                lambda a: np.isclose(a[0], np.log(3.0), rtol=5e-3),
                 "That is the log odds of the posterior mean; the mean of the log odds was asked.",
             ),
             (
-                lambda a: np.isclose(a[1], _coin()[1] ** 2, rtol=1e-3),
+                lambda a: np.isclose(a[1], _coin()[1] ** 2, rtol=5e-3),
                 "That is the variance.",
             ),
         ),
-        hint="digamma(9) - digamma(3), and the root of polygamma(1, 9) + polygamma(1, 3).",
+        recipe="digamma(9) - digamma(3), and the root of polygamma(1, 9) + polygamma(1, 3).",
         praise="Eleven data, eleven posteriors, one network.",
     ),
     Exercise(
@@ -156,7 +156,7 @@ EXERCISES = (
             (_weights, "The logarithm was asked."),
             (_no_constants, "The constants do not all cancel: two densities over one."),
         ),
-        hint="log p(theta) + log p(y | theta) - log q(theta).",
+        recipe="log p(theta) + log p(y | theta) - log q(theta).",
         praise="Its mean estimates p(y), whatever the network has learned.",
     ),
 )

@@ -104,11 +104,11 @@ EXERCISES = (
         expects=Value(lambda: np.array([11.0 / 3.0, 10.0 / 11.0])),
         mistakes=(
             (
-                lambda a: np.isclose(a[0], 11.0, rtol=1e-3),
+                lambda a: np.isclose(a[0], 11.0, rtol=5e-3),
                 "Each likelihood comes with its prior of one third.",
             ),
             (
-                lambda a: np.isclose(a[0], 10.0 / 11.0) and np.isclose(a[1], 11.0 / 3.0),
+                lambda a: np.allclose(a[::-1], [11.0 / 3.0, 10.0 / 11.0], rtol=5e-3),
                 "Both right, in the wrong order.",
             ),
             (
@@ -117,7 +117,7 @@ EXERCISES = (
             ),
             (lambda a: a[1] > 1.0, "The second number is a probability."),
         ),
-        hint="p(D) is a third of 1 + 10 + the likelihood at theta = 3, which is at least zero.",
+        recipe="p(D) is a third of 1 + 10 + the likelihood at theta = 3, which is at least zero.",
         praise="That is all that two evaluations of three can say about the scale.",
     ),
     Exercise(
@@ -129,29 +129,29 @@ EXERCISES = (
                 "Give probabilities between 0 and 1, not per cent.",
             ),
             (
-                lambda a: np.isclose(a[0], _pneumonia()[0]) and np.isclose(a[1], a[0]),
+                lambda a: np.allclose(a, _pneumonia()[0], rtol=5e-3),
                 "Knowing about flu does change it: keep only hypotheses with flu, and renormalise.",
             ),
             (
-                lambda a: np.isclose(a[1], 0.01, rtol=1e-3),
+                lambda a: np.isclose(a[1], 0.01, rtol=5e-3),
                 "That is the prior. Flu explains the findings, though not beyond all doubt.",
             ),
             (
                 lambda a: (
-                    np.isclose(a[0], _pneumonia()[0], rtol=1e-3)
+                    np.isclose(a[0], _pneumonia()[0], rtol=5e-3)
                     and np.isclose(a[1], _pneumonia()[2], rtol=1e-2)
                 ),
                 "The second is P(pneumonia and flu): divide by P(flu).",
             ),
             (lambda a: a[1] > a[0], "A second explanation makes the first less needed, not more."),
         ),
-        hint="Sum the probabilities of hypotheses with pneumonia; for the second, among those "
+        recipe="Sum the probabilities of hypotheses with pneumonia; for the second, among those "
         "with flu, divided by the sum over those with flu.",
         praise="Independent before, dependent after: that is why all combinations must be heard.",
     ),
     Exercise(
         "challenge-grid",
-        expects=Value(_grid_points, rtol=1e-3),
+        expects=Value(_grid_points),
         mistakes=(
             (
                 lambda a: np.isclose(a[0], _grid_points()[0]) and np.isclose(a[1], 10.0 * a[0]),
@@ -166,7 +166,7 @@ EXERCISES = (
                 "That is for one in a thousand.",
             ),
         ),
-        hint="Solve 10 / (24 n^2) < 1e-4 for n, round up, and take the tenth power.",
+        recipe="Solve 10 / (24 n^2) < 1e-4 for n, round up, and take the tenth power.",
         praise="One more digit costs a hundred thousand times as much.",
     ),
     Exercise(
@@ -174,12 +174,12 @@ EXERCISES = (
         expects=Value(_best_survival),
         mistakes=(
             (
-                lambda a: np.isclose(a, 4.59240723, rtol=1e-4),
+                lambda a: np.isclose(a, 4.59240723, rtol=5e-3),
                 "That is the MAP of theta itself; the Jacobian moves it.",
             ),
             (5.0, "That is where the likelihood peaks. The prior's theta squared is still there."),
             (
-                lambda a: np.isclose(a, np.exp(-_best_survival()), rtol=1e-3),
+                lambda a: np.isclose(a, np.exp(-_best_survival()), rtol=5e-3),
                 "That is phi; the question is about the theta it corresponds to.",
             ),
             (
@@ -188,11 +188,11 @@ EXERCISES = (
                 "about the theta.",
             ),
             (
-                lambda a: np.isclose(a, _best_upside_down(), rtol=1e-3),
+                lambda a: np.isclose(a, _best_upside_down(), rtol=5e-3),
                 "The Jacobian is upside down: the density of phi is p(theta) exp(theta).",
             ),
         ),
-        hint="Maximise log p(theta, y) + theta.",
+        recipe="Maximise log p(theta, y) + theta.",
         praise="On this ruler the MAP lies above even the measurement.",
     ),
     Exercise(
@@ -200,7 +200,7 @@ EXERCISES = (
         expects=Value(_tails),
         mistakes=(
             (
-                lambda a: np.allclose(a, _tails()[::-1], rtol=1e-3),
+                lambda a: np.allclose(a, _tails()[::-1], rtol=5e-3),
                 "Both right, in the wrong order.",
             ),
             (
@@ -208,15 +208,15 @@ EXERCISES = (
                 "These are probabilities of y* below 12: use sf, not cdf.",
             ),
             (
-                lambda a: np.allclose(a, _tails()[1], rtol=1e-4),
+                lambda a: np.allclose(a, _tails()[1], rtol=5e-3),
                 "The first is an average over the posterior, not a value at its peak.",
             ),
             (
-                lambda a: np.allclose(a, _tails()[0], rtol=1e-4),
+                lambda a: np.allclose(a, _tails()[0], rtol=5e-3),
                 "The first is right; the second is one value of sf, at the MAP.",
             ),
         ),
-        hint="Average stats.t(2).sf(12 - theta) over the posterior; then evaluate it at the MAP.",
+        recipe="Average stats.t(2).sf(12 - theta) over the posterior; then evaluate it at the MAP.",
         praise="Close, and not for a good reason.",
     ),
     Exercise(
@@ -236,7 +236,7 @@ EXERCISES = (
                 "That is the probability of at least one finding, not of all.",
             ),
         ),
-        hint="Sum over subsets of findings, with sign, the probability that all of them are "
+        recipe="Sum over subsets of findings, with sign, the probability that all of them are "
         "absent; each is a product over conditions of 1 - rate + rate * (all silent).",
         praise="The exponent moved from the conditions to the findings.",
     ),

@@ -38,7 +38,7 @@ def _thinning(rho=0.98, cost=50.0):
 EXERCISES = (
     Exercise(
         "diagnostics-mystery",
-        expects=Value(_order, rtol=0.0),
+        expects=Value(_order, atol=0.0),
         mistakes=(
             (
                 _stuck_for_good,
@@ -49,7 +49,7 @@ EXERCISES = (
                 "Each of the kinds 1 to 6 stands for one run.",
             ),
         ),
-        hint="R-hat first, then the rank plot, then the trace. All well: two runs look like that.",
+        recipe="R-hat, then the rank plot, then the trace. All well: two runs look like that.",
         praise="And one of the two that look well is worthless. Nothing in its draws says so.",
     ),
     Exercise(
@@ -58,19 +58,19 @@ EXERCISES = (
         mistakes=(
             (4.0e4, "So many independent draws; these remember."),
             (
-                lambda a: np.isclose(a, 39.0 * 2.0 / 0.01, rtol=1e-3),
+                lambda a: np.isclose(a, 39.0 * 2.0 / 0.01, rtol=5e-3),
                 "The error falls with the root of the number: square the ratio.",
             ),
             (
-                lambda a: np.isclose(a, 39.0 * 1.0e4, rtol=1e-3),
+                lambda a: np.isclose(a, 39.0 * 1.0e4, rtol=5e-3),
                 "The posterior standard deviation is 2, not 1.",
             ),
             (
-                lambda a: np.isclose(a, 4.0e4 / 39.0, rtol=1e-3),
+                lambda a: np.isclose(a, 4.0e4 / 39.0, rtol=5e-3),
                 "Memory makes draws worth less: multiply by tau.",
             ),
         ),
-        hint="N = tau (sigma / epsilon)^2 with tau = (1 + rho) / (1 - rho).",
+        recipe="N = tau (sigma / epsilon)^2 with tau = (1 + rho) / (1 - rho).",
         praise="One and a half million, forty thousand of which would do if they were independent.",
     ),
     Exercise(
@@ -78,39 +78,39 @@ EXERCISES = (
         expects=Value(lambda: [_worth(-0.8), _worth(0.64)]),
         mistakes=(
             (
-                lambda a: np.allclose(a, [1.0 / 9.0, 1.0 / _worth(0.64)], rtol=1e-3),
+                lambda a: np.allclose(a, [1.0 / 9.0, 1.0 / _worth(0.64)], rtol=5e-3),
                 "These are the times tau; the worth of a draw is one over it.",
             ),
             (
-                lambda a: np.isclose(a[0], 1.0 / 9.0, rtol=1e-3),
+                lambda a: np.isclose(a[0], 1.0 / 9.0, rtol=5e-3),
                 "For x the correlation is negative: its draws are worth more than independent.",
             ),
             (
-                lambda a: np.isclose(a[1], 9.0, rtol=1e-3),
+                lambda a: np.isclose(a[1], 9.0, rtol=5e-3),
                 "The squares forget the sign: their correlation is rho^2, which is positive.",
             ),
         ),
-        hint="(1 - r) / (1 + r), with r = rho for x and r = rho^2 for its square.",
+        recipe="(1 - r) / (1 + r), with r = rho for x and r = rho^2 for its square.",
         praise="Nine for the one quantity, a fifth for the other, from the same draws.",
     ),
     Exercise(
         "diagnostics-silence",
-        expects=Value(_silence, rtol=1e-3),
+        expects=Value(_silence),
         mistakes=(
             (
-                lambda a: np.isclose(a[0], 0.9**4 + 0.1**4, rtol=1e-3) and abs(a[1] - 44) == 1,
+                lambda a: np.isclose(a[0], 0.9**4 + 0.1**4, rtol=5e-3) and abs(a[1] - 44) == 1,
                 "The probability is right; the number of chains is off by one.",
             ),
             (
-                lambda a: np.isclose(a[0], 1.0 - 0.9**4 - 0.1**4, rtol=1e-3),
+                lambda a: np.isclose(a[0], 1.0 - 0.9**4 - 0.1**4, rtol=5e-3),
                 "That is the chance that they do not all agree.",
             ),
             (
-                lambda a: np.isclose(a[0], 0.125, rtol=1e-3),
+                lambda a: np.isclose(a[0], 0.125, rtol=5e-3),
                 "That is for equal basins; here one catches nine starts in ten.",
             ),
         ),
-        hint="All in the large one or all in the small one.",
+        recipe="All in the large one or all in the small one.",
         praise="Dispersed starts are a lottery; know its odds.",
     ),
     Exercise(
@@ -120,12 +120,12 @@ EXERCISES = (
             ("reject", "A density of zero rejects, and the walk is symmetric. This one is right."),
             ("reflect", "From a to b by two ways, and back by the same two. This one is right."),
         ),
-        hint="Which proposal density q(a | b) is not q(b | a)?",
+        recipe="Which proposal density q(a | b) is not q(b | a)?",
         praise="Its missing Hastings term is a ratio of two normal distribution functions.",
     ),
     Exercise(
         "diagnostics-thinning",
-        expects=Value(_thinning, rtol=2e-3),
+        expects=Value(_thinning),
         mistakes=(
             (
                 lambda a: np.isclose(a[0], 1.0),
@@ -136,7 +136,7 @@ EXERCISES = (
                 "How many times cheaper: the price of k = 1 over that of the best k.",
             ),
         ),
-        hint="Try all k up to a few hundred.",
+        recipe="Try all k up to a few hundred.",
         praise="When f is dear, correlated values of it are not worth their price.",
     ),
 )

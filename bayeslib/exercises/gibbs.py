@@ -71,12 +71,12 @@ EXERCISES = (
             (_scale, "That is the scale; the rate multiplies tau in the exponent."),
             (_no_prior, "That is the likelihood alone; the prior has a shape and a rate too."),
         ),
-        hint="Multiply the prior's tau^(a - 1) exp(-b tau) by what each datum contributes.",
+        recipe="Multiply the prior's tau^(a - 1) exp(-b tau) by what each datum contributes.",
         praise="Half a unit of shape and half a squared residual for each datum.",
     ),
     Exercise(
         "gibbs-price",
-        expects=Value(_price, rtol=0.015),
+        expects=Value(_price, atol=1.5),
         mistakes=(
             (
                 lambda a: np.isclose(a, 199.0, rtol=0.01),
@@ -91,15 +91,15 @@ EXERCISES = (
                 "Nearly: 1 / (1 - rho^2) lacks the numerator 1 + rho^2.",
             ),
         ),
-        hint="(1 + r) / (1 - r), where r is the autocorrelation after one sweep.",
+        recipe="(1 + r) / (1 - r), where r is the autocorrelation after one sweep.",
         praise="A hundred sweeps for one draw, from a ridge that a rotation would remove.",
     ),
     Exercise(
         "gibbs-centre",
-        expects=Value(_centred, rtol=1e-3, atol=1e-9),
+        expects=Value(_centred),
         mistakes=(
             (
-                lambda a: np.isclose(abs(a[0]), np.sqrt(_centred()[0]), rtol=1e-3),
+                lambda a: np.isclose(abs(a[0]), np.sqrt(_centred()[0]), rtol=5e-3),
                 "That is the correlation; a sweep multiplies by its square.",
             ),
             (
@@ -107,12 +107,12 @@ EXERCISES = (
                 "With centred times the sum of t, and so the correlation, is zero.",
             ),
         ),
-        hint="Mean squared over mean of the squares.",
+        recipe="Mean squared over mean of the squares.",
         praise="One subtraction, and every sweep is an independent draw.",
     ),
     Exercise(
         "gibbs-parallel",
-        expects=Value(2.0, rtol=0.01),
+        expects=Value(2.0, digits=2),
         mistakes=(
             (
                 lambda a: np.isclose(a, 3.8, rtol=0.01),
@@ -127,27 +127,27 @@ EXERCISES = (
                 "That is the variance of each; add the two.",
             ),
         ),
-        hint="Two chains, each a correct Gibbs sampler, that never meet.",
+        recipe="Two chains, each a correct Gibbs sampler, that never meet.",
         praise="Marginals perfect, dependence gone: no histogram of x or y can show it.",
     ),
     Exercise(
         "gibbs-parity",
-        expects=Value(lambda: np.array([4.0, 1.0 / 3.0]), rtol=1e-3),
+        expects=Value(lambda: np.array([4.0, 1.0 / 3.0])),
         mistakes=(
             (
                 lambda a: a[0] in (1.0, 2.0),
                 "Two bits determine the third: which single-bit update can move at all?",
             ),
             (
-                lambda a: a[0] == 4.0 and np.isclose(a[1], 0.5, rtol=1e-3),
+                lambda a: a[0] == 4.0 and np.isclose(a[1], 0.5, rtol=5e-3),
                 "That is the chance to stay; an eigenvalue weighs the moves as well.",
             ),
             (
-                lambda a: a[0] == 4.0 and np.isclose(a[1], 1.0, rtol=1e-3),
+                lambda a: a[0] == 4.0 and np.isclose(a[1], 1.0, rtol=5e-3),
                 "That is the largest, which every kernel has.",
             ),
         ),
-        hint="Four classes of one triple; then 1/2 on the diagonal and 1/6 elsewhere.",
+        recipe="Four classes of one triple; then 1/2 on the diagonal and 1/6 elsewhere.",
         praise="A block of two turns a sampler that never moves into one that mixes at once.",
     ),
     Exercise(
@@ -165,7 +165,7 @@ EXERCISES = (
             (_jacobi, "That updates all parts from the old values at once (Jacobi)."),
             (_without_diagonal, "The diagonal of Q belongs to the matrix that is inverted."),
         ),
-        hint="Solve with np.tril(Q) and multiply by np.triu(Q, 1).",
+        recipe="Solve with np.tril(Q) and multiply by np.triu(Q, 1).",
         praise="Every theorem on this old iteration is one about Gibbs sampling.",
     ),
 )

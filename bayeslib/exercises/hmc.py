@@ -75,7 +75,7 @@ def _best_length():
 EXERCISES = (
     Exercise(
         "hmc-order",
-        expects=Value(np.array([4.0, 2.0]), rtol=0.02),
+        expects=Value(np.array([4.0, 2.0]), digits=2),
         mistakes=(
             (
                 np.array([8.0, 4.0]),
@@ -86,7 +86,7 @@ EXERCISES = (
             (np.array([0.25, 0.5]), "By which factor it shrinks: a number above one."),
             (np.array([2.0, 1.0]), "Those are the orders; the factor is two to that power."),
         ),
-        hint="Two to the power of the order.",
+        recipe="Two to the power of the order.",
         praise="Half the step is twice the cost, and four times the accuracy.",
     ),
     Exercise(
@@ -105,12 +105,12 @@ EXERCISES = (
             (_undivided, "The points are 2 h apart: divide by that."),
             (_diagonal, "All entries of the Jacobian matrix count, not those on the diagonal."),
         ),
-        hint="abs(np.linalg.det(J)) with the columns (step(z + h e) - step(z - h e)) / (2 h).",
+        recipe="abs(np.linalg.det(J)) with the columns (step(z + h e) - step(z - h e)) / (2 h).",
         praise="One for every map made of shears.",
     ),
     Exercise(
         "hmc-mass",
-        expects=Value(np.array([1.0, 0.0, 1.0, 0.0, 0.0]), rtol=0.0, atol=1e-9),
+        expects=Value(np.array([1.0, 0.0, 1.0, 0.0, 0.0])),
         mistakes=(
             (
                 np.array([1.0, 1.0, 1.0, 0.0, 0.0]),
@@ -134,35 +134,35 @@ EXERCISES = (
             ),
             (np.zeros(5), "Step 3 forgives every slide that keeps volume and comes home."),
         ),
-        hint="Volume and the way back for the slide; exp(-K) must be the density of the push.",
+        recipe="Volume and the way back for the slide; exp(-K) must be the density of the push.",
         praise="The slide decides how often, if it keeps volume and the way back.",
     ),
     Exercise(
         "hmc-stability",
-        expects=Value(2.0 * np.sqrt(0.1), rtol=2e-3),
+        expects=Value(2.0 * np.sqrt(0.1)),
         mistakes=(
             (2.0 * np.sqrt(1.9), "That is for the widest direction; the narrowest is the limit."),
             (0.2, "Twice the standard deviation, not twice the variance."),
             (2.0, "That holds for a correlation of zero."),
             (2.0 / np.sqrt(0.1), "omega is one over the standard deviation: epsilon < 2 sd."),
         ),
-        hint="Twice the square root of the smaller eigenvalue of the covariance.",
+        recipe="Twice the square root of the smaller eigenvalue of the covariance.",
         praise="A correlation of 0.9 has taken two thirds of the step.",
     ),
     Exercise(
         "hmc-length",
-        expects=Value(np.pi, rtol=1e-3),
+        expects=Value(np.pi),
         mistakes=(
             (np.pi / 2.0, "That is for a standard deviation of one; this one has two."),
             (2.0 * np.pi, "At half the period the draw is the mirror image of the one before."),
             (4.0 * np.pi, "At the full period one is home again."),
         ),
-        hint="A quarter of the period 2 pi sigma.",
+        recipe="A quarter of the period 2 pi sigma.",
         praise="For this width, that is. Another coordinate has another.",
     ),
     Exercise(
         "hmc-best",
-        expects=Value(_best_length, rtol=2e-3),
+        expects=Value(_best_length),
         mistakes=(
             (np.pi / 2.0, "There the draws are independent; a shorter slide is cheaper."),
             (lambda a: a > 3.0, "There the square never changes."),
@@ -171,7 +171,7 @@ EXERCISES = (
                 "Short slides make a random walk: the numerator falls like t squared.",
             ),
         ),
-        hint="Minimise -(sin(t)^2 / (1 + cos(t)^2)) / t numerically.",
+        recipe="Minimise -(sin(t)^2 / (1 + cos(t)^2)) / t numerically.",
         praise="Nearly nine tenths of a quarter turn.",
     ),
 )

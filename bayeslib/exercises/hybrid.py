@@ -32,13 +32,13 @@ def _by_sd(f, mean, sd, z):
 EXERCISES = (
     Exercise(
         "hybrid-bias",
-        expects=Value(0.8, rtol=1e-6),
+        expects=Value(0.8),
         mistakes=(
             (1.0, "Each baseline contains its own draw here, so that it is not free."),
             (0.2, "That is the part that is lost."),
             (1.25, "The other way: the expectation is too small."),
         ),
-        hint="The expectation is (1 - 1/S) times the gradient, with S draws.",
+        recipe="The expectation is (1 - 1/S) times the gradient, with S draws.",
         praise="Dividing by four instead of five makes it whole.",
     ),
     Exercise(
@@ -57,12 +57,12 @@ EXERCISES = (
             (_no_width, "The score by the mean is z / sd, not z."),
             (_by_sd, "The second parameter is the logarithm of sd: its score is z^2 - 1."),
         ),
-        hint="The sum of h (f - mean of f), divided by S - 1.",
+        recipe="The sum of h (f - mean of f), divided by S - 1.",
         praise="It works for the staircase as well, which has no slope.",
     ),
     Exercise(
         "hybrid-coin",
-        expects=Value(np.array([4.1, 0.0]), rtol=1e-6, atol=1e-9),
+        expects=Value(np.array([4.1, 0.0])),
         mistakes=(
             (
                 lambda a: np.isclose(a[0], 2.9),
@@ -74,12 +74,12 @@ EXERCISES = (
                 "The baseline is right. Now compute h (f - c) for either outcome.",
             ),
         ),
-        hint="c = E[f h^2] / E[h^2], where h is -p or 1 - p.",
+        recipe="c = E[f h^2] / E[h^2], where h is -p or 1 - p.",
         praise="Two equations, one constant, and no noise left.",
     ),
     Exercise(
         "hybrid-conditions",
-        expects=Value(np.array([0.5, 1.0]), rtol=1e-6),
+        expects=Value(np.array([0.5, 1.0])),
         mistakes=(
             (lambda a: np.allclose(a, [1.0, 0.5]), "The lower limit first."),
             (
@@ -92,12 +92,12 @@ EXERCISES = (
                 "Steps that shrink faster than 1/t have a finite sum: they never arrive.",
             ),
         ),
-        hint="The sum of t^-a converges exactly for a > 1; use it for the steps and their squares.",
+        recipe="The sum of t^-a converges only for a > 1: ask it of the steps and their squares.",
         praise="One half is excluded, one is included.",
     ),
     Exercise(
         "hybrid-ladder",
-        expects=Value(np.array([222.0, 12.0, 78.0]), rtol=1e-6),
+        expects=Value(np.array([222.0, 12.0, 78.0])),
         mistakes=(
             (
                 lambda a: np.isclose(a[0], 258.0),
@@ -112,7 +112,7 @@ EXERCISES = (
                 "With the best baseline the variance falls by c^2 = 144, from 222.",
             ),
         ),
-        hint="222 needs E[h^2 f^2] = 81 + 162 + 15 and the gradient 6.",
+        recipe="222 needs E[h^2 f^2] = 81 + 162 + 15 and the gradient 6.",
         praise="The farther from the optimum, the more a baseline is worth.",
     ),
 )

@@ -89,11 +89,11 @@ def _no_fourth(second, third, fourth):
 EXERCISES = (
     Exercise(
         "laplace-stirling",
-        expects=Value(_stirling, rtol=1e-4),
+        expects=Value(_stirling, digits=4),
         mistakes=(
-            (lambda a: np.isclose(a, 3628800.0, rtol=1e-6), "That is 10! itself."),
+            (lambda a: np.isclose(a, 3628800.0, rtol=5e-3), "That is 10! itself."),
             (
-                lambda a: np.isclose(a, 10.0**10 * np.exp(-10.0), rtol=1e-3),
+                lambda a: np.isclose(a, 10.0**10 * np.exp(-10.0), rtol=5e-3),
                 "That is the height of the peak. Multiply it by a width.",
             ),
             (
@@ -101,16 +101,16 @@ EXERCISES = (
                 "The width is the square root of 2 pi n: the pi is missing.",
             ),
             (
-                lambda a: np.isclose(a, np.log(_stirling()), rtol=1e-3),
+                lambda a: np.isclose(a, np.log(_stirling()), rtol=5e-3),
                 "That is the logarithm.",
             ),
         ),
-        hint="Height n^n e^-n, times sqrt(2 pi n).",
+        recipe="Height n^n e^-n, times sqrt(2 pi n).",
         praise="Stirling's formula, one per cent off at ten.",
     ),
     Exercise(
         "laplace-bic",
-        expects=Value(_poisson_error, rtol=1e-3),
+        expects=Value(_poisson_error),
         mistakes=(
             (lambda a: np.isclose(a, -_poisson_error(), rtol=1e-2), "Approximate minus exact."),
             (lambda a: np.isclose(a, 0.0, atol=1e-3), "It does not vanish, however many counts."),
@@ -123,12 +123,12 @@ EXERCISES = (
                 "The prior's density at two belongs into it: log p(2) = -2.",
             ),
         ),
-        hint="-(log p(2) + log(2 pi) / 2 - log(J) / 2) with J = 1/2.",
+        recipe="-(log p(2) + log(2 pi) / 2 - log(J) / 2) with J = 1/2.",
         praise="It is there after ten counts and after ten million.",
     ),
     Exercise(
         "laplace-width",
-        expects=Value(_too_wide, rtol=5e-3),
+        expects=Value(_too_wide, digits=2),
         mistakes=(
             (
                 lambda a: np.isclose(a, 74.78, rtol=1e-2),
@@ -140,7 +140,7 @@ EXERCISES = (
                 "That is the logarithm of the width.",
             ),
         ),
-        hint="brentq(lambda s: np.log(laplace_factor(s)), 2, 1000).",
+        recipe="brentq(lambda s: np.log(laplace_factor(s)), 2, 1000).",
         praise="A slope of seventy would multiply the odds by e^70 every ten degrees.",
     ),
     Exercise(
@@ -155,7 +155,7 @@ EXERCISES = (
             (_scale_for_variance, "s is a standard deviation: its square is the variance."),
             (_twice_as_deep, "Each coordinate contributes -v / 2, not -v."),
         ),
-        hint="v = -k s^2 / 2; then everything cancels but -v^2 / (2 s^2).",
+        recipe="v = -k s^2 / 2; then everything cancels but -v^2 / (2 s^2).",
         praise="The bell has the right width, and sits where nobody lives.",
     ),
     Exercise(
@@ -169,7 +169,7 @@ EXERCISES = (
             (_unsquared, "The third derivative enters squared: its sign cannot matter."),
             (_no_fourth, "The fourth derivative contributes as well."),
         ),
-        hint="fourth / (8 second^2) + 5 third^2 / (24 |second|^3).",
+        recipe="fourth / (8 second^2) + 5 third^2 / (24 |second|^3).",
         praise="Compare it with one before you trust a bell.",
     ),
 )

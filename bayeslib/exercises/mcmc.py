@@ -113,7 +113,7 @@ _LOPSIDED = np.array([[0.2, 0.7, 0.1], [0.3, 0.3, 0.4], [0.6, 0.3, 0.1]])
 EXERCISES = (
     Exercise(
         "mcmc-repeat",
-        expects=Value(6.25, rtol=0.0),
+        expects=Value(6.25, atol=0.0),
         mistakes=(
             (
                 5.5,
@@ -124,7 +124,7 @@ EXERCISES = (
             (6.5, "That is the average of the proposals, accepted or not."),
             (5.8, "The start is not one of the four draws; each proposal makes one."),
         ),
-        hint="Write down where the chain stands after each of the four proposals.",
+        recipe="Write down where the chain stands after each of the four proposals.",
         praise="4, 7, 7, 7: the repeats are how a likely place gets its weight.",
     ),
     Exercise(
@@ -144,7 +144,7 @@ EXERCISES = (
             (_loses_the_refused, "Rows must sum to one: what is refused stays, on the diagonal."),
             (_renormalises, "Do not rescale the rows: what is refused stays, on the diagonal."),
         ),
-        hint="Between two states flows the smaller of joint[i] q[i, j] and joint[j] q[j, i].",
+        recipe="Between two states flows the smaller of joint[i] q[i, j] and joint[j] q[j, i].",
         praise="In balance for any proposal, by construction.",
     ),
     Exercise(
@@ -161,60 +161,60 @@ EXERCISES = (
             ),
             (_jacobian_the_wrong_way, "The Jacobian is upside down: multiply by d theta / d eta."),
         ),
-        hint="The density of eta is that of theta at exp(eta), times exp(eta).",
+        recipe="The density of eta is that of theta at exp(eta), times exp(eta).",
         praise="The Jacobian and the Hastings ratio are the same correction.",
     ),
     Exercise(
         "mcmc-barker",
-        expects=Value(_barker_price, rtol=1e-3),
+        expects=Value(_barker_price),
         mistakes=(
             (
-                lambda a: np.isclose(a, 1.0 / _barker_price(), rtol=1e-3),
+                lambda a: np.isclose(a, 1.0 / _barker_price(), rtol=5e-3),
                 "The other way round: Barker moves less, and its variance is the larger.",
             ),
             (
-                lambda a: np.isclose(a, np.sqrt(_barker_price()), rtol=1e-3),
+                lambda a: np.isclose(a, np.sqrt(_barker_price()), rtol=5e-3),
                 "That is the ratio of the errors; the variance is its square.",
             ),
             (
-                lambda a: np.isclose(a, 2.0112, rtol=1e-3),
+                lambda a: np.isclose(a, 2.0112, rtol=5e-3),
                 "That is for two heads and a tail; here it is eight and two, and the prior is "
                 "not even.",
             ),
         ),
-        hint="asymptotic_variance(walk_kernel(joint, accept), posterior, [1, 0, 0]), twice.",
+        recipe="asymptotic_variance(walk_kernel(joint, accept), posterior, [1, 0, 0]), twice.",
         praise="To draw as well with Barker's rule takes that many times the steps.",
     ),
     Exercise(
         "mcmc-cautious",
-        expects=Value(lambda: _cautious()[2], rtol=1e-3),
+        expects=Value(lambda: _cautious()[2]),
         mistakes=(
             (
-                lambda a: np.isclose(a, 9.0 / 215.0, rtol=1e-3),
+                lambda a: np.isclose(a, 9.0 / 215.0, rtol=5e-3),
                 "That is the posterior, which this walker misses.",
             ),
             (
                 lambda a: (
-                    np.isclose(a, _cautious()[0], rtol=1e-3)
-                    or np.isclose(a, _cautious()[1], rtol=1e-3)
+                    np.isclose(a, _cautious()[0], rtol=5e-3)
+                    or np.isclose(a, _cautious()[1], rtol=5e-3)
                 ),
                 "The right chain, another hypothesis: asked is the share of tails.",
             ),
         ),
-        hint="Six states: hypothesis and mood. Moves lead to bold, refusals to cautious.",
+        recipe="Six states: hypothesis and mood. Moves lead to bold, refusals to cautious.",
         praise="Both rules are right and the mixture is wrong: the past chose between them.",
     ),
     Exercise(
         "mcmc-optimal",
-        expects=Value(_optimal_step, rtol=2e-3),
+        expects=Value(_optimal_step),
         mistakes=(
             (
-                lambda a: np.isclose(a[1], _optimal_step()[1] / 2.0, rtol=2e-3),
+                lambda a: np.isclose(a[1], _optimal_step()[1] / 2.0, rtol=5e-3),
                 "Twice that: the proposals that go down are accepted now and then too.",
             ),
             (lambda a: a[1] > 1.0, "The second number is an acceptance rate, below one."),
         ),
-        hint="Maximise b^2 times 2 Phi(-b / 2) over b.",
+        recipe="Maximise b^2 times 2 Phi(-b / 2) over b.",
         praise="2.38 and 0.234, the two most quoted numbers of the trade.",
     ),
 )

@@ -55,12 +55,12 @@ EXERCISES = (
             (1.0, "So would the ideal observer; three samples may still mislead."),
             (lambda a: a > 1.0 or a < 0.0, "Give a probability, between zero and one."),
         ),
-        hint="Add the probabilities of two and of three votes for A.",
+        recipe="Add the probabilities of two and of three votes for A.",
         praise="A little sharper than matching, and far from certain.",
     ),
     Exercise(
         "minds-worth",
-        expects=Value(_best_number, rtol=0.0),
+        expects=Value(_best_number, atol=0.0),
         mistakes=(
             (1.0, "One is best only while a sample takes at least 1/39 of an action."),
             (3.0, "Three is close; compare its rate with that of five."),
@@ -68,7 +68,7 @@ EXERCISES = (
             (6.0, "An even number is worth no more than the odd one before it."),
             (lambda a: a > 7.0, "So many are hardly ever right more often, and take time."),
         ),
-        hint="Compare V_N / (1 + N/100) for N = 1, 3, 5, 7.",
+        recipe="Compare V_N / (1 + N/100) for N = 1, 3, 5, 7.",
         praise="Five, though a hundred samples would fit into the time of an action.",
     ),
     Exercise(
@@ -88,7 +88,7 @@ EXERCISES = (
                 "Use the same logarithm above and below.",
             ),
         ),
-        hint="Take logarithms of 0.95**t = 0.01.",
+        recipe="Take logarithms of 0.95**t = 0.01.",
         praise="Ninety steps of thought to get rid of a number on a wheel.",
     ),
     Exercise(
@@ -102,7 +102,7 @@ EXERCISES = (
             (_not_averaged, "A judgement is a share: divide by N."),
             (_last_only, "All N ideas count, not only the last."),
         ),
-        hint="Sum the traces of P**0 ... P**(N-1) and divide by N.",
+        recipe="Sum the traces of P**0 ... P**(N-1) and divide by N.",
         praise="Always above one, and the eigenvalues say by how much.",
     ),
     Exercise(
@@ -111,15 +111,15 @@ EXERCISES = (
         mistakes=(
             ([0.8, 1.0], "That is a single sample; here one option has to lead by two."),
             (
-                lambda a: np.isclose(a[0], 0.8**2, rtol=1e-3),
+                lambda a: np.isclose(a[0], 0.8**2, rtol=5e-3),
                 "That is two votes for A at once; after one each the race goes on.",
             ),
             (
-                lambda a: np.isclose(a[0], _race()[0], rtol=1e-3) and np.isclose(a[1], 4.0),
+                lambda a: np.isclose(a[0], _race()[0], rtol=5e-3) and np.isclose(a[1], 4.0),
                 "The choice is right; four samples is the mean at even odds.",
             ),
         ),
-        hint="Put p = 4/5, m = 2 and r = 1/4 into the theorem.",
+        recipe="Put p = 4/5, m = 2 and r = 1/4 into the theorem.",
         praise="Under three samples on average, and A in sixteen cases of seventeen.",
     ),
     Exercise(
@@ -132,7 +132,7 @@ EXERCISES = (
             ("choice curve", "By the theorem on races the two can have the same choice curve."),
             ("average of two answers", "Any independent noise makes the average better."),
         ),
-        hint="Which row of the table of predictions differs between the two columns?",
+        recipe="Which row of the table of predictions differs between the two columns?",
         praise="Starts that matter, in either direction and for a while, are the chain's mark.",
     ),
 )

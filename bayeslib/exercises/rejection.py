@@ -75,12 +75,12 @@ EXERCISES = (
             ),
             (lambda a: a < 1000.0, "Fewer proposals than draws? Each draw needs at least one."),
         ),
-        hint="The number of proposals per kept draw is geometric with success probability Z / c.",
+        recipe="The number of proposals per kept draw is geometric with success probability Z / c.",
         praise="Nearly four darts for each that stays.",
     ),
     Exercise(
         "rejection-envelope",
-        expects=Value(_best_exponential, rtol=5e-3),
+        expects=Value(_best_exponential),
         mistakes=(
             (
                 lambda a: np.allclose(a[::-1], _best_exponential(), rtol=1e-2),
@@ -99,12 +99,12 @@ EXERCISES = (
                 "The second number is 1 / c; the acceptance is Z / c.",
             ),
         ),
-        hint="For each scale maximise the log ratio over theta; then maximise Z / c over scales.",
+        recipe="For each scale maximise the log ratio over theta; then maximise Z / c over scales.",
         praise="Better than by eye, but not by much: the family is wrong, not its scale.",
     ),
     Exercise(
         "rejection-evidence",
-        expects=Value(lambda: _C * np.array([0.25, 0.05]), rtol=0.0, atol=5e-4, with_error=True),
+        expects=Value(lambda: _C * np.array([0.25, 0.05]), atol=5e-4, with_error=True),
         mistakes=(
             (
                 lambda a: np.isclose(a[0], _C * 20.0 / 77.0, rtol=5e-3),
@@ -123,27 +123,27 @@ EXERCISES = (
                 "The second number is a variance; the standard error is its square root.",
             ),
         ),
-        hint="Estimate the acceptance by (N-1)/(T-1) and multiply value and error by c.",
+        recipe="Estimate the acceptance by (N-1)/(T-1) and multiply value and error by c.",
         praise="From nothing but two counts, within its error of the exact evidence.",
     ),
     Exercise(
         "rejection-leak",
-        expects=Value(_leaking_mean, rtol=2e-4),
+        expects=Value(_leaking_mean),
         mistakes=(
             (
-                lambda a: np.isclose(a, 4.16697426804, rtol=1e-5),
+                lambda a: np.isclose(a, 4.16697426804, rtol=5e-3),
                 "That is the exact posterior mean: what an honest envelope would give.",
             ),
-            (lambda a: np.isclose(a, 3.0, rtol=1e-4), "That is the mean of the prior."),
+            (lambda a: np.isclose(a, 3.0, rtol=5e-3), "That is the mean of the prior."),
         ),
-        hint="Draws follow min(target, c q): integrate theta times it, and divide by its integral.",
+        recipe="Draws follow min(target, c q): integrate theta times it; divide by its integral.",
         praise="You know the wrong answer exactly: the leak is a theorem, not an accident.",
     ),
     Exercise(
         "rejection-suspicious",
         expects=Choice(("first", "second"), "first"),
         mistakes=(("second", "Of exact draws, many a sample is as far off as this one."),),
-        hint="A tiny p-value says that exact draws would hardly ever be so far off.",
+        recipe="A tiny p-value says that exact draws would hardly ever be so far off.",
         praise="No weights, no chains, no trace to look at: only the truth could tell.",
     ),
     Exercise(
@@ -166,12 +166,12 @@ EXERCISES = (
                 "These look like the exponential proposals themselves: is anything rejected?",
             ),
         ),
-        hint="Accept x with probability exp(-(x - 1)^2 / 2).",
+        recipe="Accept x with probability exp(-(x - 1)^2 / 2).",
         praise="Half a normal; a random sign makes it whole.",
     ),
     Exercise(
         "rejection-dimension",
-        expects=Value(lambda: np.floor(np.log(1e6) / np.log(1.1)), rtol=0.0),
+        expects=Value(lambda: np.floor(np.log(1e6) / np.log(1.1)), atol=0.0),
         mistakes=(
             (
                 lambda a: np.isclose(a, np.log(1e6) / np.log(1.1), atol=0.9) and a != int(a),
@@ -180,7 +180,7 @@ EXERCISES = (
             (145.0, "One too many: 1.1 to the power 145 is over a million."),
             (lambda a: np.isclose(a, 1e6 / 1.1, rtol=1e-2), "The factors multiply, not add."),
         ),
-        hint="Solve 1.1^d = 10^6 and round down.",
+        recipe="Solve 1.1^d = 10^6 and round down.",
         praise="And that is for the kindest mismatch there is.",
     ),
 )

@@ -73,7 +73,7 @@ _KICKS = (
 EXERCISES = (
     Exercise(
         "sghmc-noise",
-        expects=Value(_NOISE, rtol=1e-4),
+        expects=Value(_NOISE, digits=4),
         mistakes=(
             (_ROWS**2 / _BATCH * _ONE_ROW, "That is for batches with replacement, nearly."),
             (_ONE_ROW, "That is one row's. The sum over the batch is scaled up by n / b."),
@@ -83,18 +83,18 @@ EXERCISES = (
                 "The batch holds b rows, whose variances add up: n^2 / b, not n^2 / b^2.",
             ),
         ),
-        hint="n^2 / b, times 1 - b / n, times the variance of one row.",
+        recipe="n^2 / b, times 1 - b / n, times the variance of one row.",
         praise="A standard deviation of about 1,600, from rows with one of 1.6.",
     ),
     Exercise(
         "sghmc-growth",
-        expects=Value(450.0, rtol=0.01),
+        expects=Value(450.0, digits=2),
         mistakes=(
             (500.0, "It begins at one, not at zero."),
             (225.0, "The heat is shared by position and momentum: half of it each."),
             (45.0, "The noise of a step is eps V^(1/2) z: its variance has eps squared."),
         ),
-        hint="1 + eps^2 V t / 2 = 10.",
+        recipe="1 + eps^2 V t / 2 = 10.",
         praise="Forty-five units of time, seven turns of the circle.",
     ),
     Exercise(
@@ -108,7 +108,7 @@ EXERCISES = (
             (_no_drag, "Where is the friction?"),
             (_scaled_like_the_gradient, "The injected noise has variance proportional to eps."),
         ),
-        hint="r - eps gradient - eps C r + sqrt(2 eps (C - B_hat)) z.",
+        recipe="r - eps gradient - eps C r + sqrt(2 eps (C - B_hat)) z.",
         praise="Drag and noise, matched.",
     ),
     Exercise(
@@ -129,12 +129,12 @@ EXERCISES = (
             (_unscaled, "The gradient is theta / s^2: a narrow target feels the step more."),
             (_ignored, "Inject 2 eps (C - B_hat), not 2 eps C."),
         ),
-        hint="Solve P = A P A' + noise for the 2 x 2 matrix P; answer P[0, 0].",
+        recipe="Solve P = A P A' + noise for the 2 x 2 matrix P; answer P[0, 0].",
         praise="The heat is the same for every width; the step's error is not.",
     ),
     Exercise(
         "sghmc-budget",
-        expects=Value(np.array([5e-4, 20.0]), rtol=0.01),
+        expects=Value(np.array([5e-4, 20.0]), digits=2),
         mistakes=(
             (lambda a: a.shape == (2,) and np.isclose(a[0], 1.25e-4), "eps V / 4 = 0.05."),
             (
@@ -146,12 +146,12 @@ EXERCISES = (
                 "First the step, then the passes.",
             ),
         ),
-        hint="V = n / b = 400; the step is 4 times 0.05 over V, the price one over 0.05.",
+        recipe="V = n / b = 400; the step is 4 times 0.05 over V, the price one over 0.05.",
         praise="And for one per cent, a hundred passes a draw.",
     ),
     Exercise(
         "sghmc-richardson",
-        expects=Value(lambda: 2.0 * _langevin(0.1) - _langevin(0.2), rtol=1e-4),
+        expects=Value(lambda: 2.0 * _langevin(0.1) - _langevin(0.2), digits=4),
         mistakes=(
             (_langevin(0.1), "That is the finer run alone."),
             (0.5 * (_langevin(0.1) + _langevin(0.2)), "Their mean has the first-order error too."),
@@ -161,7 +161,7 @@ EXERCISES = (
                 "Those weights are for an error of second order; this one is of first.",
             ),
         ),
-        hint="Twice the finer minus the coarser.",
+        recipe="Twice the finer minus the coarser.",
         praise="Richardson's extrapolation. The price is a larger Monte Carlo error.",
     ),
 )

@@ -25,6 +25,11 @@ class Statistical:
     max_mcse: float
     max_evals: int | None = None
 
+    @property
+    def precision(self):
+        """What accuracy is asked for, as a sentence."""
+        return f"An Estimate with an error of at most {self.max_mcse:g} will do."
+
     def example(self):
         """Return a right answer."""
         return Estimate(evaluate(self.truth), self.max_mcse / 2)
@@ -91,6 +96,11 @@ class Sample:
     expectations: dict
     num_samples: int = 100
     cdf: object = None
+
+    @property
+    def precision(self):
+        """How many draws are asked for, as a sentence."""
+        return f"{self.num_samples:,} draws will do."
 
     def read(self, answer):
         """Return a `Draws`; an array is taken as independent draws, one a row."""

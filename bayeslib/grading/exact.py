@@ -7,6 +7,7 @@ import numpy as np
 from .answers import UnreadableError, as_numbers, described, evaluate, short
 
 NEAR = 20.0  # how many tolerances away still counts as close
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
 
 
 @dataclass(frozen=True)
@@ -17,15 +18,17 @@ class Value:
     ----------
     truth : float, array_like, or callable without arguments
         A callable is called when an answer is checked, so that the truth is computed, not typed.
-    rtol, atol : float
-        Relative and absolute tolerance, as in `numpy.isclose`.
+    digits : int
+        To how many significant digits every entry is to be right, be it rounded or not.
+    atol : float, optional
+        How far an entry may be off, in place of digits.
     with_error : bool
         Whether the truth is a value and its standard error, which an `Estimate` gives as well.
     """
 
     truth: object
-    rtol: float = 1e-3
-    atol: float = 0.0
+    digits: int = 3
+    atol: float | None = None
     with_error: bool = False
 
     def example(self):
@@ -43,25 +46,39 @@ class Value:
             )
         return as_numbers(answer, np.shape(self.example()))
 
+    @property
+    def precision(self):
+        """What accuracy is asked for, as a sentence."""
+        if self.atol is None:
+            return f"{NUMBERS[self.digits].capitalize()} significant digits will do."
+        return f"To within {self.atol:g}." if self.atol else "An exact answer is asked for."
+
+    def tolerance(self, other):
+        """How far each entry may be from `other`."""
+        if self.atol is not None:
+            return np.full(np.shape(other), self.atol)
+        size = np.abs(np.asarray(other, dtype=float))
+        power = np.floor(np.log10(size, where=size > 0.0, out=np.full_like(size, -6.0)))
+        return 0.5000001 * 10.0 ** (power + 1 - self.digits)
+
     def is_right(self, answer):
         """Whether every entry is within the tolerance."""
         return self.equals(answer, self.example())
 
     def equals(self, answer, other):
         """Whether the answer is `other`, within the tolerance."""
-        return bool(np.allclose(answer, other, rtol=self.rtol, atol=self.atol))
+        return bool(np.all(np.abs(answer - np.asarray(other)) <= self.tolerance(other)))
 
     def explain(self, answer):
         """Say how a wrong answer misses, without giving the truth away."""
         truth = np.asarray(self.example(), dtype=float)
         error = np.abs(answer - truth)
-        allowed = self.atol + self.rtol * np.abs(truth)
+        allowed = self.tolerance(truth)
         wrong = error > allowed
         where = f" in {wrong.sum()} of {truth.size} entries" if truth.ndim else ""
         if np.all(error <= NEAR * allowed):
-            accuracy = f"a relative {self.rtol:g}" if self.rtol else f"{self.atol:g}"
-            return f"Close{where}, but not to within {accuracy}. Was something rounded on the way?"
-        if np.allclose(answer, -truth, rtol=self.rtol, atol=self.atol):
+            return f"Close{where}. Was something rounded on the way? {self.precision}"
+        if self.equals(-answer, truth):
             return "The size is right, the sign is not."
         with np.errstate(over="ignore"):
             undone = np.exp(answer)
