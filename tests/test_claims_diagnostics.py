@@ -47,6 +47,7 @@ def page():
         "def walk(": None, "def sample_prior(": None, "def flows(": "FOUND =",
         "def rank_z(": "def draw_ranks", "def power(": "record(", "def step(": None,
         "def walks(": "def draw_walks", "def bimodal(": "same =", "def excess(": "def draw_run",
+        "def creep(": "CREEP =",
     }  # fmt: skip
     for mark, end in wanted.items():
         source = cells(mark)
@@ -226,7 +227,39 @@ def test_the_law_arrives_long_before_the_average(seed):
     assert off > 1.5
 
 
+def test_a_law_may_arrive_like_one_over_t():
+    """Neither geometrically fast nor never; under tails that are geometric it is geometric."""
+    creep, states = page()["creep"], np.arange(1.0, 3_001.0)
+    heavy = creep(states**-3, [10, 100, 1_000, 10_000])
+    assert np.allclose(np.array(heavy[:-1]) / heavy[1:], 10, rtol=0.15)
+    heavier = creep(states**-2.5, [100, 1_000, 10_000])
+    assert np.allclose(np.array(heavier[:-1]) / heavier[1:], 10**0.75, rtol=0.15)
+    light = creep(0.5 ** states[:100], [10, 100, 200])
+    assert light[1] / light[2] > 100 and light[2] < 1e-4
+
+
 # What draws are worth
+
+
+def pairs(matrix, law, f):
+    """Exact sums of neighbouring autocorrelations of f along the stationary chain, 20 of them."""
+    f = f - law @ f
+    lagged = [f * law @ np.linalg.matrix_power(matrix, k) @ f for k in range(40)]
+    return np.add(lagged[::2], lagged[1::2]) / lagged[0]
+
+
+def test_pairs_of_a_reversible_chain_fall_and_stay_positive_and_others_need_not():
+    """Exact, for random flows between 12 states; the twin runs round them one way."""
+    rng = np.random.default_rng(21)
+    for _ in range(20):
+        flow = rng.random((12, 12)) ** 4
+        flow += flow.T
+        matrix = flow / flow.sum(axis=1, keepdims=True)
+        seen = pairs(matrix, flow.sum(axis=1) / flow.sum(), rng.standard_normal(12))
+        assert seen.min() > -1e-12 and np.diff(seen).max() < 1e-12
+    ring = 0.9 * np.roll(np.eye(12), 1, axis=1) + 0.1 * np.eye(12)
+    seen = pairs(ring, np.full(12, 1 / 12), np.cos(np.pi * np.arange(12) / 6))
+    assert seen.min() < -1 and np.diff(seen).max() > 0.5
 
 
 @every_seed
