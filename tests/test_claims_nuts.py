@@ -355,3 +355,43 @@ def test_nuts_smaller_steps_are_a_test():
     assert lost[0.8] > 5 * max(lost[0.97], 3)
     careful = sampled(posteriors.funnel(10), rng=1, target_accept=0.97)
     assert bl.bfmi(careful).min() < 0.3
+
+
+@every_seed
+def test_nuts_where_the_funnel_breaks_the_step(seed):
+    """The shorter the step, the fewer chains diverge, and the deeper in the neck."""
+    where = []
+    for rate in (0.6, 0.8, 0.95):
+        run = sampled(posteriors.funnel(10), target_accept=rate, num_chains=40, rng=seed)
+        counts = run.stats["diverging"].sum(axis=1)
+        assert len(run.settings["divergences"]) == counts.sum()
+        parts = np.split(run.settings["divergences"][:, 0], np.cumsum(counts)[:-1])
+        where.append([np.median(part) for part in parts if part.size])
+    assert 15 < len(where[0]) and len(where[0]) > 1.5 * len(where[1]) and len(where[1]) > 1
+    assert np.median(where[0]) > np.median(where[1]) + 0.5
+    assert not where[2] or np.median(where[2]) < np.median(where[1])
+
+
+def test_nuts_what_a_target_takes():
+    """A function that numba cannot compile is refused; a gradient of one's own is used."""
+
+    class Elsewhere:
+        def log_prob(self, x):
+            return -0.5 * float(np.sum(x**2))
+
+    model = Elsewhere()
+    with pytest.raises(bl.BayeslibError, match="numba can compile"):
+        bl.nuts(bl.Target(lambda theta: model.log_prob(theta), dim=2), rng=1)
+
+    def logdensity(theta, y):
+        return -0.5 * np.sum((y - theta) ** 2)
+
+    def slope(theta, y):
+        return y - theta
+
+    y = np.array([1.0, -2.0])
+    derived = bl.nuts(bl.Target(logdensity, dim=2, data=(y,)), rng=1)
+    own = bl.nuts(bl.Target(logdensity, dim=2, data=(y,), gradient=slope), rng=1)
+    np.testing.assert_allclose(own.values, derived.values, rtol=1e-6)
+    with pytest.raises(bl.BayeslibError):
+        bl.nuts(bl.Target(logdensity, dim=2, data=(y,), gradient=lambda t, y: t - y), rng=1)

@@ -218,9 +218,10 @@ def nuts(
 
     References
     ----------
-    Hoffman and Gelman (2014), The No-U-Turn Sampler. Betancourt (2017), A conceptual introduction
-    to Hamiltonian Monte Carlo, for the multinomial draw and the criterion. The Stan Development
-    Team (2019), Stan 2.21, for the checks across subtrees. Seyboldt, Carlson and Carpenter (2026),
+    Hoffman and Gelman (2014), The No-U-Turn Sampler. Betancourt (2013), Generalizing the No-U-Turn
+    Sampler to Riemannian manifolds, for the criterion. Betancourt (2017), A conceptual introduction
+    to Hamiltonian Monte Carlo, for the multinomial draw. The Stan Development Team (2019),
+    Stan 2.21, for the checks across subtrees. Seyboldt, Carlson and Carpenter (2026),
     Preconditioning Hamiltonian Monte Carlo by minimizing Fisher divergence, for the metric.
 
     Examples
