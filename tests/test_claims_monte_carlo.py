@@ -129,6 +129,39 @@ def test_sobol_points_beat_random_ones(seed):
     assert np.sqrt(squared(2, 8) / squared(2, 12)) > 16, "faster than one over N"
 
 
+def test_the_mean_square_of_scrambles_falls_as_the_theory_says_and_few_scrambles_flatter_it():
+    """Error of the page's product of sines in two dimensions, over 512 scrambles."""
+    sizes = 2 ** np.arange(8, 14)
+    errors = []
+    for seed in range(512):
+        x = stats.qmc.Sobol(2, rng=np.random.default_rng([77, seed])).random_base2(13)
+        errors.append(np.cumsum(np.prod(np.pi / 2 * np.sin(np.pi * x), 1))[sizes - 1] / sizes - 1)
+    errors = np.array(errors)
+
+    def power(summary):
+        return np.polyfit(np.log(sizes), np.log(summary), 1)[0]
+
+    groups = errors.reshape(16, 32, -1)
+    without = [
+        power(np.sqrt(np.mean(np.delete(groups, i, axis=0) ** 2, axis=(0, 1)))) for i in range(16)
+    ]
+    whole, error = power(np.sqrt(np.mean(errors**2, axis=0))), np.sqrt(15) * np.std(without)
+    assert abs(whole + 1.5) < Z_LIMIT * error < 0.5
+    assert power(np.median(np.abs(errors), axis=0)) < -2.0, "the typical scramble does better"
+    last = np.sort(errors[:, -1] ** 2)
+    assert last[-5:].sum() > 0.5 * last.sum(), "five scrambles of 512 carry the mean square"
+
+
+@every_seed
+def test_the_largest_of_exponential_terms_has_a_share_of_log_n_over_n(seed):
+    n = 10_000
+    terms = np.random.default_rng(seed).exponential(size=(400, n))
+    shares = terms.max(axis=1) / terms.sum(axis=1)
+    error = shares.std(ddof=1) / 20
+    assert abs(shares.mean() - np.sum(1 / np.arange(1, n + 1)) / n) < Z_LIMIT * error
+    assert shares.mean() - 1 / n > 20 * error, "not one over N"
+
+
 def test_where_monte_carlo_overtakes_simpsons_rule():
     from scipy import integrate
 
