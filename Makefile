@@ -47,7 +47,7 @@ test-slow: $(READY)  ## the tests that take minutes: posteriors, calibration, ev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-slow.txt
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "slow and not study" tests
 
-test-study: $(READY)  ## every sampler with every model, every bug against every kind of test
+test-study: $(READY)  ## every sampler with every model, jointly and by ranks
 	$(BIN)/python -m pytest -n auto --dist worksteal -m study tests
 
 # Every statistical check again with seeds of the day and SCALE times the size, in two stages.

@@ -85,10 +85,10 @@ def notebook(path):
 
 
 def places(chapters):
-    """Return where names stand: (plain, used), each {page: {name: label of the section}}.
+    """Return where names stand: plain {page: {name: section}}, used {page: {name: [sections]}}.
 
     Pages are in the order of the table of contents. A plain name stands where it is defined, or
-    else where the first cell of its tag is.
+    else where the first cell of its tag is; what is used, in every section that uses it.
     """
     plain, used = {}, {}
     contents = (Path(chapters).parent / "_toc.yml").read_text("utf-8")
@@ -104,7 +104,7 @@ def places(chapters):
                     if re.search(rf"^def {re.escape(name)}\(", source, re.MULTILINE):
                         defined.setdefault(name, label)
             for word in re.findall(r"\b[A-Za-z]\w+\b", source):
-                used[path.stem].setdefault(word, label)
+                used[path.stem].setdefault(word, []).append(label)
         plain[path.stem] |= defined
     return plain, used
 
@@ -127,18 +127,20 @@ def find_teaching(chapters):
     table = yaml.safe_load((Path(chapters) / TABLE).read_text("utf-8"))
     full = {title(name): name for name in entries}
     plain, used = places(chapters)
-    found = {name: {} for name in entries}
+    found, said = {name: {} for name in entries}, set()
     for page, cells in plain.items():
         for name, label in cells.items():
             if name in full:
                 found[full[name]][page] = label
     for page, names in table["teaches"].items():
-        for name in names:
-            last = name.rpartition(".")[2]
-            if name not in full or last not in used.get(page, {}):
-                raise ValueError(f"{TABLE}: {page} does not teach {name!r}, or it is no entry")
-            found[full[name]].setdefault(page, used[page][last])
-    said = {full[name] for names in table["teaches"].values() for name in names}
+        for entry in names:
+            name, _, section = entry.partition(" at ")
+            last, mentions = name.rpartition(".")[2], used.get(page, {})
+            sections = mentions.get(last, []) + mentions.get(last.lower(), [])  # or as a variable
+            if name not in full or section not in ("", *sections) or not sections:
+                raise ValueError(f"{TABLE}: {page} does not teach {entry!r}, or it is no entry")
+            found[full[name]].setdefault(page, section or sections[0])
+            said.add(full[name])
     for name in entries:
         for result in {full.get(word) for word in returned(resolve(name))} - said - {None, name}:
             found[result] = found[name] | found[result]

@@ -21,6 +21,9 @@ NOT_PROSE = [
     re.compile(r"^\s*(?:>\s*)*\d+[.)]\s", re.MULTILINE),  # a numbered list
 ]
 MATHS = re.compile(r"\$\$.*?\$\$(?:\s*\([\w:-]+\))?|(?<!\\)\$[^$\n]+(?:\n[^$\n]+)*\$", re.DOTALL)
+SECTION = re.compile(r"^\((sec-[\w-]+)\)=\n+(#+) ", re.MULTILINE)
+LINKED = re.compile(r"\[([^\]]*)\]\([^)\n]*\)")
+ROLE = re.compile(r"\{[\w:+-]+\}(`+)(?:([^`<]*?) <[^`>]*>|.*?)\1")
 NUMBER = re.compile(r"(?<![\w./])\d+(?:[.,]\d+)*(?:[eE][+-]?\d+)?(?:/\d+)?")
 NUMBER_IN_MATHS = re.compile(r"(?<![\w.])(?:\d+\.\d+|\d{4,})")
 
@@ -87,6 +90,28 @@ def outside_code(text):
         elif not any(is_code for _, is_code in opened):
             kept.append(line)
     return "\n".join(kept)
+
+
+def section_texts(path):
+    """Return {label: text} of a page's labelled sections, each with those inside it."""
+    text = "\n\n".join(texts(path))
+    found = [(m[1], len(m[2]), m.start()) for m in SECTION.finditer(text)]
+    ends = [
+        next((start for _, other, start in found[i + 1 :] if other <= level), len(text))
+        for i, (_, level, _) in enumerate(found)
+    ]
+    return {name: text[m:end] for (name, _, m), end in zip(found, ends, strict=True)}
+
+
+def plain_words(text):
+    """Return the words of Markdown in lower case; what is not words stands as a mark."""
+    text = MATHS.sub(" ∎ ", LINKED.sub(r"\1", outside_code(text)))
+    return words_of(ROLE.sub(lambda m: m[2] or " ∎ ", text))
+
+
+def words_of(text):
+    """Return the words of a text in lower case, one space apart."""
+    return " ".join(re.findall(r"[^\W_]+|∎", text.lower()))
 
 
 def typed_numbers(text):

@@ -4,10 +4,12 @@ import json
 from collections import Counter
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
+import ledgers
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browsing import HTML, Visit, built, newest_source, serving
+from browsing import HTML, ROOT, Visit, built, newest_source, serving
 from bs4 import BeautifulSoup
+from prose import words_of
 
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 MAX_KILOBYTES = 400
@@ -54,6 +56,26 @@ def soup(name):
     for template in tree.find_all("template"):
         template.decompose()
     return tree
+
+
+COVERAGE = [
+    (entry["item"], place, phrase)
+    for entry in ledgers.entries(ROOT / "chapters", "coverage")
+    for place, phrase in entry["at"].items()
+]
+
+
+@pytest.mark.parametrize("page", sorted({place.partition("#")[0] for _, place, _ in COVERAGE}))
+def test_a_section_says_what_coverage_says_of_it(page):
+    tree = soup(f"chapters/{page}")
+    for formula in tree.find_all(class_=["katex", "math"]):
+        formula.replace_with(" ∎ ")
+    for item, place, phrase in COVERAGE:
+        if place.startswith(f"{page}#"):
+            section = tree.find(id=place.partition("#")[2])
+            section = section if section.name == "section" else section.find_parent("section")
+            said = f" {words_of(section.get_text(' '))} "
+            assert f" {words_of(phrase)} " in said, (item, place, phrase)
 
 
 @every_page

@@ -6,6 +6,7 @@ from pathlib import Path
 import ledgers
 import pytest
 from bookext import cells
+from prose import plain_words, section_texts, words_of
 
 CHAPTERS = Path(__file__).parent.parent / "chapters"
 SOURCES = {"D0", "D1", "D2", "D3", "D4"}
@@ -37,10 +38,21 @@ def wrong(entry):
     """Say what is wrong with an item of coverage.yml, or return nothing."""
     if set(entry) != {"source", "item", "at"} or entry["source"] not in SOURCES | {"own"}:
         return "fields"
-    if not entry["at"]:
+    if not entry["at"] or not isinstance(entry["at"], dict):
         return "no place"
     bad = next(filter(None, map(wrong_place, entry["at"])), None)
-    return wrong_text(entry, "item") or bad
+    unsaid = (not_said(*at) for at in entry["at"].items())
+    return wrong_text(entry, "item") or bad or next(filter(None, unsaid), None)
+
+
+def not_said(place, phrase):
+    """Say that a section does not have a phrase, or return nothing."""
+    page, _, anchor = place.partition("#")
+    words = words_of(phrase)
+    if len(words.split()) < 2:
+        return f"{place} has no phrase of two words or more"
+    said = plain_words(section_texts(ledgers.page_path(CHAPTERS, page))[anchor])
+    return None if f" {words} " in f" {said} " else f"{place} does not say {phrase!r}"
 
 
 def wrong_erratum(entry):
@@ -88,11 +100,16 @@ def test_each_item_has_its_place(entry):
 
 
 def test_a_wrong_place_is_seen():
-    entry = {"source": "D1", "item": "x", "at": ["rejection#sec-rejection-butterfly"]}
+    butterfly = "rejection#sec-rejection-butterfly"
+    entry = {"source": "D1", "item": "x", "at": {butterfly: "Draw a box around it"}}
     assert wrong(entry) is None
-    assert "no sec" in wrong(entry | {"at": ["rejection#sec-nowhere"]})
-    assert "not in the book" in wrong(entry | {"at": ["nowhere#sec-nowhere"]})
-    assert wrong(entry | {"at": []}) == "no place"
+    assert "no sec" in wrong(entry | {"at": {"rejection#sec-nowhere": "a butterfly"}})
+    assert "not in the book" in wrong(entry | {"at": {"nowhere#sec-nowhere": "a butterfly"}})
+    assert wrong(entry | {"at": {}}) == "no place"
+    assert "does not say" in wrong(entry | {"at": {butterfly: "an elephant in the room"}})
+    elsewhere = {"rejection#sec-rejection-area": "Draw a box around it"}
+    assert "does not say" in wrong(entry | {"at": elsewhere})
+    assert "no phrase" in wrong(entry | {"at": {butterfly: ""}})
     assert wrong(entry | {"source": "D9"}) == "fields"
     assert "half" in wrong(entry | {"item": "$x"})
 
