@@ -28,10 +28,9 @@ def is_paper(app):
 
 
 def run_nothing(app):
-    """Take the outputs as they are, and sort the bibliography, which has no links on paper."""
+    """Take the outputs as they are."""
     if is_paper(app):
         app.config.nb_execution_mode = "off"
-        app.config.bibtex_default_style = "plain"
         app.config.suppress_warnings += ["myst.xref_ambiguous"]  # a page is meant, and is taken
 
 
