@@ -30,10 +30,14 @@ def page():
     cells = json.loads((CHAPTERS / "advi.ipynb").read_text("utf-8"))["cells"]
     marks = (
         "import warnings", "def exact_bound(", "def on_line(", "def on(", "def one_draw(",
-        "def advi(", "def fit_many(", "def log_gamma_density(",
+        "def advi(", "def fit_many(", "def log_gamma_density(", "def stan_stops(", "def crawl(",
+        "def tau_below(",
     )  # fmt: skip
-    cuts = ("\nSTARTS = ", "\nexplore(", "\nPLACES = ", "\nrng = ", "\nPAIR = ")
-    namespace = {}
+    cuts = (
+        "\nSTARTS = ", "\nexplore(", "\nPLACES = ", "\nrng = ", "\nPAIR = ",
+        "\nwith quietly():\n    HALTS", "\nfor level in",
+    )  # fmt: skip
+    namespace = {"SCHOOLS": SCHOOLS}
     for cell in cells:
         source = "".join(cell["source"])
         if cell["cell_type"] == "code" and any(mark in source for mark in marks):
@@ -138,19 +142,46 @@ def test_advi_the_landing_is_noisy_where_the_family_is_wrong(seed):
     assert u.var() > 100 * v.var()
 
 
+def test_advi_stans_rule_looks_at_a_window():
+    """Mean or (upper) median of the last ten changes; the first change is counted as one."""
+    stops = page()["stan_stops"]
+    assert stops([-5.0, -5.0]) is None  # one small change is not enough
+    assert stops([-5.0, -5.0, -5.0]) == 2  # of 1, 0, 0 the median
+    bounds = -5.0 * 1.02 ** np.arange(40)  # always two per cent
+    assert stops(bounds) is None and stops(bounds, tolerance=0.03) == 2
+    large = np.where(np.arange(40) % 2, -5.0, -4.0)
+    settled = np.concatenate([large, np.full(20, -4.9)])
+    assert stops(settled) == 46  # six of the last ten are nothing
+    assert stops(settled, window=2) == 42
+    assert stops(bounds + 1e3) == 2  # and the zero of the scale decides
+
+
 @every_seed
-def test_advi_the_rule_of_one_per_cent_stops_far_from_the_truth(seed):
-    ridge = posteriors.gaussian([0, 0], [[1, 0.999], [0.999, 1]])
-    run = quietly(bl.advi, ridge, [2.0, 2.0], num_steps=2_000, keep_path=True, rng=seed)
-    blocks = run.elbo_trace.reshape(-1, 100).mean(axis=1)
-    change = abs(blocks[1:] / blocks[:-1] - 1)
-    halt = 100 * (int(np.argmax(change < 0.01)) + 2)
-    assert change.min() < 0.01 and halt < 1_500
-    assert run.settings["means"][halt - 1].min() > 1.5
-    assert run.settings["scales"][halt - 1].max() < 0.1
+def test_advi_stans_rule_hears_noise_and_a_constant(seed):
+    names = page()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bl.BayeslibWarning)
+        runs = np.array([names["crawl"](10 * seed + run, (0.0, 100.0)) for run in range(4)])
+    (stopped, _, off, _), (shifted, step, far, own) = np.moveaxis(runs, 0, -1).transpose(0, 1, 2)
+    assert np.sum(stopped) <= 3 and off.min() > 0.3  # chance of a stop about one in ten
+    assert np.all(shifted) and np.all(step == 300)
+    assert far.min() > 1.5 and np.all(far > 20 * own)
     # full rank, in the same place, arrives
-    full = bl.advi(ridge, [2.0, 2.0], family="fullrank", rng=seed)
-    assert full.kl(bl.Gaussian([0, 0], ridge.truth.cov)) < 1e-9
+    full = bl.advi(names["ridge"], [2.0, 2.0], family="fullrank", rng=seed)
+    assert full.kl(bl.Gaussian([0, 0], names["ridge"].truth.cov)) < 1e-9
+
+
+def test_advi_the_tail_of_tau_by_an_integral():
+    """The page's distribution function against the library's quantiles and against draws."""
+    below, truth = page()["tau_below"], SCHOOLS.truth
+    for level, row in truth.quantiles.items():
+        assert abs(below(row[1]) - level) < 1e-6
+    exact = truth.sample(20_000, 3)[:, 1]
+    for x in (np.log(0.1), 0.0):
+        p = below(x)
+        z = (np.mean(exact < x) - p) / np.sqrt(p * (1 - p) / exact.size)
+        assert abs(z) < Z_LIMIT
+    assert abs(below(0.0) - 0.19990) < 1e-5 and abs(below(np.log(0.1)) - 0.02031) < 1e-5
 
 
 def test_advi_the_library_says_that_the_ridge_has_not_settled():
