@@ -1,5 +1,6 @@
 """What the page on annealing and tempering claims of one seed, asserted over several: no luck."""
 
+import contextlib
 import json
 import warnings
 from functools import cache
@@ -54,6 +55,24 @@ def on_ladder(betas, starts, seed):
 
 def first(draws):
     return draws.expect(lambda x: x[:, 0]).z(10.0 / 3.0)
+
+
+def test_annealing_the_figure_of_the_ladder_has_the_heat_at_the_top():
+    """As the words beside it say; every ladder of the menu."""
+    cells = json.loads((CHAPTERS / "annealing.ipynb").read_text("utf-8"))["cells"]
+    source = next(s for c in cells if "def draw_replicas" in (s := "".join(c["source"])))
+    names = {"np": np, "bl": bl, "plots": bl.plots, "two": TWO, "quietly": contextlib.nullcontext}
+    names["ladder"] = [0.01, 0.04, 0.13, 0.39, 1.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bl.BayeslibWarning)
+        exec(source.split("def replicas_caption")[0], names)
+    for name, betas in names["LADDERS"].items():
+        assert betas[0] == min(betas)
+        left = names["draw_replicas"](name).axes[0]
+        low, high = left.get_ylim()  # bottom and top
+        assert low > len(betas) > 1 > high
+        said = [text.get_text() for text in left.get_yticklabels()]
+        assert said[0] == "hot 1" and said[-1] == f"cold {len(betas)}"
 
 
 @every_seed
