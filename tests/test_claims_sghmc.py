@@ -26,13 +26,14 @@ def page():
     cells = json.loads((CHAPTERS / "sghmc.ipynb").read_text("utf-8"))["cells"]
     marks = (
         "def line_data", "def move(", "def leak(", "def stationary(", "def log_normal",
-        "def falling(", "bl.unconstrained(", "n, DIM, SIGMA = ",
+        "def falling(", "bl.unconstrained(", "n, DIM, SIGMA = ", "def noise_shape",
     )  # fmt: skip
     namespace = {"np": np, "bl": bl, "posteriors": posteriors}
     for cell in cells:
         source = "".join(cell["source"])
         if cell["cell_type"] == "code" and any(mark in source for mark in marks):
-            exec(source.split("def estimates")[0].split("def cloud")[0], namespace)
+            source = source.split("def estimates")[0].split("def cloud")[0]
+            exec(source.split("\nrng = np.random.default_rng(8)")[0], namespace)
     return namespace
 
 
@@ -312,3 +313,43 @@ def test_sghmc_error_times_cost_is_one(seed):
         steps = draws.values.shape[0] * draws.values.shape[1] * 10
         price.append(steps / n_over_b / bl.ess(draws)[0])
     np.testing.assert_allclose(price, 1 / share, rtol=0.2)
+
+
+@every_seed
+def test_sghmc_when_the_noise_of_a_batch_is_normal(seed):
+    """Its excess kurtosis is that of a row over the batch; one row that has it all spoils it."""
+    shape, rng = page()["noise_shape"], np.random.default_rng(seed)
+    g = rng.uniform(-1.0, 1.0, 2_000) * rng.standard_normal(2_000)
+    row = np.mean((g - g.mean()) ** 4) / g.var() ** 2 - 3.0
+    for b in (2, 5, 50):
+        kurtosis, beyond = shape(g, b, rng, count=20_000)
+        assert kurtosis == pytest.approx(row / b, abs=0.4)
+    assert beyond == pytest.approx(0.0027, abs=6 * np.sqrt(0.0027 / 20_000))
+    g[0] = 60.0
+    kurtosis, _ = shape(g, 50, rng, count=20_000)
+    assert kurtosis > 5.0
+
+
+@every_seed
+def test_sghmc_without_a_push_is_descent_with_momentum(seed):
+    """Learning rate eps^2 and momentum 1 - eps C, iterate for iterate; with the push it is not."""
+    Z, y = page()["LINE"]
+    eps, friction, rows, start = 0.02, 1.5, 20, np.array([1.0, -1.0])
+
+    def slope(theta, Z, y):
+        return Z.T @ (y - Z @ theta)
+
+    options = {"batch_size": rows, "step_size": eps, "friction": friction, "num_samples": 200}
+    sghmc, batch = plain_twin("sghmc", "sghmc"), plain_twin("sghmc", "sghmc").__globals__
+    rng, perm = np.random.default_rng(seed), np.arange(1000)
+    theta, v, path = start, eps * rng.standard_normal(2), []
+    for _ in range(200):
+        theta = theta + v
+        g = batch["minibatch"](slope, (Z, y), theta, perm, rows, rng)
+        rng.standard_normal(2)
+        v = (1 - eps * friction) * v + eps**2 * g
+        path.append(theta)
+    still = sghmc(slope, (Z, y), start, noise_estimate=friction, rng=seed, **options)
+    np.testing.assert_allclose(still, path, rtol=1e-9, atol=1e-12)
+    pushed = sghmc(slope, (Z, y), start, noise_estimate=0.0, rng=seed, **options)
+    assert np.abs(pushed - path).max() > 0.1
