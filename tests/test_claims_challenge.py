@@ -342,3 +342,25 @@ def test_an_inverted_jacobian_is_named():
     upside_down = theta[np.argmax(TARGET.many(theta) - theta)]
     assert "upside down" in check("challenge-ruler", upside_down).message
     assert check("challenge-ruler", theta[np.argmax(TARGET.many(theta) + theta)]).passed
+
+
+def test_a_list_of_all_conditions_is_right_and_not_praised_for_what_it_did_not_do():
+    space = page("from time import", "def list_joint")
+    said = check("challenge-quickscore", lambda *a: space["list_joint"](*a).sum())
+    assert said.passed and "random_clinic(600)?" in said.message
+
+
+def test_the_number_of_grid_points_may_be_rounded_as_the_solution_prints_it():
+    assert check("challenge-grid", (65, 1.35e18)).passed
+    assert not check("challenge-grid", (64.55, 1.26e18))
+
+
+@every_seed
+def test_updating_toss_by_toss_in_any_order_is_updating_at_once(seed):
+    space = page("def enumerate_posterior", "NAMES = ", "coin = bl.enumerate", "for toss in")
+    tosses = np.random.default_rng(seed).permutation(list("HHHHHHHHTT"))
+    belief = np.array([space["PRIOR"][h] for h in space["NAMES"]])
+    for toss in tosses:
+        belief = belief * [abs((toss == "T") - space["BIAS"][h]) for h in space["NAMES"]]
+    assert belief.sum() == pytest.approx(np.exp(space["coin"].log_evidence.value), rel=1e-12)
+    np.testing.assert_allclose(belief / belief.sum(), space["belief"], rtol=1e-12)

@@ -174,3 +174,11 @@ def test_where_monte_carlo_overtakes_simpsons_rule():
 
     assert grid_error(9, 6) < draws_error(9.0**6, 6)
     assert grid_error(7, 7) > draws_error(7.0**7, 7)
+
+
+def test_a_u_just_below_one_is_shown_as_such():
+    def from_the_start(u, weights):
+        total = np.cumsum(np.asarray(weights) / np.sum(weights))
+        return np.array([next((k for k, t in enumerate(total) if t >= x), 0) for x in u])
+
+    assert "For ([0.99999" in bl.check("monte_carlo-quantile", from_the_start).message

@@ -238,6 +238,7 @@ EXERCISES = (
         ),
         recipe="Sum over subsets of findings, with sign, the probability that all of them are "
         "absent; each is a product over conditions of 1 - rate + rate * (all silent).",
-        praise="The exponent moved from the conditions to the findings.",
+        praise="Does it come back for random_clinic(600)? Then the exponent has moved from the "
+        "conditions to the findings.",
     ),
 )

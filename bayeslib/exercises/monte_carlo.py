@@ -115,7 +115,7 @@ EXERCISES = (
             (_next_one, "One too far: the first index is zero."),
             (_not_normalised, "The weights need not sum to one: divide by their sum."),
             (_from_the_right, "F(k) >= u asks for the left side: u = F(k) belongs to k."),
-            (_divided_first, "For u near one you fall off the end: divide by the last sum."),
+            (_divided_first, "For u just below one you fall off the end: divide by the last sum."),
         ),
         recipe="Cumulate, divide by the total, search from the left.",
         praise="This is how every discrete variable in this book is drawn.",

@@ -48,7 +48,10 @@ def described(answer):
 
 
 def short(value):
-    """Write an argument or a result on one line."""
+    """Write an argument or a result on one line, and nothing near a whole number as one."""
     if isinstance(value, np.ndarray):
-        return np.array2string(value, precision=6, threshold=6, separator=", ")
+        rounded = np.round(value, 6) if value.dtype.kind == "f" else value
+        hidden = np.any((rounded != value) & (rounded == np.round(value)) & (rounded != 0.0))
+        precision = 17 if hidden else 6
+        return np.array2string(value, precision=precision, threshold=6, separator=", ")
     return f"{value:.6g}" if isinstance(value, float) else repr(value)
