@@ -36,7 +36,7 @@ SOURCES = {
     "D0": "thesis chapter",
     "D1": "lecture",
     "D2": "notes on inference",
-    "D3": "Laplace and variational notes",
+    "D3": "notes on Laplace and variational methods",
     "D4": "flash cards",
     "own": "none of the five",
 }
