@@ -2,7 +2,7 @@
 
 import bookext
 import pytest
-from bookext import accessibility, audit, diet, folds, mathematics, purge
+from bookext import accessibility, audit, diet, finish, folds, mathematics, purge
 
 
 @pytest.mark.parametrize(
@@ -102,3 +102,12 @@ def test_a_formula_that_cannot_be_read_says_so():
 def test_the_audit_knows_the_symptoms():
     assert audit.symptoms("<pre>Traceback (most recent call last):</pre>") == ["a traceback"]
     assert audit.symptoms("<p>well</p>") == []
+
+
+def test_a_quoted_negative_number_has_a_minus_sign(tmp_path):
+    page = tmp_path / "page.html"
+    span = '<span class="pasted-text">{}</span>'
+    page.write_text("".join(map(span.format, ("-1,375", "-0.25 ± 0.01", "1e-05", "-x"))), "utf-8")
+    found = finish.finish_page(page)
+    for text in ("−1,375", "−0.25 ± 0.01", "1e-05", "-x"):
+        assert span.format(text) in found

@@ -13,12 +13,14 @@ PURGED = {
     "basic.css": None,
     "mystnb*.css": None,
 }
+# the hyphen before a number that the prose quotes from a cell, which is to be a minus sign
+HYPHEN = re.compile(r'(<span class="pasted-text">)-(?=\.?\d)')
 
 
 def finish_page(path):
     """Rewrite one built page and return its text."""
     html = diet.strip(path.read_text("utf-8"), is_search=path.name == "search.html")
-    html = accessibility.mend(folds.fold(html))
+    html = HYPHEN.sub(r"\1−", accessibility.mend(folds.fold(html)))
     path.write_text(html, "utf-8")
     return html
 
