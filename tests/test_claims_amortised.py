@@ -214,7 +214,23 @@ def test_amortised_the_family_is_at_fault():
     learned_too = names["calibrate"](names["running"], names["draws_of"](names["net"], True))
     assert max(failed.pvalues[0], learned_too.pvalues[0]) < 1e-3
     assert failed.z[0, 1] * learned_too.z[0, 1] > 0 or failed.z[0, 0] * learned_too.z[0, 0] > 0
-    assert names["calibrate"](names["running"], names["repaired"]).pvalues.min() > 1e-6
+    repaired = names["calibrate"](names["running"], names["repaired"], num_fits=2_000, rng=21)
+    assert repaired.pvalues.min() > 1e-6
+
+
+def test_amortised_the_loss_is_drawn_from_its_beginning():
+    """The curve of the page: at step 0 the first batch alone, later a mean over the past only."""
+    cells = json.loads((CHAPTERS / "amortised.ipynb").read_text("utf-8"))["cells"]
+    source = next(
+        text for text in ("".join(cell["source"]) for cell in cells) if "def recent(" in text
+    )
+    start = source.index("def recent(")
+    names = {"trace": np.concatenate([[1.0, 0.9, 0.8], np.full(97, 0.6)])}
+    exec(source[start : source.index("def after(")], names)
+    recent = names["recent"]
+    assert [recent(t) for t in (0, 1, 2, 3)] == [1.0, 0.9, 0.8, 0.6]
+    names["trace"] = np.where(np.arange(100) > 50, 0.0, 1.0)  # what comes later does not count
+    assert recent(50) == 1.0 and recent(60) < 0.5 and recent(99) == recent(100) == 0.0
 
 
 @pytest.mark.parametrize("y", [0.0, 2.0, 5.0, 9.0, 15.0, 20.0, 30.0])
