@@ -14,7 +14,9 @@ FENCE = re.compile(r"^\s*(?P<marks>`{3,}|~{3,}|:{3,})(?:\{(?P<name>[\w:-]+)\})?(
 CODE = re.compile(r"code[\w-]*|math|cards?|bibliography")
 OPTION = re.compile(r"^\s*:[\w-]+:.*$", re.MULTILINE)  # of a directive
 LABEL = re.compile(r"^\([\w:-]+\)=\s*$", re.MULTILINE)
+READING = re.compile(r"\*Reading time\* about (\d+) minutes")
 NOT_PROSE = [
+    READING,  # which `reading_minutes` holds to one rule
     re.compile(r"\{[\w:+-]+\}(`+)(?:(?!\1).)*\1", re.DOTALL),  # roles, glued numbers among them
     re.compile(r"(`+)(?:(?!\1).)+\1", re.DOTALL),
     re.compile(r"\]\([^)\n]*\)|<https?://[^>]*>|\[\^[\w-]+\]"),
@@ -90,6 +92,32 @@ def outside_code(text):
         elif not any(is_code for _, is_code in opened):
             kept.append(line)
     return "\n".join(kept)
+
+
+FOLDED = re.compile(
+    r"^(?P<fence>`{3,}|:{3,})\{[^\n]*\n(?::[\w-]+:[^\n]*\n)*?:class:[^\n]*\bdropdown\b.*?^(?P=fence)\s*$",
+    re.MULTILINE | re.DOTALL,
+)
+SECONDS = {"word": 0.4, "formula": 4.0, "line of code": 4.0, "figure": 60.0}
+
+
+def reading_minutes(path):
+    """Estimate, to five minutes, how long a page takes without its folded parts and exercises."""
+    counts = dict.fromkeys(SECONDS, 0)
+    for cell in cells(path):
+        text, *exercises = re.split(r"^## Exercises$", cell.source, flags=re.MULTILINE)
+        if cell.kind == "code":
+            counts["figure"] += bool(cell.figure)
+            visible = not cell.tags & HIDDEN
+            counts["line of code"] += visible * sum(map(bool, map(str.strip, text.splitlines())))
+        else:
+            text = FOLDED.sub("", text)
+            counts["formula"] += len(MATHS.findall(text))
+            counts["word"] += len(re.findall(r"\w+", MATHS.sub("", outside_code(text))))
+        if exercises:
+            break
+    seconds = sum(SECONDS[what] * count for what, count in counts.items())
+    return 5 * max(1, round(seconds / 300))
 
 
 def section_texts(path):

@@ -8,7 +8,18 @@ import statistics
 import numpy as np
 import pytest
 import yaml
-from prose import CHAPTERS, HIDDEN, ROOT, cells, notebooks, pages, texts, typed_numbers
+from prose import (
+    CHAPTERS,
+    HIDDEN,
+    READING,
+    ROOT,
+    cells,
+    notebooks,
+    pages,
+    reading_minutes,
+    texts,
+    typed_numbers,
+)
 
 CONSTANTS = CHAPTERS / "constants.yml"
 MAX_LINE = 80  # what the column holds
@@ -166,6 +177,22 @@ def test_no_number_is_typed_that_a_cell_computes(path):
     assert not loose, f"{path.name}: glue {loose} or list them in {CONSTANTS.name} with a reason"
     stale = sorted(set(constants) - numbers)
     assert not stale, f"{CONSTANTS.name}: {stale} no longer stand in {path.name}"
+
+
+@every_notebook
+def test_the_reading_time_follows_one_rule(path):
+    for minutes in READING.findall("\n".join(texts(path))):
+        assert abs(int(minutes) - reading_minutes(path)) <= 5, reading_minutes(path)
+
+
+def test_reading_time_counts_what_is_read(tmp_path):
+    words = " ".join(["word"] * 600)
+    fold = f":::{{admonition}} More\n:class: note dropdown\n{words} {words} {words}\n:::\n"
+    page = tmp_path / "page.md"
+    for text, minutes in [(words, 5), (words + " $x$" * 150, 15), (f"{words}\n\n{fold}", 5),
+                          (f"{words}\n\n## Exercises\n\n{words} {words} {words}", 5)]:  # fmt: skip
+        page.write_text(text)
+        assert reading_minutes(page) == minutes
 
 
 def test_constants_name_pages():
