@@ -23,7 +23,7 @@ NOT_PROSE = [
     re.compile(r"^\s*(?:>\s*)*\d+[.)]\s", re.MULTILINE),  # a numbered list
 ]
 MATHS = re.compile(r"\$\$.*?\$\$(?:\s*\([\w:-]+\))?|(?<!\\)\$[^$\n]+(?:\n[^$\n]+)*\$", re.DOTALL)
-SECTION = re.compile(r"^\((sec-[\w-]+)\)=\n+(#+) ", re.MULTILINE)
+SECTION = re.compile(r"^(?:\((sec-[\w-]+)\)=\n+)?(#+) ", re.MULTILINE)
 LINKED = re.compile(r"\[([^\]]*)\]\([^)\n]*\)")
 ROLE = re.compile(r"\{[\w:+-]+\}(`+)(?:([^`<]*?) <[^`>]*>|.*?)\1")
 NUMBER = re.compile(r"(?<![\w./])\d+(?:[.,]\d+)*(?:[eE][+-]?\d+)?(?:/\d+)?")
@@ -121,14 +121,19 @@ def reading_minutes(path):
 
 
 def section_texts(path):
-    """Return {label: text} of a page's labelled sections, each with those inside it."""
-    text = "\n\n".join(texts(path))
-    found = [(m[1], len(m[2]), m.start()) for m in SECTION.finditer(text)]
+    """Return {label: text} of a page's labelled sections, captions and sections inside included."""
+    found = cells(path)
+    text = "\n\n".join(
+        c.source if c.kind == "markdown" else c.figure.get("caption", "") for c in found
+    )
+    headings = [(m[1], len(m[2]), m.start()) for m in SECTION.finditer(text)]
     ends = [
-        next((start for _, other, start in found[i + 1 :] if other <= level), len(text))
-        for i, (_, level, _) in enumerate(found)
+        next((start for _, other, start in headings[i + 1 :] if other <= level), len(text))
+        for i, (_, level, _) in enumerate(headings)
     ]
-    return {name: text[m:end] for (name, _, m), end in zip(found, ends, strict=True)}
+    return {
+        name: text[start:end] for (name, _, start), end in zip(headings, ends, strict=True) if name
+    }
 
 
 def plain_words(text):

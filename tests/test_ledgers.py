@@ -25,9 +25,9 @@ ERRATA = r"""
 """
 ALONE = "---\norphan: true\n---\n"
 COVERAGE = """
-- {source: D0, item: "Half, $x$", at: [b#sec-b, a#sec-a]}
-- {source: D0, item: "Another", at: [b#sec-b]}
-- {source: own, item: "New", at: [a#sec-a]}
+- {source: D0, item: "Half, $x$", at: {b#sec-b: x, a#sec-a: x}}
+- {source: D0, item: "Another", at: {b#sec-b: x}}
+- {source: own, item: "New", at: {a#sec-a: x}}
 """
 
 
