@@ -173,7 +173,7 @@ def test_what_cannot_be_found_is_said(build, folder):
     assert "no source 'D7'" in build("# X\n\n```{errata} D7\n```\n")[1]
     (folder / "errata.yml").write_text(ERRATA.replace("cell: shown", "cell: lost"), "utf-8")
     assert "0 cells of a#sec-a are called lost" in build("# X\n\n```{errata} D0\n```\n")[1]
-    (folder / "coverage.yml").write_text(COVERAGE.replace("a#sec-a]}", "a#sec-z]}"), "utf-8")
+    (folder / "coverage.yml").write_text(COVERAGE.replace("a#sec-a: x}}", "a#sec-z: x}}"), "utf-8")
     assert "a has no section sec-z" in build("# X\n\n```{coverage} D0\n```\n")[1]
 
 
