@@ -10,6 +10,7 @@ from .ranges import call
 from .svg import check_alt, check_figure, to_png, to_svg
 
 _BARE = "margin:0;padding:0;border:0;min-width:0"
+_MARKS = {"o": "●", "s": "■", "D": "◆", "^": "▲", "v": "▼", "P": "✚", "X": "✖"}  # of matplotlib
 _ROW = "display:flex;flex-wrap:wrap;gap:.1rem 1rem;align-items:center"
 
 
@@ -104,7 +105,8 @@ def _layers(draw, choice, names, shown, words, looks, wants_png):
         for name, artists in series.items():
             _show(ours, artists)
             dashed = getattr(artists[0], "get_linestyle", str)() == "--"
-            looks.setdefault(name, (artists[0].get_color(), "dashed" if dashed else "solid"))
+            line = "dashed" if dashed else "solid"
+            looks.setdefault(name, (artists[0].get_color(), line, _mark(artists)))
             k = names.index(name)
             inner = _inside(to_svg(fig, name, prefix=f"{prefix}s{k}i"))
             layers += f'<g class="s{k}">{inner}</g>'
@@ -116,6 +118,12 @@ def _layers(draw, choice, names, shown, words, looks, wants_png):
 def _show(artists, visible):
     for artist in artists:
         artist.set_visible(artist in visible)
+
+
+def _mark(artists):
+    """The first mark of a series as a character, or nothing."""
+    marks = (getattr(artist, "get_marker", str)() for artist in artists)
+    return next((_MARKS[mark] for mark in marks if mark in _MARKS), "")
 
 
 def _inside(svg):
@@ -167,11 +175,13 @@ def _input(key, name, text, checked, *, group=None, look=None):
     kind = 'type="checkbox"' if group is None else f'type="radio" name="{key}-{group}"'
     swatch = ""
     if look is not None:
-        color, line = look
+        color, line, mark = look
         ink = "currentColor" if color in ("#000000", "k", "black") else color
         swatch = (
             '<span aria-hidden="true" style="display:inline-block;width:1.2rem;'
             f'border-top:.2rem {line} {ink}"></span>'
+            + f'<span aria-hidden="true" style="color:{ink}">{mark}</span>'
+            * bool(mark)
         )
     return (
         '<label style="display:flex;align-items:center;gap:.4rem;margin:0;min-height:2rem;'

@@ -27,8 +27,8 @@ def page():
     """Run the page's cells that define its functions, and return what they define."""
     cells = json.loads((CHAPTERS / "together.ipynb").read_text("utf-8"))["cells"]
     marks = (
-        "def inverse_hessians(", "def pathfinder(", "def acceptance(", "def walk_on(",
-        "class Problem(", "def draw_effects(", "def chain(", "ENTRANTS = ", "def play(",
+        "def gentle_funnel(", "def inverse_hessians(", "def pathfinder(", "def acceptance(",
+        "def walk_on(", "mixing = ", "class Problem(", "ENTRANTS = ", "ENTRANTS |= ",
     )  # fmt: skip
     namespace = {
         "np": np, "bl": bl, "posteriors": posteriors, "stats": stats, "optimize": optimize,
@@ -36,10 +36,13 @@ def page():
         "schools": posteriors.eight_schools(),
     }  # fmt: skip
     exec("from typing import NamedTuple\nfrom dataclasses import replace", namespace)
+    exec("from functools import cache", namespace)
     for cell in cells:
         source = "".join(cell["source"])
         if cell["cell_type"] == "code" and any(mark in source for mark in marks):
-            exec(source.split("def draw_width")[0].split("\nlog_p = ")[0], namespace)
+            for end in ("\ngx, gy", "def draw_width", "\nlog_p = ", "\nFIRST = "):
+                source = source.split(end)[0]
+            exec(source, namespace)
     return namespace
 
 
@@ -81,6 +84,46 @@ def test_the_mode_is_not_the_best_offer(start):
         assert q.elbo_trace.max() > q.elbo_trace[-1] + 1.0
 
 
+@pytest.mark.parametrize("start", [[2.0, 6.0], [2.0, 4.0], [3.0, 5.0], [2.0, -6.0]])
+def test_the_place_of_the_best_offer_is_what_is_better(start):
+    """On the funnel of the first figure, by exact bounds: its place alone is most of the gain."""
+    lost = page()["lost"]
+    for seed in (1, 2):
+        q = bl.pathfinder(
+            page()["neck"], np.array(start), num_elbo_draws=1000, keep_path=True, rng=seed
+        )
+        best, mode = q.settings["chosen"] - 1, -1
+        means, covs = q.settings["means"], q.settings["covs"]
+        bounds = np.array([lost(m, C) for m, C in zip(means, covs, strict=True)])
+        gain = bounds[mode] - bounds[best]
+        assert gain > 1.0 and means[best][0] > means[mode][0] + 1.0
+        assert bounds[mode] - lost(means[best], covs[mode]) > 0.5 * gain
+        assert lost(means[mode], covs[best]) - bounds[best] > 0.5 * gain
+
+
+def test_the_bounds_of_the_funnel_are_exact():
+    neck, rng = page()["neck"], np.random.default_rng(1)
+    for _ in range(5):
+        root = 0.4 * rng.standard_normal((2, 2))
+        q = bl.Gaussian(rng.standard_normal(2), root @ root.T + 0.1 * np.eye(2))
+        bound = bl.elbo(neck, q, num_samples=20_000, rng=rng)
+        assert abs(float(bound) + page()["lost"](q.mean, q.cov)) < Z_LIMIT * bound.mcse
+        assert abs(float(bound) + page()["lost"](q.mean, 1.2 * q.cov)) > Z_LIMIT * bound.mcse
+
+
+def test_on_the_banana_it_is_the_width():
+    """Its best offer stands near the mode: there the winner's own width is what is better."""
+
+    def lost(mean, cov):
+        return -float(bl.elbo(BANANA, bl.Gaussian(mean, cov), num_samples=50_000, rng=1))
+
+    q = bl.pathfinder(BANANA, np.array(STARTS[0]), num_elbo_draws=1000, keep_path=True, rng=1)
+    mean, cov = (q.settings[k][q.settings["chosen"] - 1] for k in ("means", "covs"))
+    assert np.abs(mean - [0.0, -1.0]).max() < 0.3
+    assert lost([0.0, -1.0], cov) < lost(mean, cov) + 0.1
+    assert lost(mean, q.settings["covs"][-1]) > lost(mean, cov) + 2.0
+
+
 @pytest.mark.parametrize("s", [0.5, 0.707, 0.9, 1.414, 2.0])
 def test_acceptance_is_an_arctangent(s):
     draws = bl.independence_metropolis(NORMAL, stats.norm(scale=s), num_samples=4000, rng=3)
@@ -116,14 +159,16 @@ def test_bounded_weights_give_the_rate(s):
 
 def test_a_walk_after_a_fit_comes_nearer_and_never_arrives():
     target = posteriors.gamma_student()
-    cells = np.linspace(0.02, 14, 300)
+    width = (14 - 0.02) / 299
     for seed in (1, 2):
         q = bl.advi(target, rng=seed)
-        for scale in (0.5, 1.0):
+        paces, slowest = [], []
+        for end in (12, 14, 20):
+            cells = np.arange(0.02, end, width)
             log_p = target.many(cells)
             exact = np.exp(log_p - log_p.max())
             exact /= exact.sum()
-            K = page()["walk_on"](cells, log_p, scale)
+            K = page()["walk_on"](cells, log_p, 0.5)
             np.testing.assert_allclose(exact @ K, exact, atol=1e-15)
             law = np.exp(q.logdensity(cells[:, None]))
             law /= law.sum()
@@ -133,9 +178,11 @@ def test_a_walk_after_a_fit_comes_nearer_and_never_arrives():
                 divergences.append(law @ np.log(law / exact))
                 law = law @ K
             assert np.all(np.diff(divergences) < 1e-12)
-            slowest = np.sort(np.linalg.eigvals(K).real)[-2]
             assert 0 < biases[60] < biases[10] < biases[0]
-            assert abs((biases[60] / biases[50]) ** 0.1 - slowest) < 0.02
+            paces.append((biases[60] / biases[20]) ** (1 / 40))
+            slowest.append(np.sort(np.linalg.eigvals(K).real)[-2])
+        # The pace of the bias does not know where the grid ends; the second eigenvalue does.
+        assert np.ptp(paces) < 0.002 < 0.005 < np.diff(slowest).min()
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -198,17 +245,45 @@ def test_a_metric_from_a_bad_fit_slows_nuts(seed):
 QUICK = [
     "Monte Carlo from the prior", "rejection", "SIR", "SMC", "annealed importance", "Metropolis",
     "slice", "HMC", "NUTS", "SGHMC", "Laplace", "ADVI, mean field", "ADVI, full rank",
-    "black-box VI", "Laplace + importance", "ADVI + PSIS",
+    "black-box VI, values", "black-box VI, slopes", "Laplace + importance", "ADVI + PSIS",
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("posterior", ["running example", "eight schools"])
+@pytest.mark.parametrize("posterior", ["running example", "eight schools", "regression"])
 def test_nobody_is_wrong_in_silence(posterior):
     for name in QUICK:
+        if not page()["enters"](name, posterior) or (posterior, name) == ("regression", "SMC"):
+            continue  # the page's own exception; see the next test
         for seed in (2, 3):
             row = page()["play"](name, posterior, 20_000, seed)
             z = page()["worst_z"](row, posterior)
             assert row.flags or z < RUN_LIMIT, (name, seed, z)
+
+
+def test_what_one_run_of_smc_does_not_hear_three_runs_do():
+    p = page()["PROBLEMS"]["regression"]
+
+    def runs(num_steps):
+        return [
+            bl.smc(p.target, p.prior, num_samples=333, num_steps=num_steps, rng=s).expect()
+            for s in (1, 2, 3)
+        ]
+
+    def apart(a, b):
+        return np.abs((a.value - b.value) / np.hypot(a.mcse, b.mcse)).max()
+
+    few, many = runs(5), runs(50)
+    assert max(apart(few[0], few[1]), apart(few[0], few[2]), apart(few[1], few[2])) > 5
+    assert max(apart(many[0], many[1]), apart(many[0], many[2]), apart(many[1], many[2])) < 5
+
+
+def test_the_reference_of_the_regression_agrees_with_a_long_chain():
+    p = page()["PROBLEMS"]["regression"]
+    draws = bl.nuts(p.target, num_samples=2000, metric="dense", rng=5)
+    sd = np.sqrt(np.diag(p.truth.cov))
+    off = (draws.expect().value - p.truth.mean) / np.hypot(draws.expect().mcse, p.blur * sd)
+    assert np.abs(off).max() < RUN_LIMIT and p.blur < 0.005
+    np.testing.assert_allclose(draws.flat.std(axis=0), sd, rtol=0.1)
 
 
 def test_a_silent_lie_would_be_seen():
@@ -219,6 +294,19 @@ def test_a_silent_lie_would_be_seen():
     assert abs(believed.z(p.target.truth.mean)[0]) > RUN_LIMIT
     _, flags = page()["verdict"](p, q, 1)
     assert flags
+
+
+def test_advi_settles_on_the_bias_of_its_family():
+    """It does not climb with the budget, as a step that never shrinks lets it."""
+    p = page()["PROBLEMS"]["eight schools"]
+    sd = np.sqrt(np.diag(p.truth.cov))
+
+    def size(q):
+        return np.sqrt(np.mean(np.square((q.expect().value - p.truth.mean) / sd)))
+
+    for seed in (1, 2):
+        assert size(page()["fitted"](p, 25_000, seed, "meanfield")) < 0.08
+        assert size(bl.advi(p.target, num_steps=2500, num_check=100, rng=seed)) > 0.08
 
 
 def test_the_prior_beats_a_chain_on_eight_schools():

@@ -63,6 +63,19 @@ def test_controls_are_named_and_answer_to_a_rule():
     assert "<script" not in html and len(re.findall("<legend", html)) == 3
 
 
+def test_a_box_shows_the_mark_of_its_series():
+    def marked():
+        fig, series = draw()
+        (dot,) = fig.axes[0].plot(0.5, 0.5, "D", color=plots.DRAWS)
+        series["b"].append(dot)
+        return fig, series
+
+    html = toggles(marked, GROUPS, alt="three lines").html
+    boxes = re.findall(r"<label.*?</label>", html)
+    assert ["◆" in box for box in boxes] == [False, True, False]
+    assert "◆" not in page().html
+
+
 def test_two_figures_share_no_id():
     ids = [set(re.findall(r' id="([^"]+)"', page(alt=words).html)) for words in ("one", "two")]
     assert ids[0] and not ids[0] & ids[1]
