@@ -287,7 +287,10 @@ def test_pumps_cost_less_by_gibbs_than_by_a_random_walk():
 
 @pytest.mark.parametrize("seed", (1, 2, 3))
 def test_pumps_a_sweep_is_worth_about_a_gradient_of_nuts_in_runs_of_one_length(seed):
-    """Each ESS, of some 3,000 draws and more, is known to within a fifth."""
+    """Over 680 seeds its log is nearly normal, mean -0.05, deviation 0.096: limits at 5.7 of them.
+
+    Crossed once in some hundred million comparisons; by the twin's limit as rarely.
+    """
     pumps = posteriors.pumps()
     starts = np.exp(np.random.default_rng(2).normal(size=(4, 12)))
     equal = {"num_samples": 10_000, "num_warmup": 1_000, "rng": seed}
@@ -296,7 +299,8 @@ def test_pumps_a_sweep_is_worth_about_a_gradient_of_nuts_in_runs_of_one_length(s
     flow = bl.nuts(pumps, np.log(starts), **equal)
     sweep = bl.ess(np.log(draws.values)).min() / 40_000
     gradient = bl.ess(flow).min() / flow.stats["n_steps"].sum()
-    assert 0.6 < sweep / gradient < 1.6
+    assert 0.55 < sweep / gradient < 1.65
+    assert sweep / 3 / gradient < 0.55, "a price for each of the three updates is told apart"
 
 
 def draw_early(theta, rng, before):

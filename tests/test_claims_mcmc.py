@@ -310,7 +310,7 @@ def test_mcmc_on_the_donut_a_leap_beats_the_slices_and_they_beat_creeping(seed):
 
 
 def test_mcmc_five_hundred_draws_of_a_creeping_walk_overrate_themselves():
-    """An error above three MCSEs: of the small walk's runs nearly half, of the leaping one's 1 %.
+    """An error above three MCSEs: of the small walk's runs nearly half, of the leaping one's 2 %.
 
     Of a hundred runs, fewer than 22 of the one or more than 12 of the other: below 1e-6 each.
     """

@@ -134,7 +134,7 @@ EXERCISES = (
                 "That is the inverse temperature; take its reciprocal.",
             ),
             (
-                lambda a: np.isclose(a, 2.0 / np.log(1.0 + np.sqrt(2.0)), rtol=5e-3),
+                lambda a: np.isclose(a, 2.0 / np.log(1.0 + np.sqrt(2.0)), rtol=2e-4),
                 "That is the critical temperature, where the magnetisation is still zero.",
             ),
             (lambda a: a <= 0, "A temperature here is positive."),
@@ -147,7 +147,7 @@ EXERCISES = (
         expects=Value(_ring, digits=4),
         mistakes=(
             (
-                lambda a: np.isclose(a, 10.0 * np.log(2.0 * np.cosh(1.0)), rtol=5e-3),
+                lambda a: np.isclose(a, 10.0 * np.log(2.0 * np.cosh(1.0)), rtol=2e-3),
                 "The second eigenvalue counts too: the trace is a sum of two powers.",
             ),
             (
