@@ -65,6 +65,11 @@ class Value:
         """Whether every entry is within the tolerance."""
         return self.equals(answer, self.example())
 
+    def near(self, truth):
+        """How far each entry may be off and still be called close, as a coarser rounding is."""
+        margin = 0.0 if self.atol is not None else 5e-3 * np.abs(truth)
+        return np.maximum(NEAR * self.tolerance(truth), margin)
+
     def equals(self, answer, other):
         """Whether the answer is `other`, within the tolerance."""
         return bool(np.all(np.abs(answer - np.asarray(other)) <= self.tolerance(other)))
@@ -76,7 +81,7 @@ class Value:
         allowed = self.tolerance(truth)
         wrong = error > allowed
         where = f" in {wrong.sum()} of {truth.size} entries" if truth.ndim else ""
-        if np.all(error <= NEAR * allowed):
+        if np.all(error <= self.near(truth)):
             return f"Close{where}. Was something rounded on the way? {self.precision}"
         if self.equals(-answer, truth):
             return "The size is right, the sign is not."
@@ -151,7 +156,7 @@ class Routine:
         given = ", ".join(map(short, self.cases[first]))
         return (
             f"For ({given}) your function gives {short(answer[first])}, it should give "
-            f"{short(truths[first])}. {sum(agree)} of {len(agree)} cases are right."
+            f"{short(truths[first])}. Right in {sum(agree)} of {len(agree)} cases."
         )
 
 
