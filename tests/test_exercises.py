@@ -179,6 +179,15 @@ def test_a_rounded_answer_is_told_what_the_whole_one_is(name):
 
 
 @every_exercise
+def test_the_truth_to_three_digits_is_right_or_close_and_no_slip(name):
+    exercise = named(name)
+    if not isinstance(exercise.expects, Value) or exercise.expects.atol is not None:
+        return
+    verdict = check(exercise, rounded(exercise.expects.example(), 3))
+    assert verdict.passed or verdict.message.startswith("Close")
+
+
+@every_exercise
 def test_the_truth_is_right(name):
     exercise = named(name)
     if isinstance(exercise.expects, Sample):
