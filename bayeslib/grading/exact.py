@@ -89,6 +89,8 @@ class Value:
             undone = np.exp(answer)
         if truth.ndim == 0 and truth > 0 and self.equals(undone, truth):
             return "That is the logarithm of the right answer."
+        if truth.ndim and wrong.all():
+            return f"None of the {truth.size} entries is right."
         return f"The answer is another number{where}."
 
 
