@@ -208,6 +208,23 @@ def row(word):
     return advice
 
 
+@pytest.mark.parametrize("word", ["ADVI", "NUTS"])
+def test_a_bounded_parameter_goes_to_the_line_and_back(word):
+    known = of(posteriors.gamma_student())
+    free = bl.unconstrained(known.names["target"])
+    there = run(row(word).code, Known({"target": free}, known.mean))
+    assert acceptable(free.constrain(there), known)
+    if word == "NUTS":  # and without the way back it is another parameter
+        assert not flagged(there) and not acceptable(there, known)
+
+
+def test_integration_takes_a_bounded_parameter_as_it_is():
+    known = of(posteriors.gamma_student())
+    free = bl.unconstrained(known.names["target"])
+    assert acceptable(run(row("integrate").code, known), known)
+    assert not acceptable(run(row("integrate").code, Known({"target": free}, known.mean)), known)
+
+
 def test_the_prior_is_not_asked_before_the_gradient():
     """An easy prior and a gradient lead to NUTS; the prior's row would be of no use there."""
     asked = table()["ANSWERS"]["regression"]._replace(like_prior=True)
