@@ -86,7 +86,7 @@ def check(exercise, answer):
 
     Nothing is sent anywhere: the checkers are part of bayeslib. A wrong answer never raises. An
     answer that is wrong in no usual way is told how it misses, and, from the third such answer to
-    the exercise in this session on, the way to the right one.
+    the exercise on, the way to the right one.
 
     Parameters
     ----------

@@ -148,8 +148,13 @@ def _():
     best = optimize.minimize_scalar(
         lambda s: -(s**2) * 2 * stats.norm.cdf(-s / 2), bounds=(1, 4), method="bounded"
     )
-    usual = 2 / np.tan(0.44 * np.pi / 2)  # the scale that accepts 0.44, on a flat top
-    assert efficiency_1d(usual)[0] > -0.999 * line.fun
+
+    def in_1d(acceptance):
+        """The efficiency at the scale that accepts so much, as a share of the best."""
+        return efficiency_1d(2 / np.tan(acceptance * np.pi / 2))[0] / -line.fun
+
+    assert in_1d(0.44) > 0.999  # on a flat top
+    assert in_1d(1 / 6) < 2 / 3 < min(in_1d(1 / 4), in_1d(1 / 2))
     for acceptance in (1 / 6, 1 / 2):  # a rule of thumb is one that costs no more than a third
         size = -2 * stats.norm.ppf(acceptance / 2)
         assert size**2 * acceptance > -best.fun * 2 / 3
@@ -157,6 +162,7 @@ def _():
         "0.44": near(efficiency_1d(line.x)[1], 0.02),
         "0.234": 2 * stats.norm.cdf(-best.x / 2),
         "2.4": best.x,
+        "quarter": given("an end of the rule of thumb, asserted above"),
         "sixth": given("an end of the rule of thumb, asserted above"),
         "half": given("an end of the rule of thumb, asserted above"),
     }
