@@ -11,6 +11,8 @@ PORT ?= 8000
 # The environment is remade whenever a file that decides what is in it changes.
 PINS := requirements.txt constraints.txt pyproject.toml
 READY := $(VENV)/.ready-$(shell cat $(PINS) | cksum | cut -d' ' -f1)
+# Fonts are listed where they are installed: a list of another environment's may name none of them.
+export MPLCONFIGDIR := $(CURDIR)/$(VENV)/matplotlib
 
 .PHONY: help book site pdf test test-slow test-study test-fresh record test-book serve lab bench clean
 
@@ -22,7 +24,8 @@ $(READY): $(PINS)
 	  f"Python 3.11 or newer is needed, this is {v[0]}.{v[1]}; say make PYTHON=python3.12")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
-	rm -f $(VENV)/.ready-*
+	rm -rf $(VENV)/.ready-* $(MPLCONFIGDIR)
+	$(BIN)/python -c 'import matplotlib.font_manager'
 	touch $@
 
 book: $(READY)  ## build the book into _build/html; warnings are errors, every cell runs
