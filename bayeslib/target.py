@@ -201,9 +201,8 @@ class Target:
         if thetas.ndim != 2 or thetas.shape[1] != self.dim:
             raise BayeslibError(f"thetas must have shape (n, {self.dim}), got {thetas.shape}")
         check_memory(thetas.shape[:1], "the log densities")
-        values = np.empty(len(thetas))
         bound = self.bind(gradient=False)
-        engine.evaluate_many(bound.address, bound.handle, thetas, values)
+        values = engine.evaluate_many(bound, thetas)
         if bound.num_errors:
             raise self.explain(bound.failed_at)
         return values
@@ -259,8 +258,8 @@ class Target:
         numpy.ndarray or None
             None when the density raised.
         """
-        values, bound = np.empty(len(thetas)), self.bind(gradient=True)
-        engine.evaluate_many(bound.address, bound.handle, np.ascontiguousarray(thetas), values)
+        bound = self.bind(gradient=True)
+        values = engine.evaluate_many(bound, np.ascontiguousarray(thetas, dtype=np.float64))
         return None if bound.num_errors else values
 
     def verify(self, theta, *, gradient=False):

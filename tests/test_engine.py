@@ -1,6 +1,8 @@
 """Compiling, caching and running: the contracts every sampler inherits."""
 
 import concurrent.futures as futures
+import contextlib
+import errno
 import json
 import math
 import multiprocessing
@@ -10,7 +12,9 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 import types
+import warnings
 from functools import partial
 
 import numpy as np
@@ -18,9 +22,10 @@ import pytest
 from densities import EXACT, gaussian2
 from numba import njit
 
-from bayeslib import Target, engine, hmc, metropolis, nuts
-from bayeslib.engine import callback, chains, compiler
+from bayeslib import Target, disk, engine, hmc, metropolis, nuts
+from bayeslib.engine import callback, compiler, waiting
 from bayeslib.engine.fingerprint import fingerprint
+from bayeslib.errors import BayeslibWarning
 
 SAMPLERS = {
     "metropolis": lambda **options: metropolis(gaussian2(), None, **options),
@@ -88,8 +93,8 @@ def test_draws_depend_on_nothing_but_the_seed(sampler, monkeypatch):
         np.testing.assert_array_equal(draws.values, again.values)
     np.testing.assert_array_equal(draws.values[:2], sampler(num_chains=2, **SHORT).values)
     for first in (1, 7, 10_000):
-        monkeypatch.setattr(chains, "_FIRST_BLOCK", first)
-        monkeypatch.setattr(chains, "BLOCK_SECONDS", 1e-9 if first == 1 else 0.1)
+        monkeypatch.setattr(waiting, "_FIRST_BLOCK", first)
+        monkeypatch.setattr(waiting, "BLOCK_SECONDS", 1e-9 if first == 1 else 0.1)
         np.testing.assert_array_equal(draws.values, sampler(num_chains=3, **SHORT).values)
     other = sampler(num_chains=3, num_samples=200, num_warmup=150, rng=12)
     assert not np.array_equal(draws.values, other.values)
@@ -186,13 +191,11 @@ def test_an_interrupt_ends_a_long_trajectory_and_a_warmup(sampler):
 
 
 def test_a_bar_appears_by_itself_on_long_runs_but_never_in_a_page_being_built(monkeypatch):
-    from bayeslib.engine import chains
-
     monkeypatch.delenv("BAYESLIB_PRERENDER", raising=False)
-    assert chains._seems_long(elapsed=1.0, done=10, total=1000)
-    assert not chains._seems_long(elapsed=1.0, done=900, total=1000)
+    assert waiting._seems_long(elapsed=1.0, done=10, total=1000)
+    assert not waiting._seems_long(elapsed=1.0, done=900, total=1000)
     monkeypatch.setenv("BAYESLIB_PRERENDER", "1")
-    assert not chains._seems_long(elapsed=1.0, done=10, total=1000)
+    assert not waiting._seems_long(elapsed=1.0, done=10, total=1000)
 
 
 def test_progress_is_shown_when_asked_and_not_on_short_runs(capsys):
@@ -200,8 +203,89 @@ def test_progress_is_shown_when_asked_and_not_on_short_runs(capsys):
     assert capsys.readouterr().err == ""
     metropolis(gaussian2(), None, num_samples=20, num_warmup=20, rng=1, progress=True)
     assert "metropolis" in capsys.readouterr().err
-    assert chains._seems_long(1.0, 10, 100) and not chains._seems_long(1.0, 90, 100)
-    assert not chains._seems_long(0.1, 1, 100) and not chains._seems_long(9.0, 0, 100)
+    assert waiting._seems_long(1.0, 10, 100) and not waiting._seems_long(1.0, 90, 100)
+    assert not waiting._seems_long(0.1, 1, 100) and not waiting._seems_long(9.0, 0, 100)
+    assert waiting._seems_long(2.5, 10, None) and not waiting._seems_long(1.5, 10, None)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to oneself")
+def test_many_evaluations_can_be_interrupted_and_keep_their_values():
+    """A kernel hears no signal; in one piece these would take minutes."""
+    target = Target(slow, dim=1, data=(20_000,), gradient=None)
+    thetas = np.linspace(-1.0, 1.0, 300_000)
+    values = target.many(thetas[:2000])
+    timer = interrupt_after(0.5)
+    began = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        target.many(thetas)
+    timer.join()
+    found = caught.value.partial
+    assert 0 < found.size < thetas.size and time.perf_counter() - began < 30.0
+    np.testing.assert_array_equal(found[:2000], values[: found.size])
+
+
+class Bar:
+    """What tqdm does, noted."""
+
+    def __init__(self, **options):
+        self.options, self.n = options, 0
+        self.open = True
+
+    def update(self, more):
+        self.n += more
+
+    def close(self):
+        self.open = False
+
+
+def test_a_bar_counts_the_evaluations_of_the_outermost_run(monkeypatch):
+    target, bars = gaussian2(), []
+    monkeypatch.setattr(waiting, "_bar", lambda **options: bars.append(Bar(**options)) or bars[-1])
+    with engine.watching("outer", progress=True):
+        target.many(np.zeros((7, 2)))
+        target.many(np.zeros((5, 2)))
+    (bar,) = bars
+    assert bar.options["desc"] == "outer" and bar.n == 12 and not bar.open
+    target.many(np.zeros((7, 2)))
+    with engine.watching("silent", progress=False):
+        target.many(np.zeros((7, 2)))
+    assert len(bars) == 1
+    with pytest.raises(TypeError, match="progress must be None, True or False, got 'yes'"):
+        engine.watching("outer", progress="yes").__enter__()
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_a_long_compilation_is_announced_where_somebody_watches(watched, capsys, monkeypatch):
+    monkeypatch.setattr(waiting, "_somebody_watches", lambda: watched)
+    with waiting.compiling("nuts", 7) as missed:
+        missed()
+        said = capsys.readouterr().err
+    assert ("compiling nuts, once: about 7 s" in said) is watched
+    with waiting.compiling("short", 1) as missed:
+        missed()
+    with waiting.compiling("found on disk", 7):
+        pass
+    assert "compiling" not in capsys.readouterr().err
+
+
+def test_nobody_watches_a_page_being_built_or_a_pipe(monkeypatch):
+    monkeypatch.delenv("BAYESLIB_PRERENDER", raising=False)
+    assert not waiting._somebody_watches()
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert waiting._somebody_watches()
+    monkeypatch.setenv("BAYESLIB_PRERENDER", "1")
+    assert not waiting._somebody_watches()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to oneself")
+def test_an_interrupt_that_a_callback_swallows_while_compiling_is_raised():
+    with pytest.raises(KeyboardInterrupt), waiting.compiling("kernel", 1):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1.0)
+        except KeyboardInterrupt:
+            pass
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def raises_late(theta):
@@ -349,6 +433,84 @@ def test_machine_code_that_was_pruned_is_made_again(tmp_path, monkeypatch):
         for path in [*tmp_path.rglob("*.nbc"), *tmp_path.rglob("*.nbi")]:
             path.unlink()
     assert values[0] == values[1]
+
+
+def kernel_on_disk(folder, monkeypatch, function=None):
+    """Compile a small kernel as the next process would; return its value and whether it had to."""
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(folder))
+    made = callback.Kernel(function or twice, callback.FLOAT(callback.FLOAT))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compiled = made.compile()
+    return compiled(2.0), bool(sum(compiled.stats.cache_misses.values()))
+
+
+def twice(x):
+    return 2.0 * x
+
+
+def truncated(stored):
+    return stored[: len(stored) // 2]
+
+
+def flipped(stored):
+    """Change one bit, in the middle of what is machine code in the larger file."""
+    at = len(stored) // 2
+    return stored[:at] + bytes([stored[at] ^ 1]) + stored[at + 1 :]
+
+
+@pytest.mark.parametrize("damage", [truncated, flipped, lambda stored: b"", lambda stored: b"x"])
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+def test_a_damaged_file_of_a_kernel_heals(kind, damage, tmp_path, monkeypatch):
+    assert kernel_on_disk(tmp_path, monkeypatch) == (4.0, True)
+    assert kernel_on_disk(tmp_path, monkeypatch) == (4.0, False)
+    (path,) = tmp_path.rglob(f"*.{kind}")
+    path.write_bytes(damage(path.read_bytes()))
+    assert kernel_on_disk(tmp_path, monkeypatch) == (4.0, True)
+    assert kernel_on_disk(tmp_path, monkeypatch) == (4.0, False)
+
+
+@pytest.mark.parametrize("damage", [truncated, flipped, lambda stored: b""])
+@pytest.mark.parametrize("kind", ["nbi", "nbc", "py"])
+def test_a_damaged_file_of_a_density_heals(kind, damage, tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    data, values = (engine.aligned(np.ones(1)),), []
+    for _ in range(2):
+        monkeypatch.setattr(compiler, "_compiled", {})
+        bound = engine.bind("value", (cached,), data, 2)
+        values.append(bound(np.zeros(2), np.empty(2)))
+        (path,) = tmp_path.rglob(f"density_*.{kind}")
+        path.write_bytes(damage(path.read_bytes()))
+    assert values[0] == values[1]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_done_without_and_said_once(number, tmp_path, monkeypatch):
+    @contextlib.contextmanager
+    def full(*_):
+        raise OSError(number, os.strerror(number))
+        yield
+
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._open_for_write", full)
+    monkeypatch.setattr(compiler, "_compiled", {})
+    monkeypatch.setattr(disk, "_said", set())
+    made = callback.Kernel(twice, callback.FLOAT(callback.FLOAT))
+    with pytest.warns(BayeslibWarning) as caught:
+        assert made(2.0) == 4.0
+    (said,) = (str(warning.message) for warning in caught)
+    assert str(tmp_path) in said and os.strerror(number) in said and "NUMBA_CACHE_DIR" in said
+    assert kernel_on_disk(tmp_path, monkeypatch) == (4.0, True)  # and says no more
+
+
+def test_without_any_folder_for_machine_code_a_kernel_compiles(monkeypatch):
+    monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])
+    monkeypatch.setattr(disk, "_said", set())
+    made = callback.Kernel(twice, callback.FLOAT(callback.FLOAT))
+    with pytest.warns(BayeslibWarning, match="compiled code cannot be stored in the cache folder"):
+        assert made(2.0) == 4.0
 
 
 def test_the_same_density_in_another_module_does_not_need_the_first(tmp_path):

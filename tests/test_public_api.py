@@ -17,7 +17,7 @@ PACKAGE = ROOT / "bayeslib"
 
 # Each layer may import those above it, and modules of its own line only where said.
 LAYERS = (
-    {"arithmetic", "errors", "memory"},
+    {"arithmetic", "disk", "errors", "memory"},
     {"functions", "rows", "tails", "validate"},
     {"coordinates", "diagnostics"},
     {"calibration", "summary", "trouble"},

@@ -46,6 +46,7 @@ from .differences import check_gradient, slope
 from .moves import Move
 from .run import as_counts, sample_chains
 from .starts import initial_positions
+from .waiting import Progress, blocks, count, watching
 
 __all__ = [
     "ADDRESS",
@@ -70,6 +71,7 @@ __all__ = [
     "VECTOR",
     "Bound",
     "Outcome",
+    "Progress",
     "Record",
     "advance",
     "aligned",
@@ -78,9 +80,11 @@ __all__ = [
     "as_data",
     "as_function",
     "bind",
+    "blocks",
     "borrowed",
     "check_gradient",
     "collect",
+    "count",
     "density",
     "evaluate_many",
     "helper",
@@ -93,7 +97,8 @@ __all__ = [
     "shown",
     "slope",
     "spawn",
-    "warmup_windows",
     "together",
+    "warmup_windows",
+    "watching",
     "workspace",
 ]

@@ -1,19 +1,14 @@
 """Running chains: in threads or any executor, in blocks, with progress and a way out."""
 
 import concurrent.futures as futures
-import contextlib
-import os
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
+from .waiting import Progress, blocks
 
-BLOCK_SECONDS = 0.1
-_FIRST_BLOCK = 50
 _POLL_SECONDS = 0.05
-_LONG_RUN_SECONDS = 2.0
 _MOST_THREADS = 32
 
 # What a kernel leaves in Record.counts: why it ended early, proposals that were nan, evaluations,
@@ -122,17 +117,13 @@ def advance(step, *, bound, control, chain, num_iterations):
         Iterations completed.
     """
     control.watch(bound)
-    first, size = 0, _FIRST_BLOCK
-    while first < num_iterations:
-        last = min(first + size, num_iterations)
-        began = time.perf_counter()
-        first = step(first, last)
-        control.report(chain, first)
-        if first < last:
+    reached = 0
+    for first, last in blocks(num_iterations):
+        reached = step(first, last)
+        control.report(chain, reached)
+        if reached < last:
             break
-        growth = BLOCK_SECONDS / max(time.perf_counter() - began, 1e-9)
-        size = max(1, int(size * min(growth, 20.0)))
-    return first
+    return reached
 
 
 def warmup_windows(num_warmup):
@@ -220,15 +211,14 @@ def run_chains(chain, jobs, *, num_iterations, executor=None, progress=None, tit
         raise BayeslibTypeError(
             f"executor must be a concurrent.futures.Executor or None, got {executor!r}{remedy}"
         )
-    if progress not in (None, True, False):
-        raise BayeslibTypeError(f"progress must be None, True or False, got {progress!r}")
+    progress = Progress(len(jobs) * num_iterations, title, progress)
     control = Control(len(jobs))
     own = executor is None
     pool = futures.ThreadPoolExecutor(min(len(jobs), _MOST_THREADS)) if own else executor
     pending = [pool.submit(chain, control, i, *job) for i, job in enumerate(jobs)]
     interrupted = False
     try:
-        _wait(pending, control, num_iterations, progress, title)
+        _wait(pending, control, num_iterations, progress)
     except KeyboardInterrupt:
         interrupted = True
         control.stop()
@@ -240,6 +230,7 @@ def run_chains(chain, jobs, *, num_iterations, executor=None, progress=None, tit
         control.stop()
         raise
     finally:
+        progress.close()
         if own:
             pool.shutdown(wait=True)
     return _gather(pending, interrupted), interrupted
@@ -268,51 +259,26 @@ def _error(job):
     return job.exception()
 
 
-def _wait(pending, control, num_iterations, progress, title):
-    began = time.perf_counter()
-    total = len(pending) * num_iterations
-    with contextlib.ExitStack() as stack:
-        bar, waiting = None, pending
-        while True:
-            # Only those still out: a failed one among them would end each wait at once.
-            finished, waiting = futures.wait(
-                waiting, timeout=_POLL_SECONDS, return_when=futures.FIRST_EXCEPTION
-            )
-            ended_early = any(_ended_early(job) for job in finished)
-            done = sum(
+def _wait(pending, control, num_iterations, progress):
+    waiting = pending
+    while waiting:
+        # Only those still out: a failed one among them would end each wait at once.
+        finished, waiting = futures.wait(
+            waiting, timeout=_POLL_SECONDS, return_when=futures.FIRST_EXCEPTION
+        )
+        ended_early = any(_ended_early(job) for job in finished)
+        progress.reach(
+            sum(
                 num_iterations if job.done() else count
                 for job, count in zip(pending, control.done, strict=True)
             )
-            elapsed = time.perf_counter() - began
-            wanted = _seems_long(elapsed, done, total) if progress is None else progress
-            if bar is None and wanted:
-                bar = stack.enter_context(_bar(total, title))
-            if bar is not None:
-                bar.update(done - bar.n)
-            if ended_early:
-                control.stop()
-            if not waiting:
-                return
+        )
+        if ended_early:
+            control.stop()
 
 
 def _ended_early(job):
     return _error(job) is not None or job.result().ended_early
-
-
-def _seems_long(elapsed, done, total):
-    if os.environ.get("BAYESLIB_PRERENDER") == "1":
-        return False  # a page is being built: nobody watches, and the bar would stay in it
-    return elapsed > 0.5 and done > 0 and elapsed * total > _LONG_RUN_SECONDS * done
-
-
-def _bar(total, title):
-    import warnings
-
-    with warnings.catch_warnings():  # tqdm warns in a notebook without ipywidgets, and works
-        warnings.simplefilter("ignore")
-        from tqdm.auto import tqdm
-
-        return tqdm(total=total, desc=title, unit="it", leave=False)
 
 
 def outcome(done, *, bound, record, rng, values, logdensity, stats, settings, raised=None):

@@ -8,7 +8,6 @@ import tempfile
 import threading
 import types as pytypes
 from pathlib import Path
-from pickle import UnpicklingError
 
 import numba
 import numpy as np
@@ -120,11 +119,7 @@ def _rules(kind, dim):
 def _compile(key, kind, functions, data, dim):
     path = _cache_folder() / f"density_{key}" / f"density_{key}.py"
     if path.exists():
-        try:
-            found = entry.load(_stub(path))
-        except (AttributeError, EOFError, ImportError, UnpicklingError):
-            # stored by a module that cannot be imported here, or not to the end
-            return entry.Entry(_compiled_entry(kind, functions, data, dim, path.stem))
+        found = entry.load(_stub(path))
         if found is not None:
             return found
         # The stub is on disk, its machine code is not: another processor, or a pruned cache.

@@ -10,7 +10,6 @@ import numba
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.caching import FunctionCache
 from numba.core.ccallback import _CFuncCompiler
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
@@ -18,11 +17,14 @@ from numba.core.registry import cpu_target
 from numba.core.typing.templates import signature
 from numba.np.arrayobj import load_item, make_array, populate_array
 
+from ..disk import cache_of
+
 FLOAT, INT = types.float64, types.int64
 # The same of every density: the name of its folder tells one from another.
 _KEY = signature(FLOAT, types.CPointer(FLOAT), types.CPointer(FLOAT), INT, types.CPointer(INT))
 
 _DOUBLE, _WORD, _INT32, _BYTE = ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(8)
+_NEVER = ir.Constant(_DOUBLE, float("-inf"))
 _TAKEN = [_DOUBLE.as_pointer(), _DOUBLE.as_pointer(), _WORD, _WORD.as_pointer()]
 _NATIVE = ir.FunctionType(_INT32, [_DOUBLE.as_pointer(), _BYTE.as_pointer().as_pointer(), *_TAKEN])
 
@@ -54,14 +56,14 @@ class Entry:
 @global_compiler_lock
 def load(stub):
     """Return the Entry stored on disk under the function `stub`, or None."""
-    compiled = FunctionCache(stub).load_overload(_KEY, cpu_target.target_context)
+    compiled = cache_of(stub).load_overload(_KEY, cpu_target.target_context)
     return None if compiled is None else Entry(compiled)
 
 
 @global_compiler_lock
 def store(stub, compiled):
     """Put on disk what `compile_alone` returned, and `add_entry` completed."""
-    FunctionCache(stub).save_overload(_KEY, compiled)
+    cache_of(stub).save_overload(_KEY, compiled)
 
 
 def argument_types(data, *, readonly_theta, has_grad):
@@ -100,12 +102,16 @@ def _symbols(fndesc):
 
 
 @global_compiler_lock
-def add_entry(compiled, kinds, *, has_grad):
-    """Add to a compiled function what `Entry` offers: arguments unpacked, exceptions counted."""
+def add_entry(compiled, kinds, *, has_grad, bounded):
+    """Add to a compiled function what `Entry` offers: arguments unpacked, exceptions counted.
+
+    If `bounded`, the handle also leads to the ends of the support, low ones first. Beyond them the
+    result is -inf, whatever the function returns or raises there.
+    """
     context, fndesc = cpu_target.target_context, compiled.fndesc
     module = context.create_module("entry")
     native, plain = _symbols(fndesc)
-    inner = _native_entry(context, module, native, fndesc, kinds, has_grad)
+    inner = _native_entry(context, module, native, fndesc, kinds, has_grad, bounded)
     outer = ir.Function(module, ir.FunctionType(_DOUBLE, _TAKEN), plain)
     builder = ir.IRBuilder(outer.append_basic_block())
     result = cgutils.alloca_once(builder, _DOUBLE)
@@ -118,7 +124,7 @@ def add_entry(compiled, kinds, *, has_grad):
     compiled.reload_init.extend(compiled.library._reload_init.difference(compiled.reload_init))
 
 
-def _native_entry(context, module, name, fndesc, kinds, has_grad):
+def _native_entry(context, module, name, fndesc, kinds, has_grad, bounded):
     function = ir.Function(module, _NATIVE, name)
     result, _, x, d, n, h = function.args
     builder = ir.IRBuilder(function.append_basic_block())
@@ -143,6 +149,10 @@ def _native_entry(context, module, name, fndesc, kinds, has_grad):
             else load_item(context, builder, view, pointer)
         )
         at += 1 + len(shape)
+    outside = ir.Constant(ir.IntType(1), 0)
+    if bounded:
+        outside = _outside(builder, x, n, word(at, _DOUBLE.as_pointer()))
+        at += 1
     callee = ir.Function(
         module, context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes),
         fndesc.llvm_func_name,
@@ -155,19 +165,36 @@ def _native_entry(context, module, name, fndesc, kinds, has_grad):
         with raised:
             errors = builder.gep(h, [ir.Constant(_WORD, at + 1)])
             count = builder.load(errors)
-            with builder.if_then(builder.icmp_signed("==", count, ir.Constant(_WORD, 0))):
+            inside = builder.not_(outside)
+            first = builder.icmp_signed("==", count, ir.Constant(_WORD, 0))
+            with builder.if_then(builder.and_(first, inside)):
                 failed = word(at, _DOUBLE.as_pointer())
                 with cgutils.for_range(builder, n, intp=_WORD) as loop:
                     builder.store(
                         builder.load(builder.gep(x, [loop.index])),
                         builder.gep(failed, [loop.index]),
                     )
-            builder.store(builder.add(count, ir.Constant(_WORD, 1)), errors)
-            builder.store(ir.Constant(_DOUBLE, float("-inf")), result)
+            builder.store(builder.add(count, builder.zext(inside, _WORD)), errors)
+            builder.store(_NEVER, result)
         with fine:
-            builder.store(context.cast(builder, value, fndesc.restype, FLOAT), result)
+            value = context.cast(builder, value, fndesc.restype, FLOAT)
+            builder.store(builder.select(outside, _NEVER, value), result)
     builder.ret(ir.Constant(_INT32, 0))
     return function
+
+
+def _outside(builder, x, n, bounds):
+    """Say whether a component of x, (n,), lies beyond its bounds, (2, n)."""
+    beyond = cgutils.alloca_once_value(builder, ir.Constant(ir.IntType(1), 0))
+    with cgutils.for_range(builder, n, intp=_WORD) as loop:
+        value = builder.load(builder.gep(x, [loop.index]))
+        low = builder.load(builder.gep(bounds, [loop.index]))
+        high = builder.load(builder.gep(bounds, [builder.add(loop.index, n)]))
+        below = builder.fcmp_ordered("<", value, low)
+        above = builder.fcmp_ordered(">", value, high)
+        found = builder.or_(builder.load(beyond), builder.or_(below, above))
+        builder.store(found, beyond)
+    return builder.load(beyond)
 
 
 def _folded(context, builder, taken, kinds, arguments):

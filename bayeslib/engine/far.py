@@ -51,9 +51,8 @@ def tail_index(target, values, *, gradient=False):
         points += [centre + reach * axis for reach in _REACH]
         points += [centre + reach * (farthest - centre) for reach in _REACH]
         dims += [1, target.dim]
-    found = np.empty(len(points))
     bound = target.bind(gradient)
-    evaluate_many(bound.address, bound.handle, np.array(points), found)
+    found = evaluate_many(bound, np.array(points))
     if bound.num_errors:
         return np.inf, len(points)
     with np.errstate(invalid="ignore"):

@@ -10,10 +10,12 @@ from types import CellType, FunctionType
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba import carray, cfunc, njit, types
+from numba import carray, njit, types
+from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
 
 from ..arithmetic import FAST
+from ..disk import cache_of
 
 _OPTIONS = {"error_model": "numpy", "nogil": True, "fastmath": FAST}
 _DOUBLES = types.CPointer(types.float64)
@@ -43,8 +45,12 @@ class NativePass:
         """Compile the pass, or find it on disk, and tell the linker where it is."""
         with _lock:
             if self._code is None:
-                self._code = cfunc(_SIGNATURE, cache=True, **_OPTIONS)(_of_pointers(self._rows))
-                llvm.add_symbol(self.symbol, self._code.address)
+                function = _of_pointers(self._rows)
+                code = CFunc(function, (_SIGNATURE.args, _SIGNATURE.return_type), {}, _OPTIONS)
+                code._cache = cache_of(function)
+                code.compile()
+                llvm.add_symbol(self.symbol, code.address)
+                self._code = code
 
     def _intrinsic(self):
         double, word = ir.DoubleType(), ir.IntType(64)

@@ -192,7 +192,7 @@ def adapt_metric(t, ends, state, position, moments, metric, factor):
 
 @kernel(
     INT, ADDRESS, HANDLE, GENERATOR, INT, INT, INT, INTS, VECTOR, VECTOR, VECTOR, MATRIX, MATRIX,
-    MATRIX, VECTOR, VECTOR, MATRIX, INTS, MATRIX, MATRIX, MATRIX, INTS, FLAGS, FLAGS,
+    MATRIX, VECTOR, VECTOR, MATRIX, INTS, MATRIX, MATRIX, MATRIX, INTS, FLAGS, FLAGS, seconds=6,
 )  # fmt: skip
 def hmc_kernel(
     address, handle, rng, first, last, num_steps, ends, position, gradient, current, metric, factor,

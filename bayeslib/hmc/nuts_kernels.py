@@ -190,7 +190,7 @@ def final_step_size(state):
 @kernel(
     INT, ADDRESS, HANDLE, GENERATOR, INT, INT, INT, INT, FLOAT, INTS, VECTOR, VECTOR, VECTOR,
     MATRIX, MATRIX, MATRIX, VECTOR, MATRIX, VECTOR, INTS, MATRIX, MATRIX, MATRIX, COUNTS, SIGNS,
-    MATRIX,
+    MATRIX, seconds=7,
 )  # fmt: skip
 def nuts_kernel(
     address, handle, rng, first, last, max_depth, learned, wanted, ends, position, gradient,

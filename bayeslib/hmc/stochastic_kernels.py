@@ -308,7 +308,7 @@ def sgld_kernel(
 @kernel(
     INT, INTS, HANDLE, HANDLE, HANDLE, GENERATOR, INT, INT, INT, INT, INT, FLOAT, VECTOR, VECTOR,
     VECTOR, VECTOR, MATRIX, MATRIX, INTS, INTS, TABLE, BOOLEAN, BOOLEAN, VECTOR, MATRIX, MATRIX,
-    VECTOR, MATRIX, MATRIX, MATRIX, MATRIX, FLAGS, FLAGS,
+    VECTOR, MATRIX, MATRIX, MATRIX, MATRIX, FLAGS, FLAGS, seconds=4,
 )  # fmt: skip
 def sghmc_kernel(
     addresses, handle, prior_handle, row_handle, rng, first, last, num_warmup, num_steps, refresh,

@@ -115,7 +115,7 @@ def _climb(t, options, constants, parameters, gradient, memory):
 
 @kernel(
     INT, ADDRESS, HANDLE, GENERATOR, INT, INT, INTS, VECTOR, VECTOR, VECTOR, MATRIX, MATRIX,
-    MATRIX, MATRIX, VECTOR, VECTOR, MATRIX, MATRIX, MATRIX, INTS, MATRIX,
+    MATRIX, MATRIX, VECTOR, VECTOR, MATRIX, MATRIX, MATRIX, INTS, MATRIX, seconds=3,
 )  # fmt: skip
 def bbvi_kernel(
     address, handle, rng, first, last, options, constants, parameters, averaged, memory, controls,

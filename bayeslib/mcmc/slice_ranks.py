@@ -31,6 +31,7 @@ _MOST_STEPS_OUT = 50
 
 @kernel(
     types.void, ADDRESS, HANDLE, GENERATOR, INT, FLOAT, INT, MATRIX, VECTOR, VECTOR, INTS, MATRIX,
+    seconds=8,
 )  # fmt: skip
 def rank_kernel(address, handle, rng, i, width, num_moves, states, position, ranks, counts, points):
     """Rank coordinate i of each state in a sequence of slice updates that runs through it.

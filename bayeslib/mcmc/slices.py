@@ -117,7 +117,7 @@ def _adapt(i, found, count, widths, width):
 
 @kernel(
     INT, ADDRESS, HANDLE, GENERATOR, INT, INT, INT, INT, INT, INTS, INTS, VECTOR, VECTOR, VECTOR,
-    MATRIX, INTS, MATRIX, MATRIX, VECTOR, INTS, FLAGS,
+    MATRIX, INTS, MATRIX, MATRIX, VECTOR, INTS, FLAGS, seconds=6,
 )  # fmt: skip
 def slice_kernel(
     address, handle, rng, first, last, most, at_random, adapts, ends, window, position, current,

@@ -104,7 +104,7 @@ def _follow(replica, history, round_trips):
 @kernel(
     INT, ADDRESS, HANDLE, ADDRESS, HANDLE, GENERATOR, INT, INT, INTS, VECTOR, MATRIX, MATRIX,
     _CUBE, _CUBE, MATRIX, VECTOR, INTS, INTS, INTS, MATRIX, INTS, MATRIX, MATRIX, MATRIX, FLAGS,
-    _WHOLE, MATRIX,
+    _WHOLE, MATRIX, seconds=4,
 )  # fmt: skip
 def tempering_kernel(
     address, handle, reference, reference_handle, rng, first, last, ends, betas, states, known,

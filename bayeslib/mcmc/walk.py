@@ -43,7 +43,7 @@ _METRICS = ("diag", "dense")
 
 @kernel(
     INT, ADDRESS, HANDLE, GENERATOR, INT, INT, INTS, VECTOR, VECTOR, MATRIX, MATRIX, VECTOR,
-    VECTOR, INTS, MATRIX, MATRIX, VECTOR, VECTOR, FLAGS,
+    VECTOR, INTS, MATRIX, MATRIX, VECTOR, VECTOR, FLAGS, seconds=2,
 )  # fmt: skip
 def metropolis_kernel(
     address, handle, rng, first, last, ends, position, current, root, moments, state,

@@ -121,7 +121,9 @@ def _insert(hull, n, j, x, h, slope):
     hull[X, j], hull[H, j], hull[SLOPE, j] = x, h, slope
 
 
-@kernel(INT, ADDRESS, HANDLE, GENERATOR, MATRIX, INTS, VECTOR, VECTOR, INTS, INTS, INT, INT)
+@kernel(
+    INT, ADDRESS, HANDLE, GENERATOR, MATRIX, INTS, VECTOR, VECTOR, INTS, INTS, INT, INT, seconds=2
+)
 def draw(
     address, handle, rng, hull, words, numbers, values, num_proposals, num_evals, first, last
 ):  # fmt: skip

@@ -94,7 +94,7 @@ def move(mean, scale, dense, shift, slope, size, inward):
 
 @kernel(
     INT, ADDRESS, HANDLE, GENERATOR, INT, INT, FLOAT, INT, VECTOR, MATRIX, VECTOR, MATRIX, MATRIX,
-    VECTOR, INTS,
+    VECTOR, INTS, seconds=2,
 )  # fmt: skip
 def ascent_kernel(
     address, handle, rng, num_steps, num_draws, step_size, sticking, mean, scale, mean_sum,
