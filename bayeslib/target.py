@@ -71,9 +71,10 @@ class Target:
         One a dimension; "theta", or "theta[0]" and so on.
     support : sequence of (low, high), optional
         One pair a dimension, or one pair for dim 1; None for an end, or a pair, that is open.
-        Where grids, quadrature and starts look; where `adaptive_rejection_sample` ends; what
-        `unconstrained`, `advi`, `bbvi`, both pathfinders and, if asked, `laplace` map to the line.
-        The log density must itself return -inf outside, which is checked when chains start.
+        Beyond it the log density counts as -inf, for every method; chains, which the density
+        itself shall turn back, refuse one that is finite there. Where grids, quadrature and
+        starts look; where `adaptive_rejection_sample` ends; what `unconstrained`, `advi`, `bbvi`,
+        both pathfinders and, if asked, `laplace` map to the line.
     truth : Truth, optional
 
     Attributes
@@ -94,7 +95,9 @@ class Target:
     Compiled at first use, kept on disk under ``NUMBA_CACHE_DIR`` or the user's cache folder, so
     that the next process finds it in milliseconds. Arithmetic follows NumPy, not Python:
     log(0) is -inf and 1/0 is inf. An index out of bounds is not noticed by compiled code (set
-    ``NUMBA_BOUNDSCHECK=1``); each run's start is compared with the plain function.
+    ``NUMBA_BOUNDSCHECK=1``); each run's start is compared with the plain function. A global, a
+    helper, a closure or a global array that has changed is noticed at the next call, or the next
+    run, and compiled again.
 
     Examples
     --------
@@ -220,7 +223,7 @@ class Target:
         GradientError
             When a gradient is wanted and there is none.
         """
-        return (self._bound.get(gradient) or self._bind_again(gradient)).renew()
+        return self._current(gradient).renew()
 
     def bind_to(self, data):
         """Return a new `engine.Bound` of the density with its gradient, on other data.
@@ -230,16 +233,7 @@ class Target:
         data : tuple of numpy.ndarray
             In place of `data`, of the same types and ndim; not copied: a kernel may change them.
         """
-        return engine.bind(*self._recipe(True), data, self.dim)
-
-    def refresh(self, gradient):
-        """Compile again if a global or a helper that the functions use has changed.
-
-        With a gradient, the log density alone is left until it is needed: compiling it would take
-        as long again.
-        """
-        self._bound.pop(not gradient, None)
-        self._bind_again(gradient)
+        return engine.bind(*self._recipe(True), data, self.dim, self.support)
 
     def finite(self, theta, *, gradient=False):
         """Say whether the log density at theta, (dim,), is finite.
@@ -344,13 +338,13 @@ class Target:
                     continue
                 outside = theta.copy()
                 outside[i] = end + 0.1 * outward * (1.0 + abs(end))
-                bound = self.bind(gradient)  # its own, so that what it raises is not counted
-                value = bound(outside, np.empty(self.dim))
+                open_ended = self._current(gradient).renew(bounded=False)
+                value = open_ended(outside, np.empty(self.dim))
                 if math.isfinite(value):
                     raise TargetError(
-                        f"{self.logdensity.__name__!r} is {value:.6g} at theta={outside.tolist()}, "
-                        f"outside the support {ends} of {self.names[i]}, so that chains would go "
-                        "there: return -np.inf outside, or leave out support="
+                        f"{self.logdensity.__name__!r} is {value:.6g} at "
+                        f"theta={engine.shown(outside)}, outside the support {ends} of "
+                        f"{self.names[i]}: for chains, return -np.inf there, or leave out support="
                     )
 
     def check_gradient(self, theta, *, thorough=True):
@@ -417,12 +411,16 @@ class Target:
             return "auto", (self.logdensity,)
         return "pair", (self.logdensity, self._gradient)
 
-    def _bind_again(self, gradient):
-        self._bound[gradient] = engine.bind(*self._recipe(gradient), self.data, self.dim)
-        return self._bound[gradient]
+    def _current(self, gradient):
+        """Return the Bound of the functions as they are now, with the globals that they use."""
+        bound = self._bound.get(gradient)
+        if bound is None or bound.outdated:
+            bound = engine.bind(*self._recipe(gradient), self.data, self.dim, self.support)
+            self._bound[gradient] = bound
+        return bound
 
     def _evaluate(self, theta, grad, *, gradient):
-        bound = self._bound.get(gradient) or self._bind_again(gradient)
+        bound = self._current(gradient)
         value = bound(theta, grad)
         if bound.num_errors:
             bound.handle[-1] = 0

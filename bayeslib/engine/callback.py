@@ -202,19 +202,23 @@ class Bound:
     address : int
         Of the native function, for `density`.
     handle : numpy.ndarray of int64
-        Where the data are. The last word counts the exceptions raised, for which the callback
-        returns -inf, plus `STOP` when the chain is asked to end.
+        Where the data are, and the ends of the support where there are any. The last word counts
+        the exceptions raised, for which the callback returns -inf, plus `STOP` when the chain is
+        asked to end.
     failed_at : numpy.ndarray, shape (dim,)
         The first point at which the density raised.
     """
 
-    def __init__(self, callback, arrays, dim):
-        self._callback, self._arrays = callback, arrays
+    def __init__(self, callback, arrays, dim, bounds, reading):
+        self._callback, self._arrays, self._bounds = callback, arrays, bounds
+        self._reading = reading
         self.address = callback.address
         self.failed_at = np.full(dim, np.nan)
         words = []
         for array in arrays:
             words += [array.ctypes.data, *array.shape]
+        if bounds is not None:
+            words.append(bounds.ctypes.data)
         self.handle = np.array([*words, self.failed_at.ctypes.data, 0], dtype=np.int64)
 
     def __call__(self, theta, grad):
@@ -225,9 +229,17 @@ class Bound:
             theta.ctypes.data, grad.ctypes.data, theta.size, self.handle.ctypes.data
         )
 
-    def renew(self):
-        """Return the same density with a handle of its own."""
-        return Bound(self._callback, self._arrays, self.failed_at.size)
+    def renew(self, *, bounded=True):
+        """Return the same density with a handle of its own, or as it is without its bounds."""
+        bounds = self._bounds
+        if bounds is not None and not bounded:
+            bounds = np.full_like(bounds, np.nan)
+        return Bound(self._callback, self._arrays, self.failed_at.size, bounds, self._reading)
+
+    @property
+    def outdated(self):
+        """Whether the functions have changed, by a global or a helper of theirs, say."""
+        return self._reading.changed()
 
     @property
     def num_errors(self):
@@ -246,32 +258,37 @@ class PlainCallback:
     returns -inf: either way the point is rejected.
     """
 
-    def __init__(self, function, data, dim):
-        self._function, self._data, self._dim = function, data, dim
+    def __init__(self, function, data, dim, bounded):
+        self._function, self._data, self._dim, self._bounded = function, data, dim, bounded
         self.address = next(_NUMBERS)
         _PLAIN[self.address] = self
 
     def __call__(self, theta, grad, handle):
         theta = theta.view()
         theta.flags.writeable = False
+        outside = False
+        if self._bounded:
+            low, high = _read(handle[-3], (2, self._dim))
+            outside = np.any((theta < low) | (theta > high))
         try:
             with np.errstate(all="ignore"):
-                return float(self._function(theta, grad, *self._data))
+                value = float(self._function(theta, grad, *self._data))
+            return -np.inf if outside else value
         except (ZeroDivisionError, OverflowError):
             return -np.inf
         except Exception as error:
-            if isinstance(error, ValueError) and "math domain error" in str(error):
+            if outside or isinstance(error, ValueError) and "math domain error" in str(error):
                 return -np.inf
             if handle[-1] % STOP == 0:
-                _failed_at(handle, self._dim)[:] = theta
+                _read(handle[-2], (self._dim,))[:] = theta
             handle[-1] += 1
             return -np.inf
 
 
-def _failed_at(handle, dim):
-    """Return the buffer that a handle names for the point of failure, as an array."""
-    pointer = ctypes.cast(int(handle[-2]), ctypes.POINTER(ctypes.c_double))
-    return np.ctypeslib.as_array(pointer, (dim,))
+def _read(address, shape):
+    """Return the numbers at an address, as an array."""
+    pointer = ctypes.cast(int(address), ctypes.POINTER(ctypes.c_double))
+    return np.ctypeslib.as_array(pointer, shape)
 
 
 def aligned(array):

@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from ..errors import BayeslibError, BayeslibTypeError, GradientError
 from . import entry
 from .callback import INLINED, Bound, PlainCallback
-from .fingerprint import fingerprint
+from .fingerprint import Reading
 
 _TEMPLATE = 5  # raise when the generated code changes its meaning
 _SOURCE = "def density():\n    pass\n"
@@ -32,7 +32,7 @@ def constant(typingctx, array):
     return array.copy(readonly=True)(array), lambda context, builder, signature, args: args[0]
 
 
-def bind(kind, functions, data, dim):
+def bind(kind, functions, data, dim, support=None):
     """Compile a density (once) and tie it to its data.
 
     Parameters
@@ -47,6 +47,8 @@ def bind(kind, functions, data, dim):
         From `aligned`; a 0-d array is passed to the functions as a number.
     dim : int
         The number of parameters.
+    support : tuple of (low, high), optional
+        A pair a dimension, beyond which the log density counts as -inf.
 
     Returns
     -------
@@ -60,15 +62,25 @@ def bind(kind, functions, data, dim):
     GradientError
         If automatic differentiation meets what it cannot differentiate.
     """
+    bounds = _finite(support)
+    bounded = bounds is not None
+    form = tuple((a.dtype.str, a.ndim) for a in data), bounded
+    reading = Reading(kind, functions, form, _TEMPLATE, numba.__version__, _rules(kind, dim))
     if numba.config.DISABLE_JIT:
         function = plain_function(kind, functions, dim)
-        return Bound(PlainCallback(function, as_arguments(data), dim), data, dim)
-    kinds = tuple((a.dtype.str, a.ndim) for a in data)
-    key = fingerprint(kind, functions, kinds, _TEMPLATE, numba.__version__, _rules(kind, dim))
+        callback = PlainCallback(function, as_arguments(data), dim, bounded)
+        return Bound(callback, data, dim, bounds, reading)
+    key = reading.digest
     with _lock:
         if key not in _compiled:
-            _compiled[key] = _compile(key, kind, functions, data, dim)
-    return Bound(_compiled[key], data, dim)
+            _compiled[key] = _compile(key, kind, functions, data, dim, bounded)
+    return Bound(_compiled[key], data, dim, bounds, reading)
+
+
+def _finite(support):
+    """Return the ends of the support, (2, dim), or None if all are open."""
+    bounds = np.array(support, dtype=np.float64).T if support else np.empty((2, 0))
+    return np.ascontiguousarray(bounds) if np.isfinite(bounds).any() else None
 
 
 def as_arguments(data):
@@ -116,14 +128,14 @@ def _rules(kind, dim):
     return (dim, *(path.read_bytes() for path in sorted(folder.glob("*.py"))))
 
 
-def _compile(key, kind, functions, data, dim):
+def _compile(key, kind, functions, data, dim, bounded):
     path = _cache_folder() / f"density_{key}" / f"density_{key}.py"
     if path.exists():
         found = entry.load(_stub(path))
         if found is not None:
             return found
         # The stub is on disk, its machine code is not: another processor, or a pruned cache.
-    compiled = _compiled_entry(kind, functions, data, dim, path.stem)
+    compiled = _compiled_entry(kind, functions, data, dim, path.stem, bounded)
     if path.exists() or _write(path, _SOURCE):
         entry.store(_stub(path), compiled)
     return entry.Entry(compiled)
@@ -141,7 +153,7 @@ def _module(name):
     return sys.modules.setdefault(name, pytypes.ModuleType(name))
 
 
-def _compiled_entry(kind, functions, data, dim, name):
+def _compiled_entry(kind, functions, data, dim, name, bounded):
     jitted = _jitted(kind, functions, dim)
     form = {"readonly_theta": kind != "auto", "has_grad": kind not in ("value", "pair")}
     kinds = entry.argument_types(data, **form)
@@ -155,7 +167,7 @@ def _compiled_entry(kind, functions, data, dim, name):
     compile_ = _compile_derived if kind == "auto" else entry.compile_alone
     compiled = _translated(functions[0], compile_, jitted[0], kinds)
     _check_return_type(functions[0], compiled.signature.return_type, True)
-    entry.add_entry(compiled, kinds, has_grad=form["has_grad"])
+    entry.add_entry(compiled, kinds, has_grad=form["has_grad"], bounded=bounded)
     return compiled
 
 

@@ -1,6 +1,10 @@
 """A name for a function's meaning: its code, its constants and whatever it refers to."""
 
+import dis
+import enum
+import functools
 import hashlib
+import operator
 import pickle
 import types
 import uuid
@@ -9,6 +13,9 @@ import numpy as np
 from numba.extending import _Intrinsic as Intrinsic
 
 _LIBRARIES = {"builtins", "cmath", "llvmlite", "math", "numba", "numpy", "scipy"}
+_SIMPLE = (bool, int, float, complex, str, bytes, np.generic)
+_LOOK_UP = {"LOAD_GLOBAL", "LOAD_NAME"}
+_NOTHING = object()
 
 
 def fingerprint(*objects):
@@ -31,93 +38,164 @@ def fingerprint(*objects):
     str
         32 hexadecimal digits.
     """
-    digest, seen = hashlib.sha256(), {}
-    for item in objects:
-        _feed(digest, item, seen)
-    return digest.hexdigest()[:32]
+    return Reading(*objects).digest
 
 
-def _feed(digest, item, seen):
-    def write(*parts):
-        digest.update("\x1f".join(map(str, parts)).encode() + b"\x1e")
+class Reading:
+    """What `fingerprint` read, and where, so that a change is noticed without reading again.
 
-    if id(item) in seen:
-        write("again", seen[id(item)])
-    elif item is None or isinstance(item, (bool, int, float, complex, str, bytes, np.generic)):
-        write(type(item).__name__, repr(item))
-    elif isinstance(item, np.ndarray):
-        write("array", item.dtype.str, item.shape)
-        digest.update(np.ascontiguousarray(item).tobytes())
-    elif isinstance(item, types.CodeType):
-        write("code", item.co_argcount, item.co_flags, item.co_code.hex())
-        write(item.co_names, item.co_varnames, item.co_freevars)
-        _feed_all(digest, item.co_consts, seen)
-    elif hasattr(item, "py_func") and hasattr(item, "targetoptions"):
-        seen[id(item)] = len(seen)
-        options = {key: _ordered(value) for key, value in item.targetoptions.items()}
-        write("jitted", sorted(options.items(), key=repr))
-        _feed(digest, item.py_func, seen)
-    elif isinstance(item, Intrinsic):
-        _feed(digest, item._defn, seen)
-    elif isinstance(item, types.FunctionType):
-        seen[id(item)] = len(seen)
-        if item.__module__ and item.__module__.partition(".")[0] in _LIBRARIES:
-            write("library", item.__module__, item.__qualname__)
+    Parameters
+    ----------
+    *objects : object
+
+    Attributes
+    ----------
+    digest : str
+    """
+
+    def __init__(self, *objects):
+        self._hash, self._seen = hashlib.sha256(), {}
+        self._named, self._cells, self._codes = [], [], []
+        self._arrays, self._containers, self._others = [], [], []
+        self._feed_all(objects)
+        self.digest = self._hash.hexdigest()[:32]
+
+    def changed(self):
+        """Say whether a name, a closure, an array or a function's code is no longer the same.
+
+        Whatever lies in the `objects` themselves, and not in a function, is taken to be constant.
+        """
+        for names, name, value in self._named:
+            if names.get(name, _NOTHING) is not value:
+                return True
+        for cell, value in self._cells:
+            if _contents(cell) is not value:
+                return True
+        for function, code, defaults in self._codes:
+            if function.__code__ is not code or function.__defaults__ is not defaults:
+                return True
+        for array, shape, content in self._arrays:
+            if array.shape != shape or array.tobytes() != content:
+                return True
+        for container, held in self._containers:
+            now = _held(container)
+            if len(now) != len(held) or not all(map(operator.is_, now, held)):
+                return True
+        return any(_pickled(item) != found for item, found in self._others)
+
+    def _write(self, *parts):
+        self._hash.update("\x1f".join(map(str, parts)).encode() + b"\x1e")
+
+    def _feed(self, item):
+        if id(item) in self._seen:
+            self._write("again", self._seen[id(item)])
+        elif item is None or isinstance(item, _SIMPLE):
+            self._write(type(item).__name__, repr(item))
+        elif isinstance(item, np.ndarray):
+            content = item.tobytes()
+            self._write("array", item.dtype.str, item.shape)
+            self._hash.update(content)
+            self._arrays.append((item, item.shape, content))
+        elif isinstance(item, types.CodeType):
+            self._write("code", item.co_argcount, item.co_flags, item.co_code.hex())
+            self._write(item.co_names, item.co_varnames, item.co_freevars)
+            self._feed_all(item.co_consts)
+        elif hasattr(item, "py_func") and hasattr(item, "targetoptions"):
+            self._seen[id(item)] = len(self._seen)
+            options = {key: _ordered(value) for key, value in item.targetoptions.items()}
+            self._write("jitted", sorted(options.items(), key=repr))
+            self._feed(item.py_func)
+        elif isinstance(item, Intrinsic):
+            self._feed(item._defn)
+        elif isinstance(item, types.FunctionType):
+            self._seen[id(item)] = len(self._seen)
+            if item.__module__ and item.__module__.partition(".")[0] in _LIBRARIES:
+                self._write("library", item.__module__, item.__qualname__)
+            else:
+                self._feed_function(item)
+        elif isinstance(item, types.ModuleType):
+            self._write("module", item.__name__, getattr(item, "__version__", ""))
+        elif isinstance(item, (types.BuiltinFunctionType, np.ufunc, type)):
+            self._write("named", getattr(item, "__module__", ""), item.__name__)
+            if isinstance(item, enum.EnumType):
+                self._feed_all((member.name, member.value) for member in item)
+        elif isinstance(item, (tuple, frozenset)):
+            self._write(type(item).__name__, len(item))
+            self._feed_all(_ordered(item))
+        elif isinstance(item, (list, set, dict)):
+            self._seen[id(item)] = len(self._seen)
+            held = _held(item)
+            self._write(type(item).__name__, len(held))
+            self._feed_all(held)
+            self._containers.append((item, held))
         else:
-            _feed_function(digest, item, seen)
-    elif isinstance(item, types.ModuleType):
-        write("module", item.__name__, getattr(item, "__version__", ""))
-    elif isinstance(item, (types.BuiltinFunctionType, np.ufunc, type)):
-        write("named", getattr(item, "__module__", ""), item.__name__)
-    elif isinstance(item, (tuple, list)):
-        write(type(item).__name__, len(item))
-        _feed_all(digest, item, seen)
-    elif isinstance(item, (set, frozenset)):
-        _feed(digest, _ordered(item), seen)
-    elif isinstance(item, dict):
-        _feed_all(digest, [*item.keys(), *item.values()], seen)
-    else:
-        write("object", _pickled(item))
+            found = _pickled(item)
+            self._write("object", found or uuid.uuid4().hex)
+            if found:  # else its identity has to do
+                self._others.append((item, found))
+
+    def _feed_all(self, items):
+        for item in items:
+            self._feed(item)
+
+    def _feed_function(self, function):
+        self._codes.append((function, function.__code__, function.__defaults__))
+        self._feed(function.__code__)
+        scope = function.__globals__
+        self._write("of module", scope.get("__name__"))
+        self._feed_all([function.__defaults__, function.__kwdefaults__])
+        self._feed(getattr(function, "__compiled__", None))
+        loaded, attributes = _names(function.__code__)
+        for cell in function.__closure__ or ():
+            value = _contents(cell)
+            self._cells.append((cell, value))
+            self._feed_named("closed over", value, attributes)
+        for name in loaded:
+            value = scope.get(name, _NOTHING)
+            self._named.append((scope, name, value))
+            if value is not _NOTHING:  # else a builtin
+                self._feed_named(name, value, attributes)
+
+    def _feed_named(self, name, value, attributes):
+        """Read a value, and of a module of the user's own what may be used: ``model.helper(x)``."""
+        self._write(name)
+        self._feed("empty" if value is _NOTHING else value)
+        if not isinstance(value, types.ModuleType):
+            return
+        if value.__name__.partition(".")[0] not in _LIBRARIES:
+            for attribute in attributes:
+                if hasattr(value, attribute) and (id(value), attribute) not in self._seen:
+                    self._seen[id(value), attribute] = len(self._seen)
+                    inner = getattr(value, attribute)
+                    self._named.append((vars(value), attribute, inner))
+                    self._feed_named(attribute, inner, attributes)
 
 
-def _feed_all(digest, items, seen):
-    for item in items:
-        _feed(digest, item, seen)
-
-
-def _feed_function(digest, function, seen):
-    _feed(digest, function.__code__, seen)
-    _feed(digest, ("of module", function.__globals__.get("__name__")), seen)
-    _feed_all(digest, [function.__defaults__, function.__kwdefaults__], seen)
-    _feed(digest, getattr(function, "__compiled__", None), seen)
-    for cell in function.__closure__ or ():
-        try:
-            _feed(digest, cell.cell_contents, seen)
-        except ValueError:  # a cell not filled yet
-            _feed(digest, "empty", seen)
-    names = sorted(_names(function.__code__))
-    for name in names:
-        if name in function.__globals__:
-            value = function.__globals__[name]
-            _feed(digest, (name, value), seen)
-            if isinstance(value, types.ModuleType):
-                _feed_module(digest, value, names, seen)
-
-
-def _feed_module(digest, module, names, seen):
-    """Read what a function may use of a module of the user's own, as in ``mymodel.helper(x)``."""
-    if module.__name__.partition(".")[0] not in _LIBRARIES:
-        for name in names:
-            if hasattr(module, name):
-                _feed(digest, (name, getattr(module, name)), seen)
-
-
+@functools.lru_cache(maxsize=1024)
 def _names(code):
-    names = set(code.co_names)
+    """Return the globals that code may look up, those of inner functions too, and all names."""
+    loaded = {i.argval for i in dis.get_instructions(code) if i.opname in _LOOK_UP}
+    attributes = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            names |= _names(constant)
-    return names
+            inner = _names(constant)
+            loaded.update(inner[0])
+            attributes.update(inner[1])
+    return sorted(loaded), sorted(attributes)
+
+
+def _contents(cell):
+    try:
+        return cell.cell_contents
+    except ValueError:  # a cell not filled yet
+        return _NOTHING
+
+
+def _held(container):
+    """Return what a list, a set or a dictionary holds, in a fixed order."""
+    if isinstance(container, dict):
+        return (*container.keys(), *container.values())
+    return tuple(_ordered(container))
 
 
 def _ordered(value):
@@ -126,6 +204,6 @@ def _ordered(value):
 
 def _pickled(item):
     try:
-        return pickle.dumps(item).hex()
+        return hashlib.sha256(pickle.dumps(item)).hexdigest()
     except Exception:
-        return uuid.uuid4().hex
+        return None

@@ -40,7 +40,6 @@ def initial_positions(target, initial_position, generators, *, gradient=False, d
     GradientError
         If the gradient there is not finite, or is not the derivative.
     """
-    target.refresh(gradient)
     num_chains = len(generators)
     if initial_position is None:
         starts, num_evals = _draw_starts(target, generators, draw, gradient)

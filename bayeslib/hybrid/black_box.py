@@ -259,7 +259,6 @@ def bbvi_gradients(
     check_memory((num_samples, parameters.size), "the gradients")
     check_memory((num_draws, free.dim), "the draws")
     rng, _ = as_rng(rng)
-    free.refresh(code == REPARAM)
 
     def loop(num_draws, num_samples, keep, controls=None):
         made = _Loop(free, parameters, num_draws, num_samples, num_samples, code == REPARAM)

@@ -196,7 +196,6 @@ def as_joint(joint, transform, dim, size):
         raise BayeslibError(
             f"the support of joint must be that of theta, {wanted}, and open for y, got {support}"
         )
-    free.refresh(True)
     return free
 
 

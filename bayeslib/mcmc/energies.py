@@ -95,7 +95,6 @@ class Landscape:
             If `propose` draws from something else than `rng`, or `change` is not the difference
             of the energies.
         """
-        self._target.refresh(False)
         self._target.verify(starts[0])
         for start in np.unique(starts, axis=0):
             value = self.energy(start)

@@ -409,7 +409,6 @@ def parallel_tempering(
     def prepare(starts, generators):
         if reference is None:
             return
-        reference.refresh(False)
         reference.verify(starts[0])
         for start in starts:
             if not reference.finite(start):

@@ -154,7 +154,6 @@ def _starts(target, initial_position):
 
 
 def _usable(target, starts):
-    target.refresh(True)
     kept = [start for start in starts if target.finite(start, gradient=True)]
     if not kept:
         raise StartError(
