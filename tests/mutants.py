@@ -477,8 +477,8 @@ HYBRID = {
         error=Exception,
     ),
     "the final bound forgets q": Bug(
-        "bayeslib.hybrid.checking",
-        ("log_ratio = logdensity - base.logdensity(x)", "log_ratio = logdensity"),
+        "bayeslib.vi.verdict",
+        ("mean_of(self.logdensity - self.log_q)", "mean_of(self.logdensity)"),
         "test_hybrid_paths.test_eight_schools",
     ),
     "a step is learned from whatever its curvature": Bug(

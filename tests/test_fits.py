@@ -14,7 +14,7 @@ from bayeslib.errors import (
     TargetError,
 )
 from bayeslib.tails import fit_weights
-from bayeslib.vi.fit import elsewhere_problem
+from bayeslib.vi.verdict import elsewhere_problem
 
 
 def standard(theta):

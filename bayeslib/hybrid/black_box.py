@@ -28,7 +28,8 @@ from ..validate import (
     check_finite,
     check_memory,
 )
-from .checking import FAMILIES, check_approximation, freed, one_of, warn_of
+from ..vi.verdict import check_approximation, warn_of
+from .checking import FAMILIES, freed, one_of
 from .kernels import ESTIMATORS, LOO, OPTIMISERS, RAO_BLACKWELL, REPARAM, bbvi_kernel
 
 _FORGET = 0.9  # what the baseline keeps of its running averages each step

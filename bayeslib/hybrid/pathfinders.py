@@ -12,8 +12,8 @@ from ..importance.mixture import StudentMixture
 from ..results import Gaussian
 from ..target import as_target
 from ..validate import as_bool, as_count, as_floats, as_rng, check_memory
-from ..vi.fit import elsewhere_problem
-from .checking import check_approximation, freed, warn_of
+from ..vi.verdict import check_approximation, elsewhere_problem, warn_of
+from .checking import freed
 from .path import gaussians, run_optimiser
 
 _MOST_DIMENSIONS = 1000

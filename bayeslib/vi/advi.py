@@ -1,17 +1,15 @@
 """Automatic differentiation variational inference."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from ..engine import initial_positions, spawn
-from ..errors import BayeslibError, GradientError, warn
+from ..errors import BayeslibError, GradientError
 from ..results import Gaussian
 from ..target import as_target
 from ..transforms import unconstrained
-from ..trouble import khat_limit
 from ..validate import as_bool, as_count, as_positions, as_positive, as_rng, check_memory
-from .fit import Fit, check, elsewhere_problem
+from .fit import Fit
+from .verdict import elsewhere_problem, judged, warn_of, weigh
 
 _FAMILIES = ("meanfield", "fullrank")
 _ESTIMATORS = ("stl", "entropy")
@@ -166,29 +164,30 @@ def advi(
         )  # fmt: skip
         ascent = fit.ascend(num_steps, max_steps, step_size, tolerance)
         approximation = fit.gaussian(ascent.average)
-        found.append((fit, ascent, approximation, check(free, approximation, num_check, generator)))
-    elbos = np.array([checked.elbo.value for *_, checked in found])
-    fit, ascent, approximation, checked = found[int(np.argmax(elbos))]
+        found.append((fit, ascent, approximation, weigh(free, approximation, num_check, generator)))
+    elbos = np.array([weighed.elbo.value for *_, weighed in found])
+    best = int(np.argmax(elbos))
+    fit, ascent, approximation, weighed = found[best]
     settings = {
         "family": family, "estimator": estimator, "num_draws": num_draws, "seed": seed,
         "num_steps": fit.num_steps, "max_steps": max_steps, "tolerance": tolerance,
         "initial_scale": initial_scale,
         "step_sizes": ascent.step_sizes, "converged": ascent.converged, "elbos": elbos,
-        "khat": checked.khat, "num_check": num_check, "num_outside": int(fit.num_outside[0]),
+        "num_check": num_check, "num_outside": int(fit.num_outside[0]),
     }  # fmt: skip
     if keep_path:
         path = np.concatenate(fit.paths)
         settings |= {"means": path[:, :dim], "scales": np.exp(path[:, dim:])}
     elsewhere = elsewhere_problem([other[2] for other in found], elbos, free.transform, "fit")
-    spent += sum(other.num_steps * num_draws + num_check for other, *_ in found)
+    spent += sum(other.num_steps * num_draws for other, *_ in found)
+    spent += num_check * (num_restarts - 1)
     result = Gaussian(
         approximation.mean, approximation.cov, elbo_trace=np.concatenate(fit.traces),
         names=target.names, num_evals=spent, method="advi", transform=free.transform,
-        elbo=replace(checked.elbo, num_evals=spent), settings=settings,
-        problems=tuple(_problems(ascent, checked, settings, dim, num_steps is None, elsewhere)),
+        settings=settings, problems=tuple(_problems(ascent, num_steps is None, elsewhere)),
     )  # fmt: skip
-    if result.problems:
-        warn("; ".join(result.problems))
+    result = judged(free, result, weighed, generators[best])
+    warn_of(result)
     return result
 
 
@@ -206,25 +205,11 @@ def _starts(free, target, initial_position, generators):
     return initial_positions(free, initial_position, generators, gradient=True)
 
 
-def _problems(ascent, checked, settings, dim, adaptive, elsewhere):
-    num_check = settings["num_check"]
+def _problems(ascent, adaptive, elsewhere):
     if elsewhere:
         yield elsewhere
     if adaptive and not ascent.converged:
         yield (
             f"the fit had not settled after {ascent.num_steps} steps: raise max_steps, start "
             "nearer, or raise num_draws"
-        )
-    if checked.num_outside:
-        yield (
-            f"{checked.num_outside} of {num_check} draws have no finite density, so that the bound "
-            "is -inf: give the Target its support="
-        )
-    if checked.khat > khat_limit(num_check):
-        wider = "" if settings["family"] == "fullrank" or dim == 1 else 'try family="fullrank", '
-        yield (
-            f"k-hat is {checked.khat:.2f}, above {khat_limit(num_check):.2f}: somewhere, if only "
-            "in the tails, the posterior is much wider than the approximation, so that its "
-            "intervals may be wrong, and importance weights cannot mend it; "
-            f"{wider}reparameterise, or use nuts"
         )

@@ -1,20 +1,15 @@
-"""One ascent of the evidence lower bound: its state, its rounds, and the check of where it ends."""
-
-from dataclasses import dataclass
+"""One ascent of the evidence lower bound: its state and its rounds."""
 
 import numpy as np
 
 from ..ascent import Ascent, run_rounds
 from ..engine import together
 from ..errors import ImproperError
-from ..results import Estimate, Gaussian
-from ..tails import fit_weights
+from ..results import Gaussian
+from ..validate import shown
 from .kernels import ascent_kernel
-from .lower_bound import bound_terms, mean_of
 
 _FAR = 1e100  # where squares may soon overflow
-_APART = 5.0  # standard deviations, of either fit, between two modes
-_NO_MATTER = np.log(100.0)  # nats by which a bound is lower where a mode does not count
 
 
 class Fit:
@@ -58,7 +53,7 @@ class Fit:
             raise self.target.explain(self._bound.failed_at)
         if not (np.abs(self._mean).max() < _FAR and np.abs(self._scale).max() < _FAR):
             raise ImproperError(
-                f"the approximation ran off, to mean {self._mean.tolist()} in unconstrained "
+                f"the approximation ran off, to mean {shown(self._mean)} in unconstrained "
                 f"coordinates and a scale of {np.abs(self._scale).max():.3g}: the posterior is "
                 "improper, or flat; give every parameter a proper prior"
             )
@@ -104,62 +99,3 @@ class Fit:
         self.run(step_size, num_steps // 2)
         _, average = self.run(step_size, num_steps - num_steps // 2)
         return Ascent(average, np.array([step_size]), num_steps, False)
-
-
-@dataclass(frozen=True)
-class Check:
-    """What draws of an approximation say of it.
-
-    Attributes
-    ----------
-    elbo : Estimate
-    khat : float
-        Of the weights that it would have as a proposal.
-    num_outside : int
-        Draws without a finite density.
-    """
-
-    elbo: Estimate
-    khat: float
-    num_outside: int
-
-
-def elsewhere_problem(gaussians, elbos, transform, what):
-    """Say that a fit with a comparable bound lies far from the best one, or return None.
-
-    Parameters
-    ----------
-    gaussians : sequence of Gaussian or None
-        One a fit, of the coordinates in which they are Gaussian; None for one that failed.
-    elbos : numpy.ndarray, shape (n,)
-    transform : Transform or None
-    what : str
-        What a fit is called.
-    """
-    best = int(np.argmax(elbos))
-    for i in np.argsort(-elbos):
-        if gaussians[i] is None or not elbos[i] > elbos[best] - _NO_MATTER:
-            continue
-        shift = gaussians[i].mean - gaussians[best].mean
-        apart = [np.linalg.norm(np.linalg.solve(gaussians[j].scale, shift)) for j in (i, best)]
-        if min(apart) > _APART:
-            place = gaussians[i].mean
-            place = place if transform is None else transform.constrain(place)
-            return (
-                f"{what} {i} of {len(elbos)} ended elsewhere, about theta="
-                f"{[float(f'{v:.4g}') for v in place]}, with a bound {elbos[best] - elbos[i]:.2f} "
-                "lower: one Gaussian does not cover both; multipathfinder weighs them, or use "
-                "parallel_tempering"
-            )
-    return None
-
-
-def check(target, gaussian, num_draws, rng):
-    """Draw from `gaussian` and weigh, both in the coordinates of `target`."""
-    values = gaussian.sample(num_draws, rng)
-    logdensity, num_outside = bound_terms(target, values, forgive_nan=True)
-    terms = logdensity - gaussian.logdensity(values)
-    khat = np.nan
-    if num_outside < num_draws:
-        khat = fit_weights(terms - terms.max())[0]
-    return Check(mean_of(terms), khat, num_outside)
