@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .errors import BayeslibError
-from .validate import as_floats
+from .validate import as_floats, shown
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Transform:
         if not inside.all():
             first = theta[tuple(np.argwhere(~inside)[0])]
             raise BayeslibError(
-                f"theta={first.tolist()} does not lie strictly inside the support {self.support}, "
+                f"theta={shown(first)} does not lie strictly inside the support {self.support}, "
                 "so that it has no unconstrained coordinates"
             )
         x = theta.copy()

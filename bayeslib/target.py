@@ -281,7 +281,7 @@ class Target:
             fused = self._evaluate(theta, np.empty(self.dim), gradient=True)
             if not _close(value, fused):
                 raise GradientError(
-                    f"the log density is {value!r} at theta={theta.tolist()}, but with its "
+                    f"the log density is {value!r} at theta={engine.shown(theta)}, but with its "
                     f"gradient {fused!r}: the two functions differ"
                 )
 
@@ -296,7 +296,7 @@ class Target:
             return  # 1/0 and exp(1000) raise in Python only
         except Exception as error:
             error.add_note(
-                f"bayeslib: raised in plain Python at theta={theta.tolist()}; compiled, "
+                f"bayeslib: raised in plain Python at theta={engine.shown(theta)}; compiled, "
                 f"{self.logdensity.__name__!r} is {value!r} there, because compiled code does not "
                 "notice an index out of bounds"
             )
@@ -304,8 +304,8 @@ class Target:
         if not _close(value, plain):
             raise TargetError(
                 f"{self.logdensity.__name__!r} is {plain!r} in plain Python at "
-                f"theta={theta.tolist()}, but {value!r} compiled: look for an index out of bounds "
-                "(NUMBA_BOUNDSCHECK=1 finds it), a global that changed, or random numbers"
+                f"theta={engine.shown(theta)}, but {value!r} compiled: look for an index out of "
+                "bounds (NUMBA_BOUNDSCHECK=1 finds it), a global that changed, or random numbers"
             )
         self._check_support(theta, gradient=False)
         self._verified.add(address)
@@ -387,7 +387,7 @@ class Target:
         except Exception as error:
             return error
         return TargetError(
-            f"{self.logdensity.__name__!r} raised when compiled at theta={theta.tolist()}, "
+            f"{self.logdensity.__name__!r} raised when compiled at theta={engine.shown(theta)}, "
             "but does not in plain Python"
         )
 
@@ -425,7 +425,7 @@ class Target:
         if bound.num_errors:
             bound.handle[-1] = 0
             error = self.explain(theta)
-            error.add_note(f"bayeslib: raised at theta={theta.tolist()}")
+            error.add_note(f"bayeslib: raised at theta={engine.shown(theta)}")
             raise error
         return value
 

@@ -7,6 +7,8 @@ import numpy as np
 from .errors import BayeslibError, BayeslibTypeError
 from .memory import available_memory
 
+_SHOWN = 6
+
 
 def as_rng(rng):
     """Normalise a seed to a generator (SPEC 7) and say how to repeat the run.
@@ -198,6 +200,15 @@ def as_covariance(value, name, dim):
             f"{name} must be positive definite; its smallest eigenvalue is {smallest:.3g}"
         )
     return array
+
+
+def shown(values):
+    """Return numbers as a message prints them: the first six, and how many there are."""
+    values = np.asarray(values)
+    exact = values.dtype.kind != "f"
+    first = [str(v if exact else float(f"{v:.6g}")) for v in values.flat[:_SHOWN]]
+    more = f", ... {values.size} in all" if values.size > _SHOWN else ""
+    return f"[{', '.join(first)}{more}]" if values.ndim else first[0]
 
 
 def check_memory(shape, name):

@@ -11,6 +11,7 @@ from bayeslib import (
     Gaussian,
     Target,
     adaptive_rejection_sample,
+    engine,
     grid_posterior,
     hmc,
     importance_sample,
@@ -46,6 +47,16 @@ def test_start_is_not_finite(sampler, value, words):
     with pytest.raises(StartError, match=words) as caught:
         run(target, sampler=sampler)
     assert "[0.1, 0.2]" in str(caught.value)
+
+
+def test_a_long_position_is_shortened():
+    target = Target(lambda theta: math.nan * theta[0], dim=204, gradient=None)
+    with pytest.raises(StartError) as caught:
+        run(target, [0.123456789, 2e-7, *[0.5] * 202])
+    assert "[0.123457, 2e-07, 0.5, 0.5, 0.5, 0.5, ... 204 in all]" in str(caught.value)
+    assert len(str(caught.value)) < 250
+    shown = [engine.shown(x) for x in (np.zeros((1, 2)), 0.25, [True], np.arange(7))]
+    assert shown == ["[0.0, 0.0]", "0.25", "[True]", "[0, 1, 2, 3, 4, 5, ... 7 in all]"]
 
 
 def nan_beyond_one(theta):

@@ -8,7 +8,7 @@ from ..errors import BayeslibError, TargetError
 from ..results import Estimate, Summary
 from ..rows import apply_rows
 from ..target import as_target
-from ..validate import as_count, as_floats, as_rng, check_memory
+from ..validate import as_count, as_floats, as_rng, check_memory, shown
 
 _PROBABILITIES = (0.05, 0.5, 0.95)
 
@@ -255,5 +255,5 @@ def evaluate(target, points):
     bad = np.isnan(values) | (values == np.inf)
     if bad.any():
         first = int(bad.argmax())
-        raise TargetError(f"the log density is {values[first]} at theta={points[first]}")
+        raise TargetError(f"the log density is {values[first]} at theta={shown(points[first])}")
     return values

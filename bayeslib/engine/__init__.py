@@ -1,5 +1,6 @@
 """How Python functions become compiled callbacks, and how chains run."""
 
+from ..validate import shown
 from .arguments import as_data, as_function
 from .callback import (
     ADDRESS,
@@ -40,7 +41,7 @@ from .chains import (
     spawn,
     warmup_windows,
 )
-from .collect import collect, shown
+from .collect import collect
 from .compiler import as_arguments, bind, plain_function
 from .differences import check_gradient, slope
 from .moves import Move

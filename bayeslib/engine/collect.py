@@ -4,6 +4,7 @@ import numpy as np
 
 from ..errors import ImproperError, TargetError, warn
 from ..results import Draws
+from ..validate import shown
 from .chains import IMPROPER, INFINITE, NUM_EVALS, NUM_NAN, STATUS
 
 FAR = 1e10
@@ -132,8 +133,3 @@ def _warn(outcomes, draws):
             f"draws reach beyond {FAR:g}: the posterior may be improper; check the priors, and "
             "that the function returns the logarithm of a density, not a density"
         )
-
-
-def shown(theta):
-    """Return a position as an error message prints it."""
-    return np.array2string(theta, precision=6, separator=", ", threshold=12)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..errors import GradientError
+from ..validate import shown
 
 _FIRST_STEP = 0.1
 _RATIO = 4.0
@@ -107,7 +108,7 @@ def check_gradient(target, theta, *, thorough):
         if not is_kink(target.many, theta, direction, gradient[i]):
             raise GradientError(
                 f"the gradient is {gradient[i]:.9g} in component {i} ({target.names[i]}) at "
-                f"theta={theta.tolist()}, but the log density changes by {derivative:.9g} a unit "
+                f"theta={shown(theta)}, but the log density changes by {derivative:.9g} a unit "
                 "there (finite differences); correct the gradient, or leave it to "
                 'gradient="auto"'
             )

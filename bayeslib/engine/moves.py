@@ -14,9 +14,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ..errors import BayeslibError, BayeslibTypeError
+from ..validate import shown
 from .arguments import as_data, as_function
 from .callback import _NUMBERS, _PLAIN, GENERATOR, aligned
-from .collect import shown
 from .compiler import as_arguments, bind, constant
 
 _BITS = types.NumPyRandomBitGeneratorType("bit_generator")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import GradientError, StartError, warn
-from ..validate import as_positions
+from ..validate import as_positions, shown
 
 _TRIES = 100
 
@@ -120,7 +120,7 @@ def _raise_value(target, start):
         reason = "is -inf: this is outside the support; start where the density is positive"
     else:
         reason = "is +inf: it overflows there, or the density is not integrable"
-    raise StartError(f"the log density at initial_position={start.tolist()} {reason}")
+    raise StartError(f"the log density at initial_position={shown(start)} {reason}")
 
 
 def _check_gradient_finite(target, start):
@@ -128,6 +128,6 @@ def _check_gradient_finite(target, start):
     bad = np.flatnonzero(~np.isfinite(gradient))
     if bad.size:
         raise GradientError(
-            f"the gradient at initial_position={start.tolist()} is {gradient[bad[0]]} in "
+            f"the gradient at initial_position={shown(start)} is {gradient[bad[0]]} in "
             f"component {bad[0]} ({target.names[bad[0]]})"
         )

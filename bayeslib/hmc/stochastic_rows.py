@@ -7,7 +7,7 @@ import numpy as np
 
 from ..engine import aligned, as_arguments
 from ..errors import BayeslibError
-from ..validate import as_bool, as_count, check_memory
+from ..validate import as_bool, as_count, check_memory, shown
 
 _TOLERANCE = 1e-6  # of what is summed: far above rounding, far below a term that is missing
 _TRIED = 3  # rows on which the plain function is tried first
@@ -123,7 +123,7 @@ def check_additive(target, rows, theta):
     if not (np.isfinite(prior) and np.isfinite(slope).all()):
         raise BayeslibError(
             f"with no rows of data the log density is {prior} and its gradient "
-            f"{slope.tolist()} at theta={theta.tolist()}: it must then be that of the prior, "
+            f"{shown(slope)} at theta={shown(theta)}: it must then be that of the prior, "
             "finite, so that the rows can be weighed; a mean over rows has no such part"
         )
     whole = _evaluate(target, target.data, theta)
@@ -167,7 +167,7 @@ def _not_a_sum(target, rows, theta, name, whole, total, num=None):
     whole, total = (np.array2string(np.asarray(one), precision=6) for one in (whole, total))
     return (
         f"the {name} of {target.logdensity.__name__!r} is {whole} on {num or 'all'} rows at "
-        f"theta={theta.tolist()}, but {total} when the rows' own parts are added up: it must "
+        f"theta={shown(theta)}, but {total} when the rows' own parts are added up: it must "
         f"be a prior plus a sum over the rows of data{list(rows.which)} (not a mean, nor a product "
         "of neighbours); say with rows= which arrays the rows are"
     )
@@ -178,7 +178,7 @@ def _evaluate(target, data, theta):
     value = bound(theta, slope)
     if bound.num_errors:
         raise BayeslibError(
-            f"{target!r} raises on {len(data)} arrays cut by rows at theta={theta.tolist()}: it "
+            f"{target!r} raises on {len(data)} arrays cut by rows at theta={shown(theta)}: it "
             "must take any number of rows, none included"
         )
     return value, slope
@@ -189,7 +189,7 @@ def gradients_at(target, rows, theta):
     (none,) = pieces_of(target, rows, 0, 0)
     whole, prior = (_evaluate(target, data, theta)[1] for data in (target.data, none))
     if not (np.isfinite(whole).all() and np.isfinite(prior).all()):
-        raise BayeslibError(f"the gradient at centre={theta.tolist()} is not finite")
+        raise BayeslibError(f"the gradient at centre={shown(theta)} is not finite")
     return whole - prior, prior
 
 

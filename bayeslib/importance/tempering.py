@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import BayeslibError, TargetError, warn
-from ..validate import as_floats
+from ..validate import as_floats, shown
 
 BEST_JUMP = 2.38  # over sqrt(dim), times the spread: the best step for a Gaussian
 BEST_RATE = 0.25  # of acceptance, which serves one dimension and many
@@ -32,7 +32,7 @@ class Cloud:
             first = int(bad.argmax())
             raise BayeslibError(
                 f"the log density of the proposal {proposal.label} is {self.log_q[first]} at "
-                f"theta={values[first]}, a point it drew itself"
+                f"theta={shown(values[first])}, a point it drew itself"
             )
 
     @property
@@ -102,7 +102,9 @@ class Cloud:
         self.num_evals += len(values)
         if np.any(log_p == np.inf):
             first = int(np.argmax(log_p))
-            raise TargetError(f"the log density is +inf at theta={values[first]}: it overflows")
+            raise TargetError(
+                f"the log density is +inf at theta={shown(values[first])}: it overflows"
+            )
         nan = np.isnan(log_p)
         self.num_nan += int(nan.sum())
         return np.where(nan, -np.inf, log_p), self._proposal.logdensity(values)

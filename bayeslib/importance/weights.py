@@ -6,8 +6,7 @@ from ..errors import BayeslibError, TargetError, ZeroWeightsError, warn
 from ..proposals import as_proposal
 from ..results import Draws, Estimate
 from ..target import as_target
-from ..trouble import khat_limit
-from ..validate import as_count, as_rng, check_memory
+from ..validate import as_count, as_rng, check_memory, shown
 from .pareto import psis
 
 
@@ -123,24 +122,24 @@ def _log_weights(values, logdensity, log_q, label):
     if bad.any():
         first = int(bad.argmax())
         raise BayeslibError(
-            f"the log density of the proposal {label} is {log_q[first]} at theta={values[first]}, "
-            "a point it drew itself, so that no weight can be given to it: its sample and "
-            "logdensity disagree"
+            f"the log density of the proposal {label} is {log_q[first]} at "
+            f"theta={shown(values[first])}, a point it drew itself, so that no weight can be "
+            "given to it: its sample and logdensity disagree"
         )
     if np.any(logdensity == np.inf):
         first = int(np.argmax(logdensity))
-        raise TargetError(f"the log density is +inf at theta={values[first]}: it overflows")
+        raise TargetError(f"the log density is +inf at theta={shown(values[first])}: it overflows")
     nan = np.isnan(logdensity)
     if nan.any():
         warn(
-            f"the log density is nan at theta={values[nan.argmax()]} and {int(nan.sum()) - 1} "
-            "other draws, which get no weight"
+            f"the log density is nan at theta={shown(values[nan.argmax()])} and "
+            f"{int(nan.sum()) - 1} other draws, which get no weight"
         )
     log_weights = np.where(nan, -np.inf, logdensity - log_q)
     if not np.any(log_weights > -np.inf):
         raise ZeroWeightsError(
             f"none of {len(values)} draws of the proposal {label} lies in the target's support, "
-            f"the first is theta={values[0]}: move or widen the proposal"
+            f"the first is theta={shown(values[0])}: move or widen the proposal"
         )
     return log_weights
 

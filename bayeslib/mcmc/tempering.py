@@ -413,7 +413,7 @@ def parallel_tempering(
         for start in starts:
             if not reference.finite(start):
                 raise StartError(
-                    f"the log density of the reference at initial_position={start.tolist()} is "
+                    f"the log density of the reference at initial_position={shown(start)} is "
                     f"{reference(start)}: start where both densities are positive"
                 )
 

@@ -8,7 +8,7 @@ from ..errors import BayeslibError, BayeslibWarning, EnvelopeError, RejectionErr
 from ..proposals import as_proposal
 from ..results import Draws, Estimate
 from ..target import as_target
-from ..validate import as_count, as_real, as_rng, check_memory
+from ..validate import as_count, as_real, as_rng, check_memory, shown
 
 
 def rejection_sample(target, proposal, *, log_bound, num_samples, rng, max_proposals=None):
@@ -113,8 +113,8 @@ def rejection_sample(target, proposal, *, log_bound, num_samples, rng, max_propo
         settings["interrupted"] = True
     if rounds.first_nan is not None:
         warnings.warn(
-            f"the log density is nan at theta={rounds.first_nan} and {rounds.num_nan - 1} other "
-            "proposals, which were rejected",
+            f"the log density is nan at theta={shown(rounds.first_nan)} and {rounds.num_nan - 1} "
+            "other proposals, which were rejected",
             BayeslibWarning,
             stacklevel=2,
         )
@@ -152,8 +152,8 @@ class _Rounds:
             worst = np.flatnonzero(~np.isfinite(log_q))[0]
             raise BayeslibError(
                 f"the log density of the proposal {self.settings['proposal']} is {log_q[worst]} "
-                f"at theta={values[worst]}, a point it drew itself: its sample and logdensity "
-                "disagree"
+                f"at theta={shown(values[worst])}, a point it drew itself: its sample and "
+                "logdensity disagree"
             )
 
     def _check_envelope(self, values, log_p, log_q, log_ratio):
@@ -163,14 +163,14 @@ class _Rounds:
             return
         if log_p[worst] == np.inf:
             raise TargetError(
-                f"the log density is +inf at theta={values[worst]}: it overflows, or no envelope "
-                "can cover it"
+                f"the log density is +inf at theta={shown(values[worst])}: it overflows, or no "
+                "envelope can cover it"
             )
         bound = self.settings["log_bound"]
         needed = bound + log_ratio[worst]
         enough = np.ceil(1e4 * needed) / 1e4
         raise EnvelopeError(
-            f"the target rises above the envelope at theta={values[worst]}: "
+            f"the target rises above the envelope at theta={shown(values[worst])}: "
             f"log p~ - log q = {needed:.6g} there, but log_bound={bound:.6g}. Draws would follow "
             f"min(p~, c q) instead of p~. Use log_bound >= {enough:.10g} (more may "
             "be needed where nothing was proposed yet), or a proposal with heavier tails",

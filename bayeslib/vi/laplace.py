@@ -8,7 +8,7 @@ from ..errors import BayeslibError, GradientError, StartError, warn
 from ..results import Estimate, Gaussian
 from ..target import as_target
 from ..transforms import unconstrained
-from ..validate import as_count, as_floats, as_position, check_finite, check_memory
+from ..validate import as_count, as_floats, as_position, check_finite, check_memory, shown
 from .newton import Slopes, climb
 
 _COORDINATES = ("own", "unconstrained")
@@ -158,7 +158,7 @@ def _usable(target, starts):
     if not kept:
         raise StartError(
             f"none of {len(starts)} starts has a finite log density, the first is "
-            f"{starts[0].tolist()}: pass initial_position, or support= to the Target"
+            f"{shown(starts[0])}: pass initial_position, or support= to the Target"
         )
     return np.array(kept)
 

@@ -6,7 +6,7 @@ from ..errors import BayeslibError, TargetError, warn
 from ..proposals import as_proposal
 from ..results import Estimate, Gaussian
 from ..target import as_target
-from ..validate import as_count, as_rng, check_memory
+from ..validate import as_count, as_rng, check_memory, shown
 
 
 def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
@@ -90,7 +90,7 @@ def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
             first = int(bad.argmax())
             raise BayeslibError(
                 f"the log density of the approximation {proposal.label} is {log_q[first]} at "
-                f"theta={values[first].tolist()}, a point it drew itself: its sample and "
+                f"theta={shown(values[first])}, a point it drew itself: its sample and "
                 "logdensity disagree"
             )
         terms = terms - log_q
@@ -98,7 +98,7 @@ def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
         first = values[int(np.argmax(terms == -np.inf))]
         warn(
             f"{outside} of {num_samples} draws of the approximation lie outside the target's "
-            f"support, the first is theta={first.tolist()}: the bound is -inf; approximate on "
+            f"support, the first is theta={shown(first)}: the bound is -inf; approximate on "
             "unconstrained coordinates"
         )
     return mean_of(terms)
@@ -115,9 +115,7 @@ def bound_terms(target, values, *, forgive_nan=False):
     bad = np.isnan(logdensity) | (logdensity == np.inf)
     if bad.any():
         first = int(bad.argmax())
-        raise TargetError(
-            f"the log density is {logdensity[first]} at theta={values[first].tolist()}"
-        )
+        raise TargetError(f"the log density is {logdensity[first]} at theta={shown(values[first])}")
     return logdensity, int(np.sum(logdensity == -np.inf))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import BayeslibError, ImproperError
+from ..validate import shown
 
 SETTLED = 1e-14  # squared length of a Newton step, in posterior standard deviations
 STUCK = 1e14  # damping at which no step that is left is worth taking
@@ -32,7 +33,7 @@ class Slopes:
             raise self.target.explain(self.bound.failed_at)
         if value == math.inf:
             raise ImproperError(
-                f"the log density is +inf at theta={x.tolist()}: it has no maximum to expand about"
+                f"the log density is +inf at theta={shown(x)}: it has no maximum to expand about"
             )
         if not (math.isfinite(value) and np.isfinite(gradient).all()):
             return -math.inf, gradient
@@ -166,7 +167,7 @@ def climb(slopes, start, max_steps, names):
 
 def _endless_error(x, max_steps):
     return ImproperError(
-        f"the log density still rises at theta={_shown(x)} (max_steps={max_steps}): it has no "
+        f"the log density still rises at theta={shown(x)} (max_steps={max_steps}): it has no "
         "maximum, or one that is far away; check the priors, start nearer, or raise max_steps"
     )
 
@@ -212,7 +213,7 @@ def check_definite(hessian, x, names):
     ]  # fmt: skip
     what = "rises (a saddle point)" if eigenvalues[0] < -FLAT else "is flat"
     raise BayeslibError(
-        f"at theta={_shown(x)}, where the gradient vanishes, the log density {what} in the "
+        f"at theta={shown(x)}, where the gradient vanishes, the log density {what} in the "
         f"direction {' '.join(terms[:6])}: the Hessian is not negative definite, and no Gaussian "
         "fits; start elsewhere, or give that direction a prior"
     )
@@ -220,7 +221,7 @@ def check_definite(hessian, x, names):
 
 def _edge_error(x, names):
     return BayeslibError(
-        f"the log density rises to the edge of its support, at theta={_shown(x)} "
+        f"the log density rises to the edge of its support, at theta={shown(x)} "
         f"({', '.join(names[:6])}): there is no maximum inside, where a Gaussian could be fitted; "
         'use coordinates="unconstrained", or another parameterisation'
     )
@@ -228,10 +229,6 @@ def _edge_error(x, names):
 
 def _rough_error(x):
     return BayeslibError(
-        f"at theta={_shown(x)}, where the climb ends, the log density has a kink, or is so flat "
+        f"at theta={shown(x)}, where the climb ends, the log density has a kink, or is so flat "
         "that its curvature is lost in rounding: no Gaussian fits"
     )
-
-
-def _shown(x):
-    return [float(f"{value:.6g}") for value in x]
