@@ -3,6 +3,7 @@
 import numpy as np
 
 _EQUAL = 1e-8  # of log weights: what differs by less differs by rounding
+_LEAST = 1e-300  # of a weight above the cutoff, in units of the largest: its inverse is a float
 
 
 def size_of_tail(num_draws):
@@ -73,8 +74,9 @@ def fit_weights(log_weights):
         return -np.inf, np.nan, cutoff, none
     if tail_size < 5:
         return np.nan, np.nan, cutoff, none
-    tail = order[x[order] > cutoff]
+    excess = np.exp(x[order]) - np.exp(cutoff)
+    tail, excess = order[excess > _LEAST], excess[excess > _LEAST]
     if tail.size < 5:
         return np.inf, np.nan, cutoff, none
-    khat, scale = fit_pareto(np.exp(x[tail]) - np.exp(cutoff))
+    khat, scale = fit_pareto(excess)
     return float(khat), scale, cutoff, tail

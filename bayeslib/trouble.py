@@ -7,6 +7,7 @@ from .tails import tail_shape
 
 ESS_PER_CHAIN = 100
 RHAT_LIMIT = 1.01
+NEARLY_EQUAL = 0.9  # of the draws that weights are worth: k-hat is of their noise, or of rounding
 WEIGHTED_RHAT_LIMIT = 1.1  # it does not see weights, which say what late draws are worth
 BFMI_LIMIT = 0.3
 DEPTH_LIMIT = 0.01
@@ -56,10 +57,18 @@ def _weight_problems(draws):
         yield diverged
     size = draws.num_chains * draws.num_samples
     ess = draws.worth
-    if "khat" in draws.settings and draws.settings["khat"] > khat_limit(size):
+    khat = draws.settings.get("khat", -np.inf)
+    if khat > khat_limit(size) and ess < NEARLY_EQUAL * size:
         yield (
-            f"k-hat is {draws.settings['khat']:.2f}, above {khat_limit(size):.2f}: a few weights "
+            f"k-hat is {khat:.2f}, above {khat_limit(size):.2f}: a few weights "
             "dominate and the standard error cannot be believed; use a proposal with heavier tails"
+        )
+    elif draws.settings.get("khat_beyond", -np.inf) > khat_limit(size):
+        yield (
+            f"further out than the draws k-hat is {draws.settings['khat_beyond']:.2f}, above "
+            f"{khat_limit(size):.2f}: the weights go on rising where the draws end, as the target "
+            "has heavier tails than the proposal, and the standard errors are too small; use a "
+            "proposal with heavier tails"
         )
     if ess < min(10.0, size):
         kind = "weighted" if draws.log_weights is not None else "resampled"

@@ -204,15 +204,15 @@ SUM_LIMIT = float(stats.norm.isf(EACH / 2))
 
 
 def stated_errors(target, num_samples=5000):
-    """z of the mean and of the variance in the runs that nothing flags, (runs, 2)."""
+    """z of the mean and of the variance in each run, (runs, 2), and whether nothing flags it."""
     (mean,), ((variance,),) = target.truth.mean, target.truth.cov
-    found = []
+    found, fine = [], []
     for seed in range(NUM_SEEDS):
         draws = bl.multipathfinder(target, num_samples=num_samples, rng=seed)
-        if not draws.problems:
-            spread = draws.expect(lambda x: (x[:, 0] - mean) ** 2)
-            found.append((draws.expect().z([mean])[0], spread.z(variance)))
-    return np.array(found)
+        spread = draws.expect(lambda x: (x[:, 0] - mean) ** 2)
+        found.append((draws.expect().z([mean])[0], spread.z(variance)))
+        fine.append(not draws.problems)
+    return np.array(found), np.array(fine)
 
 
 def honest(z):
@@ -229,21 +229,22 @@ SKEWED = {"log_gamma": log_gamma(), "gamma_student": GAMMA_STUDENT, "coin": post
 @over("name", SKEWED, few=1)
 def test_stated_errors_are_those_that_are_made(name):
     """Where nothing is flagged z has mean square 1 and mean 0; false alarms 1e-6 in all."""
-    z = stated_errors(SKEWED[name])
-    assert len(z) >= 0.9 * NUM_SEEDS
+    z, fine = stated_errors(SKEWED[name])
+    assert fine.mean() >= 0.9
+    z = z[fine]
     measured("average z", np.sqrt(len(z)) * z.mean(axis=0), SUM_LIMIT, right=True)
     assert honest(z)
 
 
 @over("name", ["log_gamma", "gamma_student"], few=1)
 def test_gaussians_alone_state_errors_that_are_too_small(name, monkeypatch):
-    """The twin: lighter tails than the target's, and k-hat is silent in most runs or in some."""
+    """The twin: lighter tails than the target's, of which every run or one in three says so."""
     monkeypatch.setattr("bayeslib.hybrid.pathfinders._WIDE_SHARE", 0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayeslibWarning)
-        z = stated_errors(SKEWED[name])
+        z, fine = stated_errors(SKEWED[name])
     measured("average z", np.sqrt(len(z)) * z.mean(axis=0), SUM_LIMIT, right=False)
-    assert len(z) >= 10 and not honest(z)
+    assert not honest(z) and fine.mean() < 0.9
 
 
 def test_the_wide_share_bounds_the_weights_of_an_exact_fit():

@@ -257,3 +257,67 @@ def test_nan_and_infinity_of_the_target():
 def test_bad_arguments_are_named(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def elliptic(theta, freedom):
+    return -0.5 * (freedom + theta.size) * np.log1p(np.sum(theta**2) / freedom)
+
+
+def flagged(target, proposal, seeds, size=2000):
+    """How many runs say something, and how many of them of what lies beyond the draws."""
+    runs = [bl.importance_sample(target, proposal, num_samples=size, rng=seed) for seed in seeds]
+    beyond = sum("further out than the draws" in str(run.problems) for run in runs)
+    return sum(bool(run.problems) for run in runs), beyond
+
+
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
+@pytest.mark.parametrize("freedom", [3.0, 5.0])
+@pytest.mark.parametrize("dim", [1, 3, 10])
+def test_tails_beyond_the_reach_of_a_gaussian_are_spoken_of(dim, freedom):
+    """In nearly every run, where the error of a second moment is too small by up to twentyfold.
+
+    With the twin, a Gaussian target under a Gaussian up to a tenth narrower or half as wide again:
+    the rise of the weights is exact there, 0.17 at most, so that no seed can raise it above 0.7.
+    """
+    target = bl.Target(elliptic, dim=dim, data=(freedom,))
+    every, beyond = flagged(target, bl.Gaussian(np.zeros(dim), np.eye(dim)), range(10))
+    assert every == 10 and beyond > 0
+    normal = posteriors.gaussian(np.zeros(dim), np.eye(dim))
+    for scale in (1.0 / 1.1, 1.0, 1.5):
+        assert flagged(normal, bl.Gaussian(np.zeros(dim), scale**2 * np.eye(dim)), range(10)) == (
+            0,
+            0,
+        )
+
+
+def test_looking_beyond_is_counted_and_only_done_where_weights_are_large():
+    target = bl.Target(elliptic, dim=2, data=(3.0,))
+    with pytest.warns(bl.BayeslibWarning, match="further out than the draws k-hat is 0.8"):
+        draws = bl.importance_sample(target, bl.Gaussian([0.0, 0.0], 3.0), num_samples=2000, rng=1)
+    assert 2000 < draws.num_evals == draws.log_evidence.num_evals <= 2016
+    assert draws.settings["khat"] < 0.7 < draws.settings["khat_beyond"]
+    wide = bl.importance_sample(target, stats.multivariate_t([0, 0], df=2), num_samples=2000, rng=1)
+    assert wide.num_evals == 2000 and wide.settings["khat_beyond"] == -np.inf
+
+
+def test_an_approximation_of_bounded_parameters_is_followed_in_its_own_coordinates():
+    """A lognormal ends before the left tail of log theta, which falls as exp(3 log theta)."""
+    target = posteriors.gamma_student()
+    narrow = bl.Gaussian([1.3], 0.2, transform=target.support)
+    with pytest.warns(bl.BayeslibWarning, match="further out|k-hat"):
+        draws = bl.importance_sample(target, narrow, num_samples=4000, rng=1)
+    assert draws.settings["khat_beyond"] > 0.7
+
+
+def test_nearly_equal_weights_are_not_accused_by_their_k_hat():
+    """Where they are worth nine tenths of the draws, k-hat of 2000 is noise."""
+    target = posteriors.coin(73, 27)
+    q = bl.Gaussian(target.truth.mean, target.truth.cov)
+    runs = [bl.importance_sample(target, q, num_samples=2000, rng=seed) for seed in range(10)]
+    assert all(run.settings["khat"] > 0.7 and run.problems == () for run in runs)
+
+
+@pytest.mark.filterwarnings("error")
+def test_weights_that_are_as_good_as_zero_warn_of_no_overflow():
+    rest = -703.74 - 1e-4 * np.random.default_rng(1).random(540)
+    assert bl.psis(np.append(rest, 0.0))[1] == np.inf

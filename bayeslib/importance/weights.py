@@ -1,13 +1,21 @@
 """Importance sampling: draws of a proposal, weighted to stand for the target."""
 
+from dataclasses import replace
+
 import numpy as np
 
+from ..engine import evaluate_many
 from ..errors import BayeslibError, TargetError, ZeroWeightsError, warn
 from ..proposals import as_proposal
 from ..results import Draws, Estimate
 from ..target import as_target
 from ..validate import as_count, as_rng, check_memory, shown
 from .pareto import psis
+
+_ENDS = 8  # draws on rays through which the weights are followed outwards, and as many on axes
+_REACH = 2.0  # times as far from the centre as the draws
+_HIGHER = 0.01  # log weights above that of the mean, beneath which there is nothing to follow
+_MATTERS = 1.0  # standard errors of a mean by which what lies out there would move it
 
 
 def importance_sample(target, proposal, *, num_samples, rng):
@@ -30,7 +38,9 @@ def importance_sample(target, proposal, *, num_samples, rng):
         ``settings`` holds ``khat``, the Pareto shape of the weights' tail, and ``ess``, what the
         draws are worth for the mean of a function unrelated to the weights. ``log_evidence`` is
         the log of the mean weight, with its error by the delta method: the mean weight is
-        unbiased, its logarithm is biased low.
+        unbiased, its logarithm is biased low. ``khat_beyond`` is what k-hat would become further
+        out, see Notes; -inf where the outermost weights are small. ``num_evals`` counts the at
+        most 16 evaluations that it takes.
 
     Raises
     ------
@@ -44,11 +54,20 @@ def importance_sample(target, proposal, *, num_samples, rng):
     Warns
     -----
     BayeslibWarning
-        When k-hat is above min(1 - 1 / log10(num_samples), 0.7), when fewer than ten draws' worth
-        remain, or when the log density is nan somewhere (that draw gets no weight).
+        When k-hat is above min(1 - 1 / log10(num_samples), 0.7), or stays below it only until
+        draws come from further out; when fewer than ten draws' worth remain, or when the log
+        density is nan somewhere (that draw gets no weight).
 
     Notes
     -----
+    k-hat sees the weights of the draws. A Gaussian proposal ends before the tails of a Student-t
+    target begin to matter: the weights are tame, and the error too small. So the density is asked
+    twice as far out, on rays through the draws of the least proposal density and along the axes
+    through the least and greatest values of the coordinates, where these have more than the mean
+    weight. Between, the log weight rises by ``khat_beyond`` for each unit by which the proposal's
+    log density falls. It is given where the mass out there, as a Pareto tail of that shape, would
+    move a mean by more than its standard error.
+
     Draw order: ``proposal.sample(num_samples, rng)``, nothing else.
 
     References
@@ -68,16 +87,50 @@ def importance_sample(target, proposal, *, num_samples, rng):
     >>> print(f"k-hat {draws.settings['khat']:.1f}, worth {draws.settings['ess']:.0f} draws")
     k-hat -1.6, worth 1843 draws
     """
-    proposal = as_proposal(proposal, as_target(target).dim)
+    q = as_proposal(proposal, as_target(target).dim)
     num_samples = as_count(num_samples, "num_samples")
     check_memory((num_samples, target.dim + 3), "the draws")
     rng, seed = as_rng(rng)
     draws = weighted_draws(
-        target, proposal, num_samples, rng, method="importance_sample",
-        settings={"proposal": proposal.label, "num_samples": num_samples, "seed": seed},
+        target, q, num_samples, rng, method="importance_sample",
+        settings={"proposal": q.label, "num_samples": num_samples, "seed": seed},
+    )  # fmt: skip
+    khat, spent = _beyond(target, q, draws, getattr(proposal, "transform", None))
+    num_evals = draws.num_evals + spent
+    draws = replace(
+        draws, settings=draws.settings | {"khat_beyond": khat}, num_evals=num_evals,
+        log_evidence=replace(draws.log_evidence, num_evals=num_evals),
     )  # fmt: skip
     warn_of_weights(draws)
     return draws
+
+
+def _beyond(target, proposal, draws, transform):
+    """Return how steeply weights that matter rise beyond the draws, and the evaluations spent."""
+    log_weights, size, dim = draws.log_weights[0], draws.num_samples, draws.dim
+    values, log_q = draws.flat, proposal.logdensity(draws.flat)
+    x = values if transform is None else transform.unconstrain(values)
+    excess = log_weights - float(draws.log_evidence)
+    ends = np.append(x.argmin(axis=0), x.argmax(axis=0))
+    most = np.argsort(-excess[ends], kind="stable")[:_ENDS]
+    starts = np.append(np.argsort(log_q, kind="stable")[:_ENDS], ends[most])
+    away = x[starts] - x.mean(axis=0)
+    away[-most.size :] *= np.eye(dim)[most % dim]
+    kept = excess[starts] > _HIGHER
+    starts, away = starts[kept], away[kept]
+    points, bound = x[starts] + (_REACH - 1.0) * away, target.bind(gradient=False)
+    points = points if transform is None else transform.constrain(points)
+    found = evaluate_many(bound, points)
+    if bound.num_errors:
+        return -np.inf, starts.size
+    with np.errstate(all="ignore"):
+        far = proposal.logdensity(points)
+        fall = log_q[starts] - far
+        khat = (found - far - log_weights[starts]) / fall
+        reach = np.abs((values[starts] - values.mean(axis=0)) / values.std(axis=0)).max(axis=1)
+        shift = np.exp(excess[starts]) * reach / np.sqrt(size) / np.maximum(1.0 - khat, 0.1)
+        told = np.isfinite(fall) & (fall > 1.0) & (shift > _MATTERS)
+    return float(np.max(khat[told], initial=-np.inf)), starts.size
 
 
 def weighted_draws(target, proposal, num_samples, rng, *, method, settings, spent=0):
@@ -112,8 +165,7 @@ def weighted(values, logdensity, log_weights, *, num_evals, method, settings, na
 
 def warn_of_weights(draws):
     """Warn the caller of a public function when the weights are not to be trusted."""
-    size = draws.num_samples
-    if draws.settings["khat"] > khat_limit(size) or draws.settings["ess"] < min(10.0, size):
+    if draws.problems:
         warn("; ".join(draws.problems))
 
 
