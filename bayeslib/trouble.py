@@ -157,10 +157,10 @@ def divergence_problem(draws):
     if 2 * outside >= count:
         return (
             f"{said}, {outside} of them into a log density of -inf: smaller steps do not help at "
-            "the edge of a support; map each bounded parameter to the whole line, with the "
-            "logarithm of the Jacobian"
+            "the edge of a support; give the Target its support=, sample "
+            "free = bl.unconstrained(target), and take free.constrain(draws)"
         )
-    remedy = "reparameterise (a bounded parameter to the whole line), or take smaller steps"
+    remedy = "reparameterise (bounded parameters by bl.unconstrained), or take smaller steps"
     if draws.settings.get("adapted"):
         higher = 1.0 - (1.0 - draws.settings["target_accept"]) / 4.0
         remedy += f" (target_accept={higher:.4g})"

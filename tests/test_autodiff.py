@@ -9,9 +9,9 @@ import textwrap
 import numpy as np
 import pytest
 from numba import njit
-from scipy import special
+from scipy import special, stats
 
-from bayeslib import functions
+from bayeslib import Target, functions
 from bayeslib.autodiff import LANES, compilable, differentiate, num_lanes
 from bayeslib.autodiff.plain import differentiate_plain
 from bayeslib.autodiff.rules import BINARY, UNARY, digamma
@@ -487,6 +487,40 @@ def listed(theta):
     return np.array([theta[0], theta[1]])[0]
 
 
+def mixed(theta):
+    return np.sum(np.array((theta[0], theta[1], 0.0)))
+
+
+def matrices(theta):
+    return np.sum(np.ones((2, 1)) @ theta.reshape(1, 2))
+
+
+def cholesky(theta):
+    A = np.empty((2, 2), dtype=theta.dtype)
+    A[:] = theta[0]
+    return np.sum(np.linalg.cholesky(A))
+
+
+def converted(theta):
+    return np.float64(theta[0])
+
+
+def cast(theta):
+    return np.sum(theta.astype(np.float64))
+
+
+def with_gammaln(theta):
+    return special.gammaln(theta[0])
+
+
+def with_norm(theta):
+    return stats.norm.logpdf(theta[0])
+
+
+def raising(theta):
+    raise ValueError("never")
+
+
 @pytest.mark.parametrize(
     "function, words",
     [
@@ -504,13 +538,48 @@ def listed(theta):
         (whole, r"//.*`return theta\[0\] // 2`"),
         (unknown, r"undefined_name"),
         (listed, r"give it a tuple"),
+        (mixed, r"more than functions of theta in one row.*np.concatenate"),
+        (matrices, r"matrix @ matrix, line.*X @ B\[:, j\]"),
+        (cholesky, r"np.linalg.cholesky.*L\[i, i\] = np.sqrt"),
+        (converted, r"a conversion of a number.*leave out np.float64"),
+        (cast, r"astype\(float64\) not supported on <1-d array from theta>"),
+        (with_gammaln, r"scipy.special.gammaln.*math.lgamma\(x\)"),
+        (with_norm, r"scipy.stats.norm.*its formula"),
+        (raising, r"always raises; return -np.inf outside the support"),
     ],
 )
 def test_errors_name_the_construct_and_the_remedy(function, words):
     with pytest.raises(GradientError, match=words) as caught:
         gradient_of(differentiate(function, 2), np.array([0.3, 0.4]))
-    assert len(str(caught.value)) < 330
+    assert len(str(caught.value)) < 360
     assert "Dual" not in str(caught.value)
+
+
+def with_cholesky(theta):
+    """The loops that the message on np.linalg tells one to write."""
+    A, L = np.zeros((3, 3), dtype=theta.dtype), np.zeros((3, 3), dtype=theta.dtype)
+    for i in range(3):
+        for j in range(i + 1):
+            A[i, j] = theta[0] * np.exp(-theta[1] * (i - j) ** 2)
+            if j < i:
+                L[i, j] = (A[i, j] - L[i, :j] @ L[j, :j]) / L[j, j]
+        L[i, i] = np.sqrt(A[i, i] - L[i, :i] @ L[i, :i])
+    return np.log(L[0, 0]) + np.log(L[1, 1]) + np.log(L[2, 2])
+
+
+def with_columns(theta):
+    B, total = theta.reshape(1, 3), 0.0
+    for j in range(3):
+        total += np.sum((np.ones((2, 1)) @ B[:, j]) ** 2)
+    return total + np.sum(np.concatenate((theta[:2], np.zeros(1))) ** 3)
+
+
+@pytest.mark.parametrize("function", [with_cholesky, with_columns])
+def test_what_errors_tell_one_to_write_can_be_differentiated(function):
+    theta = np.array([1.3, 0.4, -0.2])
+    target = Target(function, dim=3)
+    slope = finite_difference(target, theta)
+    np.testing.assert_allclose(target.gradient(theta), slope, rtol=1e-7, atol=1e-9)
 
 
 def test_errors_reach_the_compiled_caller_too():

@@ -1,11 +1,15 @@
 """Bad targets: log densities, gradients, data."""
 
+import ctypes
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 from bad_inputs import run, value_only
 from densities import gaussian2
+from scipy import special, stats
+from scipy.special import gammaln
 
 from bayeslib import (
     Gaussian,
@@ -165,6 +169,60 @@ def test_what_does_not_compile_is_named():
     for not_a_function in (3.0, "logp", np.sin, None):
         with pytest.raises(BayeslibTypeError, match="logdensity must be a function"):
             Target(not_a_function, dim=1)
+
+
+def log_ndtr(theta):
+    return special.log_ndtr(theta[0])
+
+
+def import_inside(theta):
+    import math
+
+    return -math.exp(theta[0])
+
+
+def raises_always(theta):
+    raise ValueError("never")
+
+
+def takes_keywords(theta, **options):
+    return -theta[0]
+
+
+async def waits(theta):
+    return -theta[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda theta: special.gammaln(theta[0]), r"scipy.special.gammaln. Write math.lgamma\(x\)"),
+        (lambda theta: gammaln(theta[0]), r"scipy.special.gammaln. Write math.lgamma\(x\)"),
+        (log_ndtr, r"scipy.special.log_ndtr. Write math.log\(0.5 \* math.erfc"),
+        (lambda theta: stats.norm.logpdf(theta[0]), r"scipy.stats.norm. Write out its formula"),
+        (import_inside, r"opcode \(IMPORT_NAME\) found. Import outside the function"),
+        (raises_always, "got none: it always raises; outside the support return -np.inf"),
+        (takes_keywords, r"takes \(theta, \*\*options\): leave out the keywords"),
+        (waits, r"got an async one; wrap it in def f\(theta\)"),
+        (partial(log_ndtr), r"got functools.par.*; wrap it in def f\(theta\)"),
+        (lambda theta, y: 0.0, r"takes \(theta, y\): pass data=\(y,\)"),
+        (lambda theta, x, y: 0.0, r"takes \(theta, x, y\): pass data=\(x, y,\)"),
+    ],
+)
+def test_what_a_function_may_not_do_is_said_with_what_to_do_instead(function, words):
+    with pytest.raises(BayeslibTypeError, match=words) as caught:
+        Target(function, dim=1, gradient=None)(0.5)
+    assert len(str(caught.value)) < 250 and "gammaln(theta[0])" not in str(caught.value)
+
+
+def test_a_slice_with_steps_and_a_foreign_function_compile_without_a_warning():
+    """`warnings` are errors here; numba has one on each."""
+    X = np.arange(15.0).reshape(5, 3)
+    target = Target(lambda theta, X: np.sum(X[:, ::2] @ theta[::2]), dim=3, data=(X,))
+    assert target([1.0, 0.0, 1.0]) == 70.0
+    np.testing.assert_allclose(target.gradient([1.0, 0.0, 1.0]), [30.0, 0.0, 40.0])
+    cosine = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(("cos", ctypes.CDLL(None)))
+    assert value_only(lambda theta: cosine(theta[0]), dim=1)(0.0) == 1.0
 
 
 @pytest.mark.row(12)

@@ -280,7 +280,7 @@ def bounded(theta, y):
 def test_the_edge_of_a_support_is_told_from_too_large_a_step(sampler):
     target = Target(bounded, dim=1, data=(Y,), support=[(0.0, None)])
     options = options_of(sampler, num_samples=500, num_chains=2)
-    with pytest.warns(BayeslibWarning, match="into a log density of -inf.*Jacobian"):
+    with pytest.warns(BayeslibWarning, match="into a log density of -inf.*bl.unconstrained"):
         draws = sampler(target, [[0.2], [0.3]], batch_size=4, **options)
     diverging = draws.stats["diverging"].sum(axis=1)
     np.testing.assert_array_equal(draws.settings["num_outside"], diverging)

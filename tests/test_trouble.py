@@ -69,6 +69,7 @@ def test_few_divergences_are_weighed_in_words():
     assert "target_accept=0.9875" in diverged(9, adapted=True, target_accept=0.95)
     assert "target_accept" not in diverged(9, adapted=False, target_accept=0.8)
     assert "edge of a support" in diverged(9, num_outside=np.array([5, 0, 0, 0]))
+    assert "bl.unconstrained(target)" in diverged(9, num_outside=np.array([5, 0, 0, 0]))
     assert "edge of a support" not in diverged(9, num_outside=np.array([4, 0, 0, 0]))
 
 

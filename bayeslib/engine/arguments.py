@@ -1,6 +1,7 @@
 """What may be passed to a Target: functions of the right arguments, and numbers."""
 
 import inspect
+import reprlib
 
 import numpy as np
 
@@ -12,8 +13,12 @@ from .callback import aligned
 def as_function(function, argument, leading, data, name="data"):
     """Return the plain function behind `function`, which must take (*leading, *data)."""
     plain = getattr(function, "py_func", function)
-    if not inspect.isfunction(plain):
-        raise BayeslibTypeError(f"{argument} must be a function, got {function!r}")
+    if not inspect.isfunction(plain) or inspect.iscoroutinefunction(plain):
+        got = "an async one" if inspect.isfunction(plain) else reprlib.repr(function)
+        remedy = f"; wrap it in def f({', '.join(leading)}): ..."
+        raise BayeslibTypeError(
+            f"{argument} must be a function, got {got}{remedy if callable(function) else ''}"
+        )
     parameters = inspect.signature(plain)
     wanted = (*leading, *(f"{name}[{i}]" for i in range(len(data))))
     try:
@@ -21,8 +26,24 @@ def as_function(function, argument, leading, data, name="data"):
     except TypeError:
         raise BayeslibTypeError(
             f"{argument} must take ({', '.join(wanted)}), but {plain.__name__!r} takes {parameters}"
+            f"{_missing(parameters, len(leading), wanted, name)}"
         ) from None
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.parameters.values()):
+        raise BayeslibTypeError(
+            f"{argument}={plain.__name__!r} takes {parameters}: leave out the keywords, which "
+            "compiled code cannot take"
+        )
     return plain
+
+
+def _missing(parameters, num_leading, wanted, name):
+    """Say which parameters want data that were not passed, if it is that."""
+    taken = [p.name for p in parameters.parameters.values() if p.default is p.empty]
+    if len(taken) <= len(wanted):
+        return ""
+    if len(wanted) > num_leading:
+        return f": pass {len(taken) - num_leading} in {name}"
+    return f": pass {name}=({', '.join(taken[num_leading:])},)"
 
 
 def as_data(data, name="data"):

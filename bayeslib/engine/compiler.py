@@ -219,6 +219,8 @@ def _translated(function, compile_, *arguments):
 
 def _check_return_type(function, returned, is_density):
     name = function.__name__
+    from ..autodiff.explain import only_raises
+
     if not is_density:
         if not (isinstance(returned, types.Array) and returned.ndim == 1):
             raise GradientError(
@@ -235,14 +237,19 @@ def _check_return_type(function, returned, is_density):
         types.NoneType: "None; is there a return statement?",
     }
     reason = next((text for kind, text in found.items() if isinstance(returned, kind)), None)
+    if isinstance(returned, types.NoneType) and only_raises(function):
+        reason = "none: it always raises; outside the support return -np.inf"
     raise BayeslibTypeError(f"{name!r} must return a float, got {reason or returned}")
 
 
 def _compile_error(function, error):
+    from ..autodiff.explain import of_scipy
+
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-    noise = ("Failed in", "During:", "File ", "^", "This error", "For more", "- Resolution", "<")
-    lines = [line.strip() for line in text.splitlines()]
-    said = [line for line in lines if line and not line.startswith(noise)]
+    noise = ("Failed in", "This error", "For more", "- Resolution", "<")
+    about = re.split(r"^(?:File |During:)|Raised from", text, flags=re.MULTILINE)[0]
+    lines = [line.strip() for line in about.splitlines()]
+    said = [line for line in lines if line and not line.startswith(noise)] or [type(error).__name__]
     where = re.findall(r"File \"[^\"]*\", line (\d+)", text)
     line = f" (line {where[-1]} of its file)" if where else ""
     remedy = (
@@ -251,10 +258,12 @@ def _compile_error(function, error):
     )
     if "readonly array" in text and "setitem" in text:
         remedy = "theta and the data are read-only: write to a copy."
-    message = (
-        f"{function.__name__!r} does not compile{line}: {' '.join(said[:2]).rstrip('.')}. {remedy}"
-    )
-    return BayeslibTypeError(message)
+    if "IMPORT_NAME" in text:
+        remedy = "Import outside the function."
+    reason = " ".join(said[:2]).rstrip(".")
+    if found := of_scipy(text):
+        reason, remedy = found[0], f"{found[1][0].upper()}{found[1][1:]}."
+    return BayeslibTypeError(f"{function.__name__!r} does not compile{line}: {reason}. {remedy}")
 
 
 def _cache_folder():

@@ -5,6 +5,7 @@ compile as the densities that it served.
 """
 
 import ctypes
+import warnings
 
 import numba
 from llvmlite import ir
@@ -13,6 +14,7 @@ from numba.core import cgutils
 from numba.core.ccallback import _CFuncCompiler
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.errors import NumbaPerformanceWarning
 from numba.core.registry import cpu_target
 from numba.core.typing.templates import signature
 from numba.np.arrayobj import load_item, make_array, populate_array
@@ -87,7 +89,9 @@ def compile_alone(dispatcher, kinds):
     options = dict(dispatcher.targetoptions) | {"no_cpython_wrapper": True}
     compiler = _Compiler(dispatcher.py_func, cpu_target, options, {}, Compiler)
     _, arguments = compiler.fold_argument_types(kinds, {})
-    return compiler.compile(tuple(arguments), None)
+    with warnings.catch_warnings():  # on arrays that are not contiguous: nobody can help it
+        warnings.simplefilter("ignore", NumbaPerformanceWarning)
+        return compiler.compile(tuple(arguments), None)
 
 
 class _Compiler(_CFuncCompiler):
