@@ -15,6 +15,7 @@ FEW_DIVERGENCES = 0.001  # a share that hardly moves an average
 STAY_LIMIT = 0.05
 SWAP_LIMIT = 0.05
 HEAT_LIMIT = 0.1
+VIRIAL_LIMIT = 0.2  # a tenth of the spread of a Gaussian
 _BORDER = 0.05  # of a tail index that is not measured at infinity
 _ENOUGH_FOR_A_TRIP = 1000  # draws, in which every chain's replicas should have travelled
 _SHORTEST_HALF = 20  # draws that a working chain may well reject in a row
@@ -190,7 +191,28 @@ def noise_problems(draws):
                 f"the temperature of the momenta is {temperature:.3g}, not 1, so that the draws "
                 "are too narrow: pass a smaller noise_estimate"
             )
-    return [problem for problem in found if problem]
+    found = [problem for problem in found if problem]
+    return found or [problem for problem in [virial_problem(draws)] if problem]
+
+
+def virial_problem(draws):
+    """Say that steps or noise made the draws too wide or too narrow, or return None.
+
+    The virial is 1 under the target, and s^2 where the draws of a Gaussian are s times too wide. It
+    is accused beyond 0.2 and three of its standard errors, sqrt(2 / ESS) for a Gaussian.
+    """
+    if "virial" not in draws.settings or draws.num_samples < 4:
+        return None
+    virial = np.atleast_2d(draws.settings["virial"]).mean(axis=0)
+    error = np.sqrt(2.0 / np.atleast_1d(diagnostics.ess(draws.values, kind="bulk")))
+    excess = np.abs(virial - 1.0) - VIRIAL_LIMIT - 3.0 * error
+    if not np.any(excess > 0.0):
+        return None
+    worst = int(np.nanargmax(excess))
+    return (
+        f"the virial of {draws.names[worst]} is {virial[worst]:.3g}, not 1, so that the draws are "
+        f"too {'wide' if virial[worst] > 1.0 else 'narrow'}: take smaller steps, or larger batches"
+    )
 
 
 def heat_problem(draws):

@@ -436,6 +436,20 @@ def test_the_virial_is_the_ratio_of_variances(sampler):
     assert abs(draws.settings["virial"].mean() / variance - 1.0) < 0.05
 
 
+def test_draws_that_are_too_wide_are_spoken_of():
+    """By noise or by long steps, a fifth or more; the twin's virial is 1 / (1 - 0.05 / 4), and to
+    be accused it would have to be eight errors off, of 0.03 with 2000 draws' worth or more.
+    """
+    run = {"batch_size": None, "num_samples": 2000, "num_steps": 20}
+    starts, target = [[1.0], [-1.0], [0.0], [0.5]], Target(standard, dim=1)
+    for seed in range(5):
+        fine = sgld(target, starts, step_size=0.05, rng=seed, **run)
+        assert "virial" not in str(fine.problems)
+        for options in ({"step_size": 0.05, "gradient_noise": 40.0}, {"step_size": 1.6}):
+            wide = sgld(target, starts, rng=seed, **options, **run)
+            assert wide.flat.std() > 1.15 and any("too wide" in p for p in wide.problems)
+
+
 def test_gradients_by_hand_and_automatic_make_the_same_draws():
     own = posteriors.logistic_regression(X, (Y > 0).astype(float), prior_scale=1.0)
     auto = Target(own.logdensity, dim=2, data=own.data)

@@ -133,7 +133,8 @@ def sgld(
         which the errors of averages are made. Settings:
         ``num_rows``, ``num_gradients``, ``passes``, ``num_outside`` (num_chains,), and ``virial``
         (num_chains, dim), the mean of (theta - mean) times the gradient of -log p over the steps
-        kept: 1 under the target, whatever it is, and above 1 where the draws are too wide.
+        kept: 1 under the target, whatever it is, and above 1 where the draws are too wide, of
+        which ``problems`` speaks.
         Interrupted, it returns what was drawn, ``settings["interrupted"]`` set.
 
     Raises
