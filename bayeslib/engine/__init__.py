@@ -47,7 +47,7 @@ from .differences import check_gradient, slope
 from .moves import Move
 from .run import as_counts, sample_chains
 from .starts import initial_positions
-from .waiting import Progress, blocks, count, watching
+from .waiting import Progress, blocks, count, watched, watching
 
 __all__ = [
     "ADDRESS",
@@ -100,6 +100,7 @@ __all__ = [
     "spawn",
     "together",
     "warmup_windows",
+    "watched",
     "watching",
     "workspace",
 ]

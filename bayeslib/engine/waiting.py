@@ -1,6 +1,7 @@
 """For those who wait: blocks short enough for Ctrl-C, a bar on long runs, a word on compiling."""
 
 import contextlib
+import functools
 import os
 import signal
 import sys
@@ -82,6 +83,31 @@ def watching(title, total=None, progress=None):
     finally:
         _watched.reset(token)
         bar.close()
+
+
+def watched(lost=None):
+    """Decorate a public function that has the keyword `progress`: its evaluations move a bar.
+
+    Parameters
+    ----------
+    lost : str, optional
+        Why it keeps nothing after an interrupt; a note of the KeyboardInterrupt.
+    """
+
+    def decorate(function):
+        @functools.wraps(function)
+        def run(*arguments, progress=None, **options):
+            with watching(function.__name__, progress=progress):
+                try:
+                    return function(*arguments, progress=progress, **options)
+                except KeyboardInterrupt as interrupt:
+                    if lost:
+                        interrupt.add_note(f"bayeslib: {function.__name__} keeps nothing, {lost}")
+                    raise
+
+        return run
+
+    return decorate
 
 
 def count(num_evals=1):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..engine import watched
 from ..errors import BayeslibError
 from ..proposals import as_proposal
 from ..target import as_target
@@ -12,6 +13,7 @@ from .resampling import choose
 from .weights import warn_of_weights, weighted_draws
 
 
+@watched("for what it draws while it learns is of other proposals")
 def adaptive_importance_sample(
     target,
     proposal,
@@ -22,6 +24,7 @@ def adaptive_importance_sample(
     num_adapt=1000,
     df=5.0,
     defensive=0.1,
+    progress=None,
     rng,
 ):
     """Learn a proposal from weighted draws, then sample by importance with it.
@@ -49,6 +52,8 @@ def adaptive_importance_sample(
     defensive : float
         The share of the mixture that `proposal` keeps, at least 0 and below 1. Above 0 the
         weights are never larger than 1 / defensive times those of `proposal`.
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
     rng : int, Generator, SeedSequence or None
 
     Returns
@@ -110,6 +115,8 @@ def adaptive_importance_sample(
     for number in range(num_rounds):
         learner = as_proposal(current, target.dim)
         found = weighted_draws(target, learner, num_adapt, rng, method="", settings={})
+        if found.settings["interrupted"]:
+            raise KeyboardInterrupt
         round_ess.append(found.settings["ess"])
         smoothed, _ = psis(found.log_weights)
         weights = np.exp(smoothed.ravel())

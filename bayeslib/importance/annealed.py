@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..engine import watched
 from ..errors import BayeslibError, ZeroWeightsError
 from ..proposals import as_proposal
 from ..target import as_target
@@ -13,8 +14,17 @@ from .weights import warn_of_weights, weighted
 _PILOTS, _PILOT_STEPS = 200, 3
 
 
+@watched("for before the last temperature no weight is complete")
 def annealed_importance_sample(
-    target, proposal, *, num_samples, inverse_temperatures=20, scale=None, num_steps=1, rng
+    target,
+    proposal,
+    *,
+    num_samples,
+    inverse_temperatures=20,
+    scale=None,
+    num_steps=1,
+    progress=None,
+    rng,
 ):
     """Weight draws along a path of distributions from the proposal to the target.
 
@@ -36,6 +46,8 @@ def annealed_importance_sample(
         draws, so that the weights stay unbiased.
     num_steps : int
         Metropolis steps of each draw in each stage.
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
     rng : int, Generator, SeedSequence or None
 
     Returns

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..engine import watched
 from ..errors import BayeslibError, ZeroWeightsError, warn
 from ..proposals import as_proposal
 from ..results import Draws, Estimate
@@ -15,6 +16,7 @@ _SLOWEST = 1e-8  # smaller steps of the inverse temperature get nowhere
 _LOW_ACCEPTANCE = 0.02
 
 
+@watched("for before its last temperature no particle stands for the target")
 def smc(
     target,
     proposal,
@@ -25,6 +27,7 @@ def smc(
     scale=None,
     num_steps=5,
     scheme="systematic",
+    progress=None,
     rng,
 ):
     """Sample by tempering a cloud of draws from the proposal to the target.
@@ -54,6 +57,8 @@ def smc(
         Metropolis steps of each particle in each stage.
     scheme : str
         See `resample`.
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
     rng : int, Generator, SeedSequence or None
 
     Returns

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..engine import evaluate_many
+from ..engine import evaluate_many, watching
 from ..errors import BayeslibError, TargetError, ZeroWeightsError, warn
 from ..proposals import as_proposal
 from ..results import Draws, Estimate
@@ -18,7 +18,7 @@ _HIGHER = 0.01  # log weights above that of the mean, beneath which there is not
 _MATTERS = 1.0  # standard errors of a mean by which what lies out there would move it
 
 
-def importance_sample(target, proposal, *, num_samples, rng):
+def importance_sample(target, proposal, *, num_samples, progress=None, rng):
     """Draw from `proposal` and weight each draw by target over proposal.
 
     Parameters
@@ -29,6 +29,8 @@ def importance_sample(target, proposal, *, num_samples, rng):
         See `as_proposal`. Its tails should be heavier than the target's; its log density must be
         normalised for `log_evidence` to be right.
     num_samples : int
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
     rng : int, Generator, SeedSequence or None
 
     Returns
@@ -40,7 +42,8 @@ def importance_sample(target, proposal, *, num_samples, rng):
         the log of the mean weight, with its error by the delta method: the mean weight is
         unbiased, its logarithm is biased low. ``khat_beyond`` is what k-hat would become further
         out, see Notes; -inf where the outermost weights are small. ``num_evals`` counts the at
-        most 16 evaluations that it takes.
+        most 16 evaluations that it takes. Interrupted, it returns the draws that had been weighted,
+        ``settings["interrupted"]`` set.
 
     Raises
     ------
@@ -91,16 +94,18 @@ def importance_sample(target, proposal, *, num_samples, rng):
     num_samples = as_count(num_samples, "num_samples")
     check_memory((num_samples, target.dim + 3), "the draws")
     rng, seed = as_rng(rng)
-    draws = weighted_draws(
-        target, q, num_samples, rng, method="importance_sample",
-        settings={"proposal": q.label, "num_samples": num_samples, "seed": seed},
-    )  # fmt: skip
-    khat, spent = _beyond(target, q, draws, getattr(proposal, "transform", None))
-    num_evals = draws.num_evals + spent
-    draws = replace(
-        draws, settings=draws.settings | {"khat_beyond": khat}, num_evals=num_evals,
-        log_evidence=replace(draws.log_evidence, num_evals=num_evals),
-    )  # fmt: skip
+    with watching("importance_sample", num_samples, progress):
+        draws = weighted_draws(
+            target, q, num_samples, rng, method="importance_sample",
+            settings={"proposal": q.label, "num_samples": num_samples, "seed": seed},
+        )  # fmt: skip
+    if not draws.settings["interrupted"]:
+        khat, spent = _beyond(target, q, draws, getattr(proposal, "transform", None))
+        num_evals = draws.num_evals + spent
+        draws = replace(
+            draws, settings=draws.settings | {"khat_beyond": khat}, num_evals=num_evals,
+            log_evidence=replace(draws.log_evidence, num_evals=num_evals),
+        )  # fmt: skip
     warn_of_weights(draws)
     return draws
 
@@ -134,14 +139,24 @@ def _beyond(target, proposal, draws, transform):
 
 
 def weighted_draws(target, proposal, num_samples, rng, *, method, settings, spent=0):
-    """Draw from `proposal` and weight, `spent` evaluations having been made before."""
-    values = proposal.sample(num_samples, rng)
-    logdensity = target.many(values)
+    """Draw from `proposal` and weight, `spent` evaluations having been made before.
+
+    After an interrupt these are the first of the draws.
+    """
+    values, interrupted = proposal.sample(num_samples, rng), False
+    try:
+        logdensity = target.many(values)
+    except KeyboardInterrupt as interrupt:
+        logdensity, interrupted = getattr(interrupt, "partial", np.empty(0)), True
+        if logdensity.size < 2:
+            raise
+        values = values[: logdensity.size]
     log_q = proposal.logdensity(values)
     log_weights = _log_weights(values, logdensity, log_q, proposal.label)
     return weighted(
         values, logdensity, log_weights,
-        num_evals=num_samples + spent, method=method, settings=settings, names=target.names,
+        num_evals=len(values) + spent, method=method, names=target.names,
+        settings=settings | {"interrupted": interrupted},
     )  # fmt: skip
 
 

@@ -1,17 +1,19 @@
 """Rejection sampling under an envelope that is known beforehand."""
 
-import warnings
-
 import numpy as np
 
-from ..errors import BayeslibError, BayeslibWarning, EnvelopeError, RejectionError, TargetError
+from ..engine import watched
+from ..errors import BayeslibError, EnvelopeError, RejectionError, TargetError, warn
 from ..proposals import as_proposal
 from ..results import Draws, Estimate
 from ..target import as_target
 from ..validate import as_count, as_real, as_rng, check_memory, shown
 
 
-def rejection_sample(target, proposal, *, log_bound, num_samples, rng, max_proposals=None):
+@watched()
+def rejection_sample(
+    target, proposal, *, log_bound, num_samples, rng, max_proposals=None, progress=None
+):
     """Draw exactly from `target` by accepting some of the draws of `proposal`.
 
     Parameters
@@ -27,6 +29,8 @@ def rejection_sample(target, proposal, *, log_bound, num_samples, rng, max_propo
     rng : int, Generator, SeedSequence or None
     max_proposals : int, optional
         Give up when this many proposals were not enough; 10,000 a draw and at least a million.
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
 
     Returns
     -------
@@ -63,8 +67,7 @@ def rejection_sample(target, proposal, *, log_bound, num_samples, rng, max_propo
     without bias (Haldane 1945), and its variance is estimated by a (1 - a) / (T - 2). The evidence
     is that times exp(log_bound); its logarithm gets its error by the delta method.
 
-    An interrupt returns what was accepted in the rounds until then, flagged in
-    ``settings["interrupted"]``; before the first round is over there is nothing to return.
+    An interrupt returns what was accepted until then, flagged in ``settings["interrupted"]``.
 
     References
     ----------
@@ -112,11 +115,9 @@ def rejection_sample(target, proposal, *, log_bound, num_samples, rng, max_propo
             raise
         settings["interrupted"] = True
     if rounds.first_nan is not None:
-        warnings.warn(
+        warn(
             f"the log density is nan at theta={shown(rounds.first_nan)} and {rounds.num_nan - 1} "
-            "other proposals, which were rejected",
-            BayeslibWarning,
-            stacklevel=2,
+            "other proposals, which were rejected"
         )
     return rounds.draws()
 
@@ -131,7 +132,14 @@ class _Rounds:
         self.first_nan = None
 
     def add(self, values, log_u, log_q):
-        log_p = self.target.many(values)
+        interrupted = None
+        try:
+            log_p = self.target.many(values)
+        except KeyboardInterrupt as interrupt:
+            interrupted, log_p = interrupt, getattr(interrupt, "partial", np.empty(0))
+            if log_p.size == 0:
+                raise
+            values, log_u, log_q = (array[: log_p.size] for array in (values, log_u, log_q))
         self._check_proposal(values, log_q)
         nan = np.isnan(log_p)
         if nan.any():
@@ -146,6 +154,8 @@ class _Rounds:
         self.index.append(self.num_proposed + accepted)
         self.num_accepted += accepted.size
         self.num_proposed += len(values)
+        if interrupted:
+            raise interrupted
 
     def _check_proposal(self, values, log_q):
         if not np.isfinite(log_q).all():
