@@ -226,7 +226,7 @@ def fitted(target, seed, **options):
 
 
 @pytest.mark.trust("M7", of="bbvi")
-@pytest.mark.filterwarnings("ignore:k-hat")
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_finds_the_best_gaussian_of_the_running_example(estimator):
     """Sixteen fits scatter about the optimum, known by quadrature; their mean by a quarter."""
@@ -242,7 +242,7 @@ def test_finds_the_best_gaussian_of_the_running_example(estimator):
 original = GAMMA_STUDENT.logdensity
 
 
-@pytest.mark.filterwarnings("ignore:k-hat")
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_independent_coordinates_take_the_precisions_diagonal(estimator):
     """Of a correlated Gaussian: variances 1 / precision_ii, bound -1/2 log(1 - rho^2) lower."""
@@ -266,6 +266,7 @@ def test_a_full_covariance_is_exact_on_a_gaussian(estimator):
     assert q.elbo.value == pytest.approx(0.0, abs=1e-4) and q.problems == ()
 
 
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")  # fifty steps are few
 @pytest.mark.parametrize("estimator", ESTIMATORS[:-1])
 def test_the_score_asks_for_no_gradient(estimator):
     blind = bl.Target(BANANA.logdensity, dim=2, data=BANANA.data, gradient=None)
@@ -276,14 +277,14 @@ def test_the_score_asks_for_no_gradient(estimator):
         bl.bbvi(blind, [0.0, 0.0], **options | {"estimator": "reparam"})
 
 
-@pytest.mark.filterwarnings("ignore:k-hat")
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
 def test_speaks_the_targets_coordinates():
     q = bl.bbvi(GAMMA_STUDENT, 3.0, rng=1)
     assert q.names == GAMMA_STUDENT.names and q.method == "bbvi"
     assert np.all(q.sample(1000, 1) > 0.0)
     assert q.expect().value[0] == pytest.approx(np.exp(OPTIMUM[0] + OPTIMUM[1] ** 2 / 2), rel=0.02)
     assert q.logdensity(-1.0) == -np.inf
-    assert "k-hat" in q.problems[0] and q.settings["khat"] > 0.7
+    assert q.settings["khat"] > 0.7 and q.problems == ()  # of the far tail alone
     again = bl.elbo(GAMMA_STUDENT, q, num_samples=4000, rng=2)
     assert abs(q.elbo.value - again.value) < Z_LIMIT * np.hypot(q.elbo.mcse, again.mcse)
     assert again.value < GAMMA_STUDENT.truth.log_evidence - 0.05  # the twin: no evidence
@@ -294,7 +295,8 @@ def test_costs_are_counted_and_seeds_repeat():
     options = {"num_steps": 30, "num_draws": 4, "num_check": 200}
     for estimator, each in (("loo", 1), ("rao_blackwell", 3)):
         q = bl.bbvi(BANANA, [0.0, 0.0], estimator=estimator, rng=1, **options)
-        assert q.num_evals == 1 + 30 * 4 * each + 200 == q.elbo.num_evals
+        weighed = q.settings["num_weighed"]
+        assert q.num_evals == 1 + 30 * 4 * each + weighed == q.elbo.num_evals and weighed >= 250
         assert q.elbo_trace.shape == (30,)
     again = bl.bbvi(BANANA, rng=7, **options)
     same = bl.bbvi(BANANA, rng=np.random.default_rng(7), **options)
@@ -307,7 +309,7 @@ def test_costs_are_counted_and_seeds_repeat():
     np.testing.assert_array_equal(fresh.mean, repeated.mean)
 
 
-@pytest.mark.filterwarnings("ignore:k-hat")
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
 def test_a_constant_step_keeps_wandering_and_averages_settle():
     """Of 16 fits each, at the end: constant steps, the same averaged, and steps that decrease."""
 

@@ -107,7 +107,7 @@ def correlated(dim, seed=0):
 
 
 @pytest.mark.trust("M7", of="pathfinder")
-@pytest.mark.filterwarnings("ignore:k-hat")
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
 @pytest.mark.parametrize(("dim", "gap"), [(1, 1e-9), (2, 0.1), (10, 0.6), (50, 4.0)])
 def test_gaussian_targets(dim, gap):
     """The mode to four digits; the covariance as good as the path has seen directions.
@@ -129,7 +129,7 @@ def test_gaussian_targets(dim, gap):
 
 
 @pytest.mark.trust("M7", of="pathfinder")
-@pytest.mark.filterwarnings("ignore:k-hat")
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
 @pytest.mark.parametrize("dim", [2, 10])
 def test_with_a_long_enough_history_the_covariance_is_nearly_right(dim):
     target = correlated(dim)
@@ -142,7 +142,7 @@ SCHOOLS = posteriors.eight_schools(centered=False)
 
 
 @pytest.mark.trust("M7", of="pathfinder")
-@pytest.mark.filterwarnings("ignore:k-hat")
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
 def test_eight_schools():
     """Within two posterior standard deviations of every mean, and a bound that is one."""
     truth = SCHOOLS.truth
@@ -254,7 +254,7 @@ def test_the_wide_share_bounds_the_weights_of_an_exact_fit():
     assert 0.8 * 4000 < draws.worth < 4000
 
 
-@pytest.mark.filterwarnings("ignore:k-hat")
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
 def test_speaks_the_targets_coordinates():
     q = bl.pathfinder(GAMMA_STUDENT, [[1.0], [6.0]], rng=1, keep_path=True)
     assert np.all(q.sample(1000, 1) > 0.0) and q.method == "pathfinder"
@@ -265,7 +265,7 @@ def test_speaks_the_targets_coordinates():
     np.testing.assert_array_equal(q.settings["means"][q.settings["chosen"] - 1], q.mean)
 
 
-@pytest.mark.filterwarnings("ignore:k-hat")
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
 def test_draws_of_several_paths_are_weighted_in_the_targets_coordinates():
     draws = bl.multipathfinder(GAMMA_STUDENT, num_samples=5000, rng=1)
     assert np.all(draws.values > 0.0) and draws.names == GAMMA_STUDENT.names
@@ -278,7 +278,7 @@ def _best(q):
     return int(np.argmax(q.settings["elbos"]))
 
 
-@pytest.mark.filterwarnings("ignore:k-hat")
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
 def test_seeds_repeat_and_costs_are_counted():
     options = {"num_check": 100, "num_elbo_draws": 10}
     one = bl.pathfinder(SCHOOLS, rng=3, **options)

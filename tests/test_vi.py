@@ -274,7 +274,7 @@ def test_units_do_not_matter():
 def test_k_hat_tells_a_good_fit_from_a_bad_one():
     good = bl.advi(posteriors.challenger(), rng=1)
     assert good.settings["khat"] < 0.7 and good.problems == ()
-    with pytest.warns(BayeslibWarning, match=r"k-hat is \d"):
+    with pytest.warns(BayeslibWarning, match=r"k-hat is \d.*misses much of the posterior"):
         bad = bl.advi(posteriors.funnel(3), rng=1)
     assert bad.settings["khat"] > 0.7 and len(bad.problems) == 1
 
@@ -288,7 +288,7 @@ def test_the_result_speaks_of_the_parameters(tmp_path):
     s2 = found.cov[0, 0]
     assert found.expect().value == pytest.approx(np.exp(found.mean[0] + 0.5 * s2))
     assert found.summary()["theta", "50%"] == pytest.approx(np.exp(found.mean[0]))
-    assert found.summary().problems == found.problems != ()
+    assert found.summary().problems == found.problems == ()
     x = found.sample(5, 1)
     log_normal = stats.lognorm(np.sqrt(s2), scale=np.exp(found.mean[0]))
     np.testing.assert_allclose(found.logdensity(x), log_normal.logpdf(x[:, 0]), rtol=1e-11)
@@ -335,7 +335,7 @@ def test_seeds_paths_and_counts():
     np.testing.assert_allclose(
         np.sqrt(np.diag(found.cov)), np.exp(np.log(scales[50:]).mean(axis=0)), rtol=1e-12
     )
-    starts = found.num_evals - 101 * 3 - 50
+    starts = found.num_evals - 101 * 3 - found.settings["num_weighed"]
     assert 0 < starts < 60
     other = quiet(bl.advi, CORRELATED, [0.0, 0.0], rng=5, **options)
     assert not np.array_equal(other.mean, found.mean)
@@ -483,7 +483,7 @@ def raises(theta):
 
 
 def test_an_estimate_keeps_its_cost():
-    found = bl.advi(posteriors.challenger(), num_steps=50, rng=1)
+    found = quiet(bl.advi, posteriors.challenger(), num_steps=50, rng=1)
     assert found.elbo.num_evals == found.num_evals
     assert isinstance(replace(found, method="other"), Gaussian)
     assert isinstance(found.elbo, Estimate) and found.log_evidence is None

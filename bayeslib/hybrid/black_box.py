@@ -84,7 +84,7 @@ def bbvi(
     average : bool
         Return the mean of the parameters over the second half of the steps, else the last ones.
     num_check : int
-        Draws for the final bound and k-hat, at least 100.
+        Draws for the final bound and the first ones for its verdict, as in `advi`; at least 100.
     rng : int, Generator, SeedSequence or None
 
     Returns
@@ -92,8 +92,9 @@ def bbvi(
     Gaussian
         Of unconstrained coordinates where the support is bounded. ``elbo``, ``elbo_trace``
         (num_steps,): the bound as estimated by each step's draws, nan for a step not taken.
-        Settings: the arguments but target, start and `rng`; ``khat``, ``seed``, ``interrupted``,
-        and ``num_skipped``, how many draws had no finite log density (their steps are not taken).
+        Settings: the arguments but target, start and `rng`; ``khat`` and ``num_weighed`` as in
+        `advi`, ``seed``, ``interrupted``, and ``num_skipped``, how many draws had no finite log
+        density (their steps are not taken).
 
     Raises
     ------
@@ -108,8 +109,8 @@ def bbvi(
     Warns
     -----
     BayeslibWarning
-        What is in ``problems``: k-hat too large, steps not taken, a bound that was still rising,
-        draws of the result without a finite density, an interrupt.
+        What is in ``problems``: moments that weighted draws contradict, steps not taken, a bound
+        that was still rising, draws of the result without a finite density, an interrupt.
 
     Notes
     -----
@@ -127,7 +128,8 @@ def bbvi(
     - "reparam": the gradient of log p along m + L z, the entropy in closed form.
 
     Draw order: the start when it is drawn (dim uniforms an attempt), for each step num_draws × dim
-    standard normals in C order, then num_check × dim for the check.
+    standard normals in C order, then num_check × dim for the check, and for more of it as in
+    `advi`.
 
     References
     ----------
@@ -269,10 +271,11 @@ def bbvi_gradients(
             made.controls[:] = controls
         made.run(rng, num_samples)
         if made.counts[NUM_NAN]:
-            raise TargetError(
+            words = (
                 f"the log density is not finite at {made.counts[NUM_NAN]} draws of q, the first "
                 f"at {shown(made.points[0])} in unconstrained coordinates: take a narrower scale"
             )
+            raise TargetError(free.blame(words))
         return made
 
     controls = None

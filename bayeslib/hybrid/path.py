@@ -46,51 +46,6 @@ class PathGaussian:
         return factor @ factor.T
 
 
-def run_optimiser(free, start, *, history, max_iterations):
-    """Climb the log density by L-BFGS.
-
-    Parameters
-    ----------
-    free : Target
-    start : numpy.ndarray, shape (dim,)
-    history, max_iterations : int
-
-    Returns
-    -------
-    positions, gradients : numpy.ndarray, shape (num_iterations + 1, dim)
-        Of the points that the optimiser accepted, the start first.
-    num_evals : int
-    """
-    from scipy import optimize
-
-    bound, seen, num_evals = free.bind(gradient=True), {}, 0
-
-    def descend(x):
-        nonlocal num_evals
-        x, gradient = np.array(x, dtype=float), np.zeros(free.dim)
-        value = bound(x, gradient)
-        num_evals += 1
-        if bound.num_errors:
-            raise free.explain(bound.failed_at)
-        if not np.isfinite(value) or not np.isfinite(gradient).all():
-            return np.inf if value != np.inf else -np.inf, np.zeros(free.dim)
-        seen[x.tobytes()] = gradient
-        return -value, -gradient
-
-    path = [start]
-    with np.errstate(all="ignore"):
-        optimize.minimize(
-            descend, start, jac=True, method="L-BFGS-B",
-            callback=lambda x: path.append(np.array(x)),
-            options={
-                "maxcor": history, "maxiter": max_iterations, "maxfun": 20 * max_iterations,
-                "ftol": 1e-13, "gtol": 1e-8,
-            },
-        )  # fmt: skip
-    known = [x for x in path if x.tobytes() in seen]
-    return np.array(known), np.array([seen[x.tobytes()] for x in known]), num_evals
-
-
 def gaussians(positions, gradients, history):
     """Yield (index, PathGaussian) for each point after the first that allows one.
 

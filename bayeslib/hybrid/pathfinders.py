@@ -12,9 +12,10 @@ from ..importance.mixture import StudentMixture
 from ..results import Gaussian
 from ..target import as_target
 from ..validate import as_bool, as_count, as_floats, as_rng, check_memory
+from ..vi.newton import run_optimiser
 from ..vi.verdict import check_approximation, elsewhere_problem, warn_of
 from .checking import freed
-from .path import gaussians, run_optimiser
+from .path import gaussians
 
 _MOST_DIMENSIONS = 1000
 _NUM_PATHS = 4
@@ -54,7 +55,7 @@ def pathfinder(
     num_elbo_draws : int
         Draws for the evidence lower bound at each point of a path.
     num_check : int
-        Draws for the final bound and k-hat, at least 100.
+        Draws for the final bound and the first ones for its verdict, as in `advi`; at least 100.
     keep_path : bool
         Keep the Gaussians along the best path in the settings.
     rng : int, Generator, SeedSequence or None
@@ -66,7 +67,8 @@ def pathfinder(
         each point of the best path, -inf where there was no Gaussian or it left the support.
         Settings: ``elbos`` (num_paths,), -inf for a path that failed; ``lengths`` (num_paths,),
         the optimiser's steps; ``path`` (n, dim), the best path in the target's coordinates, its
-        start first, and ``chosen``, the index in it; ``khat``, ``seed``. With `keep_path` also
+        start first, and ``chosen``, the index in it; ``khat`` and ``num_weighed`` as in `advi`,
+        ``seed``. With `keep_path` also
         ``means`` (n - 1, dim) and ``covs`` (n - 1, dim, dim), in unconstrained coordinates, nan
         where there was no Gaussian.
 
@@ -81,7 +83,8 @@ def pathfinder(
     Warns
     -----
     BayeslibWarning
-        What is in ``problems``: paths that failed or ended at another mode, k-hat too large.
+        What is in ``problems``: paths that failed or ended at another mode, and moments that
+        weighted draws contradict.
 
     Notes
     -----
@@ -93,7 +96,7 @@ def pathfinder(
     Draw order: one path draws from `rng`, several from ``rng.spawn(num_paths)``: the start when it
     is drawn (dim uniforms an attempt; as in `nuts`, paths 1, 3, 5, … begin without, at the mirror
     image of the one before), then num_elbo_draws × dim standard normals for each Gaussian in order.
-    Last, `rng` gives num_check × dim normals for the check.
+    Last, `rng` gives num_check × dim normals for the check, and for more of it as in `advi`.
 
     References
     ----------

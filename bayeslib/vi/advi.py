@@ -63,7 +63,8 @@ def advi(
     initial_scale : float
         Standard deviation of every unconstrained coordinate at the start.
     num_check : int
-        Draws of the result for its bound and k-hat, at least 21.
+        Draws of the result for its bound, at least 21. They are the first that judge it: a quarter
+        as many wider ones are added, and in doubt up to 100,000 are taken.
     keep_path : bool
         Whether the settings shall have the means and scales after every step.
     rng : int, Generator, SeedSequence or None
@@ -75,7 +76,8 @@ def advi(
         With ``transform`` where a parameter has an end, ``elbo`` with its standard error, and
         ``elbo_trace``, an estimate of the bound by `num_draws` draws before each step. Settings:
         ``step_sizes`` (rounds,), ``num_steps`` taken, ``converged`` (False when `num_steps` was
-        given: nothing was judged), ``khat`` of the result as a proposal, ``elbos``
+        given: nothing was judged), ``khat`` of the weights of its own draws, ``num_weighed``, how
+        many draws of both kinds judged it, ``elbos``
         (num_restarts,), ``num_outside``, how many draws had no finite density or gradient,
         ``seed``; ``family``, ``estimator``, ``num_draws``, ``max_steps``, ``tolerance``,
         ``initial_scale`` and ``num_check`` as asked for; and with `keep_path` ``means`` and
@@ -91,9 +93,10 @@ def advi(
     Warns
     -----
     BayeslibWarning
-        For what is listed in ``problems``: no convergence, a k-hat above min(1 - 1 /
-        log10(num_check), 0.7), draws of the result without a finite density, or a fit of several
-        that ended at another mode.
+        For what is listed in ``problems``: no convergence, draws of the result without a finite
+        density, a fit of several that ended at another mode; by weighted draws, a standard
+        deviation of a parameter below 0.82 or above 1.25 of the posterior's, a mean more than 0.45
+        of that off, or weights that tell of neither (k-hat above 0.7, or worth below 100 draws).
 
     Notes
     -----
@@ -106,16 +109,28 @@ def advi(
     Frobenius norm of at most 0.2. Averages are of m, of the logarithms of L's diagonal, and of its
     other entries. A draw without a finite density counts as a = 0, b = -I.
 
+    What "meanfield" cannot see are correlations: its spreads are those of a coordinate while all
+    others are held fixed, the narrower the more these move together. k-hat hardly objects before
+    the ratio is near one half (for one Gaussian by another it is 1 - ratio²), so moments are
+    compared, by weighting draws of the fit and a fifth of draws of a Student-t of 3 degrees of
+    freedom and twice the scale. The wide ones reach the tails and some other modes; a far mode
+    stays unseen. A k-hat above 0.7 while all moments agree accuses nothing here: it speaks of the
+    far tail, and of the fit as a proposal.
+
     Draw order: the start, when it is drawn (`dim` uniforms an attempt; as in `nuts`, restarts 1, 3,
     5, … begin without, at the mirror image of the one before); for each step num_draws × dim
-    standard normals in C order; after the last step num_check × dim normals.
+    standard normals in C order; after the last step num_check × dim normals; of the best fit's
+    generator, normals and chi-square variates for the wider draws, and for more of both.
 
     References
     ----------
     Kucukelbir, Tran, Ranganath, Gelman and Blei (2017), "Automatic differentiation variational
     inference". Roeder, Wu and Duvenaud (2017), "Sticking the landing". Yao, Vehtari, Simpson and
-    Gelman (2018), "Yes, but did it work?", for k-hat. Dhaka, Catalina, Andersen, Magnusson,
-    Huggins and Vehtari (2020) and Welandawe, Andersen, Vehtari and Huggins (2024) for the rounds.
+    Gelman (2018), "Yes, but did it work?", for k-hat. Huggins, Kasprzak, Campbell and Broderick
+    (2020), "Validated variational inference via practical posterior error bounds", for why a bound
+    on the divergence is none on means and spreads. Hesterberg (1995) for the wide share. Dhaka,
+    Catalina, Andersen, Magnusson, Huggins and Vehtari (2020) and Welandawe, Andersen, Vehtari and
+    Huggins (2024) for the rounds.
 
     Examples
     --------

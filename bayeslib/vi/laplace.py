@@ -1,5 +1,7 @@
 """Laplace's approximation: the Gaussian with the mode and the curvature of the posterior."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..engine import initial_positions
@@ -9,11 +11,14 @@ from ..results import Estimate, Gaussian
 from ..target import as_target
 from ..transforms import unconstrained
 from ..validate import as_count, as_floats, as_position, check_finite, check_memory, shown
-from .newton import Slopes, climb
+from .newton import FAR, Slopes, climb, run_optimiser
+from .verdict import judged, warn_of, weigh
 
 _COORDINATES = ("own", "unconstrained")
 _NUM_STARTS = 8
-_SAME = 1e-3  # posterior standard deviations between two climbs to one mode
+_SAME, _NEAR = 1e-3, 0.1  # posterior standard deviations between two climbs to one mode, two ends
+_HISTORY, _RUNS = 10, 3  # steps that L-BFGS knows the curvature from; at most so many runs of it
+_NUM_CHECK, _SEED = 2000, 20  # draws for the verdict, the same in every run
 
 
 def laplace(target, initial_position=None, *, coordinates="own", max_steps=200):
@@ -33,7 +38,7 @@ def laplace(target, initial_position=None, *, coordinates="own", max_steps=200):
         Whether the Gaussian is one of the parameters themselves, or of the coordinates that
         `unconstrained` makes of them. The mode, and with it the approximation, depend on it.
     max_steps : int
-        Newton steps of each climb.
+        Steps of each climb, by L-BFGS and then by Newton.
 
     Returns
     -------
@@ -43,7 +48,8 @@ def laplace(target, initial_position=None, *, coordinates="own", max_steps=200):
         / 2, with nan for its error: it is no average, and nobody tells how far off it is. Settings:
         ``coordinates``, ``mode`` (dim,) as parameters, ``logdensity`` of the coordinates at it,
         ``hessian`` H (dim, dim), minus that of the log density, ``modes`` (m, dim) that were found,
-        the highest first, ``mode_logdensities`` (m,), ``num_starts`` and ``num_failed`` climbs.
+        the highest first, ``mode_logdensities`` (m,), ``num_starts`` and ``num_failed`` climbs;
+        ``khat`` of the weights of its draws, and ``num_weighed``, how many were weighed.
 
     Raises
     ------
@@ -57,18 +63,22 @@ def laplace(target, initial_position=None, *, coordinates="own", max_steps=200):
     Warns
     -----
     BayeslibWarning
-        For what is listed in ``problems``: several modes, or climbs that found none. When all
-        points of `initial_position` are the same.
+        For what is listed in ``problems``: several modes, climbs that found none, or a mean or a
+        spread that weighted draws contradict. When all points of `initial_position` are the same.
 
     Notes
     -----
-    Nothing is random. The climb takes Newton steps damped as by Levenberg and Marquardt, and plain
-    ones at the end; H comes from differences of the exact gradient of fourth order.
+    Nothing is random: the draws that judge the result, 2500 and in doubt up to 100,000, are the
+    same in every run. From each start L-BFGS climbs; where it ends, unless another climb ended
+    there, Newton steps damped as by Levenberg and Marquardt take over, and plain ones at the end.
+    H comes from differences of the exact gradient of fourth order. What is a fault of the result is
+    said as of `advi`; beyond an edge of the support a draw has no weight.
 
     References
     ----------
     Laplace (1774), "Mémoire sur la probabilité des causes par les événements". Tierney and Kadane
-    (1986), "Accurate approximations for posterior moments and marginal densities".
+    (1986), "Accurate approximations for posterior moments and marginal densities". Liu and Nocedal
+    (1989) for L-BFGS.
 
     Examples
     --------
@@ -97,10 +107,16 @@ def laplace(target, initial_position=None, *, coordinates="own", max_steps=200):
     if initial_position is None:
         tried, starts = len(starts), _usable(work, starts)
     starts, spent = initial_positions(work, starts, [None] * len(starts), gradient=True)
-    modes, errors, slopes = [], [], Slopes(work)
+    modes, errors, slopes, ends = [], [], Slopes(work), []
     for start in starts:
+        end, num_evals = _ascend(work, start, max_steps)
+        spent += num_evals
+        ends.append((slopes(end)[0], end, start))
+    for _, end, start in sorted(ends, key=lambda each: -each[0]):
+        if any(_same(end, mode, _NEAR) for mode in modes):
+            continue
         try:
-            modes.append(climb(slopes, start, max_steps, work.names))
+            modes.append(climb(slopes, end, max_steps, work.names, origin=start))
         except BayeslibError as error:
             errors.append(error)
     if not modes:
@@ -124,8 +140,11 @@ def laplace(target, initial_position=None, *, coordinates="own", max_steps=200):
         },
         problems=tuple(_problems(positions, modes, starts, errors)),
     )  # fmt: skip
-    if result.problems:
-        warn("; ".join(result.problems))
+    rng = np.random.default_rng(_SEED)
+    result = judged(work, result, weigh(work, result.base, _NUM_CHECK, rng), rng, edges=True)
+    log_evidence = replace(result.log_evidence, num_evals=result.num_evals)
+    result = replace(result, log_evidence=log_evidence)
+    warn_of(result)
     return result
 
 
@@ -156,10 +175,11 @@ def _starts(target, initial_position):
 def _usable(target, starts):
     kept = [start for start in starts if target.finite(start, gradient=True)]
     if not kept:
-        raise StartError(
+        words = (
             f"none of {len(starts)} starts has a finite log density, the first is "
             f"{shown(starts[0])}: pass initial_position, or support= to the Target"
         )
+        raise StartError(target.blame(words))
     return np.array(kept)
 
 
@@ -167,10 +187,28 @@ def _different(modes):
     """Return the modes that differ, the highest first."""
     found = []
     for mode in sorted(modes, key=lambda mode: -mode.value):
-        apart = [mode.position - other.position for other in found]
-        if all(d @ other.hessian @ d > _SAME**2 for d, other in zip(apart, found, strict=True)):
+        if not any(_same(mode.position, other, _SAME) for other in found):
             found.append(mode)
     return found
+
+
+def _same(position, mode, limit):
+    apart = position - mode.position
+    return apart @ mode.hessian @ apart <= limit**2
+
+
+def _ascend(target, start, max_steps):
+    """Return where L-BFGS leads, or `start` where it ran off, and what it cost."""
+    end, spent = start, 0
+    for _ in range(_RUNS):
+        path, _, num_evals = run_optimiser(target, end, history=_HISTORY, max_iterations=max_steps)
+        spent += num_evals
+        if np.abs(path[-1]).max() > FAR * (1.0 + np.abs(start).max()):
+            return start, spent
+        end = path[-1]
+        if len(path) <= 2:
+            break
+    return end, spent
 
 
 def _inverse(hessian):
@@ -184,8 +222,7 @@ def _problems(positions, modes, starts, errors):
         below = modes[0].value - modes[1].value
         yield (
             f"{len(modes)} modes were found; this is the highest, the next lies {below:.3g} lower "
-            f"in log density, at theta={[float(f'{v:.4g}') for v in positions[1]]}: one Gaussian "
-            "does not cover both"
+            f"in log density, at theta={shown(positions[1])}: one Gaussian does not cover both"
         )
     if errors:
         yield f"{len(errors)} of {len(starts)} climbs found no mode; one of them: {errors[0]}"

@@ -115,7 +115,8 @@ def bound_terms(target, values, *, forgive_nan=False):
     bad = np.isnan(logdensity) | (logdensity == np.inf)
     if bad.any():
         first = int(bad.argmax())
-        raise TargetError(f"the log density is {logdensity[first]} at theta={shown(values[first])}")
+        words = f"the log density is {logdensity[first]} at theta={shown(values[first])}"
+        raise TargetError(target.blame(words))
     return logdensity, int(np.sum(logdensity == -np.inf))
 
 

@@ -1,6 +1,7 @@
-"""The highest point of a log density, by damped Newton steps, and the curvature there."""
+"""The highest point of a log density, by L-BFGS and Newton steps, and the curvature there."""
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ from ..errors import BayeslibError, ImproperError
 from ..validate import shown
 
 SETTLED = 1e-14  # squared length of a Newton step, in posterior standard deviations
+NEAR, EXACT = 1e-8, 1e-16  # the same, of a step that needs no damping, and that is the last
 STUCK = 1e14  # damping at which no step that is left is worth taking
 LEVEL = 1e-3  # slope of the log density per posterior standard deviation that may be rounding
 FAR = 1e8  # times the size of the start
@@ -80,6 +82,51 @@ class Slopes:
         return (4.0 * near - wide) / 3.0
 
 
+def run_optimiser(free, start, *, history, max_iterations):
+    """Climb the log density by L-BFGS.
+
+    Parameters
+    ----------
+    free : Target
+    start : numpy.ndarray, shape (dim,)
+    history, max_iterations : int
+
+    Returns
+    -------
+    positions, gradients : numpy.ndarray, shape (num_iterations + 1, dim)
+        Of the points that the optimiser accepted, the start first.
+    num_evals : int
+    """
+    from scipy import optimize
+
+    bound, seen, num_evals = free.bind(gradient=True), {}, 0
+
+    def descend(x):
+        nonlocal num_evals
+        x, gradient = np.array(x, dtype=float), np.zeros(free.dim)
+        value = bound(x, gradient)
+        num_evals += 1
+        if bound.num_errors:
+            raise free.explain(bound.failed_at)
+        if not np.isfinite(value) or not np.isfinite(gradient).all():
+            return np.inf if value != np.inf else -np.inf, np.zeros(free.dim)
+        seen[x.tobytes()] = gradient
+        return -value, -gradient
+
+    path = [start]
+    with np.errstate(all="ignore"):
+        optimize.minimize(
+            descend, start, jac=True, method="L-BFGS-B",
+            callback=lambda x: path.append(np.array(x)),
+            options={
+                "maxcor": history, "maxiter": max_iterations, "maxfun": 20 * max_iterations,
+                "ftol": 1e-13, "gtol": 1e-8,
+            },
+        )  # fmt: skip
+    known = [x for x in path if x.tobytes() in seen]
+    return np.array(known), np.array([seen[x.tobytes()] for x in known]), num_evals
+
+
 @dataclass(frozen=True)
 class Mode:
     """A maximum.
@@ -98,15 +145,18 @@ class Mode:
 
 
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")
-def climb(slopes, start, max_steps, names):
-    """Go up to a maximum from `start`.
+def climb(slopes, start, max_steps, names, *, origin):
+    """Go up to a maximum from `start` by damped Newton steps.
 
     Parameters
     ----------
     slopes : Slopes
     start : numpy.ndarray, shape (dim,)
+        As the end of `run_optimiser`, or at least where the density is not zero.
     max_steps : int
     names : sequence of str
+    origin : numpy.ndarray, shape (dim,)
+        Where the way up began, from which distances are.
 
     Returns
     -------
@@ -120,13 +170,13 @@ def climb(slopes, start, max_steps, names):
         When it rises up to an edge of its support, or where the climb ends its Hessian is not
         negative definite.
     """
-    x, far = start.copy(), FAR * (1.0 + np.abs(start).max())
+    x, far = start.copy(), FAR * (1.0 + np.abs(origin).max())
     value, gradient = slopes(x)
     steps = _FIRST_STEP * (1.0 + np.abs(x))
     damping, hit_edge = 1e-3, False
 
     def far_out():
-        return np.abs(x - start).max() > FAR_LOG
+        return np.abs(x - origin).max() > FAR_LOG
 
     for _ in range(max_steps):
         hessian = slopes.curvature(x, steps)
@@ -140,6 +190,11 @@ def climb(slopes, start, max_steps, names):
             break
         eigenvalues, vectors = np.linalg.eigh(scaled)
         lowest, down = eigenvalues[0], units * vectors[:, 0]
+        if lowest > FLAT * eigenvalues[-1]:
+            move = units * (vectors @ ((units * gradient) @ vectors / eigenvalues))
+            if gradient @ move < NEAR:
+                with suppress(BayeslibError):  # level, but no maximum: on by damped steps
+                    return _finished(slopes, x, value, units, names)
         while True:
             ridge = damping if lowest > 0.0 else damping - lowest * (1.0 + 1e-6) + 1e-12
             move = units * np.linalg.solve(scaled + ridge * np.eye(x.size), units * gradient)
@@ -189,12 +244,12 @@ def _finished(slopes, x, value, units, names):
         units = _units(hessian)
         _, gradient = slopes(x)
         move = np.linalg.solve(hessian, gradient)
-        if not gradient @ move > 1e-26:
-            break
         new, _ = slopes(x + move)
         if not new > value - 1e-9 * (1.0 + abs(value)):
             break
         x, value = x + move, new
+        if gradient @ move < EXACT:
+            break
     return Mode(x, value, hessian)
 
 

@@ -11,7 +11,7 @@ from ..trouble import khat_limit
 from ..validate import shown
 from .lower_bound import bound_terms, mean_of
 
-NARROW, WIDE = 0.85, 1.2  # a standard deviation over that of the weighted draws
+NARROW, WIDE = 0.82, 1.25  # a standard deviation over that of the weighted draws
 OFF = 0.45  # a mean, from that of the weighted draws, in their standard deviations
 _CALM = 0.5  # k-hat up to which the first draws suffice
 _SURE = 4.0  # standard errors
@@ -104,7 +104,7 @@ def judged(free, approximation, weighed, rng, *, edges=False):
     a far tail, whatever it holds, and where their weights are nearly equal k-hat is noise. Where
     the first draws leave doubts there are 20,000, then 100,000 in all, fewer above 40 dimensions.
 
-    Accused are a standard deviation below 0.85 or above 1.2 of the target's, or a mean more than
+    Accused are a standard deviation below 0.82 or above 1.25 of the target's, or a mean more than
     0.45 of that off, if by four standard errors; and an approximation of which the weights do not
     tell, their k-hat being above 0.7 or their worth below 100 draws. A k-hat of its own draws above
     0.7 is not enough if all moments agree: any tail that falls more slowly than a Gaussian brings
@@ -288,13 +288,14 @@ def _problems(found, approximation):
         worst = np.argmax(np.maximum(np.abs(spread) / -np.log(NARROW), np.abs(shift) / OFF))
         said, name = [], approximation.names[guilty[worst]]
         if not np.log(NARROW) <= spread[worst] <= np.log(WIDE):
-            said.append(f"its spread of {name} is {np.exp(spread[worst]):.2f} of theirs")
+            said.append(f"spread is {np.exp(spread[worst]):.2f} of the posterior's")
         if abs(shift[worst]) > OFF:
-            said.append(f"its mean of {name} is {abs(shift[worst]):.2f} of their spread off")
+            said.append(f"mean is {abs(shift[worst]):.2f} posterior standard deviations off")
         more = f" ({guilty.size} of {approximation.dim} parameters are off)" * (guilty.size > 1)
         if found.own_khat <= khat_limit(found.size):
             remedy = f"importance_sample from it corrects that; or {remedy}"
-        yield f"weighted draws tell that {' and '.join(said)}{more}: {remedy}"
+        said = f"{name}'s {' and its '.join(said)}, by {found.size} weighted draws"
+        yield f"{said}{more}: {remedy}"
     elif found.worth and not found.told:
         limit = khat_limit(found.size)
         high = f"k-hat is {found.khat:.2f}, above {limit:.2f}: " * (found.khat > limit)
