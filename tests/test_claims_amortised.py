@@ -180,6 +180,7 @@ def test_amortised_choosing_by_the_datum_leaves_the_posterior():
         assert (abs(z) < 4.9) == fine
 
 
+@pytest.mark.filterwarnings("ignore:simulations that were held back show")
 @every_seed
 def test_amortised_calibration_convicts_by_the_datum(seed):
     """After ten steps |y - theta| has p < 1e-6, whatever the seed; after 2000 nothing has."""

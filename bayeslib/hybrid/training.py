@@ -2,16 +2,22 @@
 
 import numpy as np
 
+from ..engine import count
 from ..errors import BayeslibError, BayeslibTypeError, TargetError
 from ..validate import as_floats, check_finite
 from .checking import freed
 from .kernels import evaluate_with_gradients
-from .network import adam_step, backward, bound, forward, log_q, new_layers, num_outputs
+from .network import adam_step, backward, bound, forward, log_q, new_layers, num_outputs, split
 
 _HELD_BACK = 0.1  # the share of simulations that the network is never shown
 _MOST_HELD_BACK = 2000
 _CHECKS = 100
 _HUGE = 1e100
+_OFF = 1.2  # factor from 1 of the root mean square of held-back simulations' z-scores
+_SHIFT = 0.45  # their mean
+_SURE = 5.0  # standard errors by which either must be off
+_FEW = 30  # simulations in which neither is looked at
+_QUARTERS, _ORDERS = (0.25, 0.5, 0.75), ("lowest", "second", "third", "highest")
 _OVERFIT = 0.05  # nats by which unseen simulations may be predicted worse than they were
 _BULK = 3.0  # standard deviations up to which the network sees data nearly as they are
 _QUARTILES = 1.349  # standard deviations between those of a Gaussian
@@ -51,6 +57,7 @@ class Trainer:
         self.data_centre, self.data_spread = np.median(data, axis=0), _robust_spread(data)
         self._inputs = as_inputs(data, self.data_centre, self.data_spread)
         self._units, self._data = (x - self.centre) / self.spread, data
+        self._names = names
         self._dense, self._log_spread = dense, float(np.log(self.spread).sum())
         held = min(int(_HELD_BACK * num), _MOST_HELD_BACK)
         self._held, self._kept = np.arange(held), np.arange(held, num)
@@ -105,6 +112,7 @@ class Trainer:
                 rate = step_size * (1.0 - t / num_steps)
                 adam_step(self.layers, gradients, memory, t + 1, rate)
                 self._done = t + 1
+                count(rows.size)
         except KeyboardInterrupt:
             if self._done == 0:
                 raise
@@ -122,6 +130,40 @@ class Trainer:
                 "in the training: the network learns the others by heart; simulate more, or take "
                 "fewer units or steps"
             )
+        elif spread := self.spread_problem():
+            yield spread
+
+    def spread_problem(self):
+        """Say where held-back simulations lie too far from what the network says, or too near.
+
+        In all, and in each quarter of them by a datum or by the network's own mean or spread: what
+        is too narrow here and too wide there is right on average. Too wide is what the data, by a
+        straight line, tell better. None where nothing was found.
+        """
+        inputs = self._inputs[self._held]
+        means, factors = split(forward(self.layers, inputs)[-1], self.centre.size, self._dense)
+        sds = np.sqrt(np.square(factors).sum(axis=2))
+        scores, found = (self._units[self._held] - means) / sds, []
+        inputs = np.column_stack([np.ones(len(inputs)), inputs])
+        data = [(f"y[{j}]", column) for j, column in enumerate(self._data[self._held].T)]
+        for name, z, mean, sd in zip(self._names, scores.T, means.T, sds.T, strict=True):
+            own = [("", 0.0 * z), (f"its mean of {name}", mean), (f"its spread of {name}", sd)]
+            for what, column in own + data:
+                part = np.searchsorted(np.quantile(column, _QUARTERS), column)
+                for quarter, order in enumerate(_ORDERS):
+                    where = f" in the {order} quarter of {what}" if what else ""
+                    inside = part == quarter
+                    if inside.sum() >= max(_FEW, 3 * inputs.shape[1]):
+                        size, words = _miss(z[inside], inputs[inside])
+                        found.append((size, f"{words} {name}{where}"))
+        size, said = max(found, default=(0.0, ""))
+        if size <= 1.0:
+            return None
+        more = "" if self._joint is None else ', or objective="simulations"'
+        return (
+            f"simulations that were held back show the network's posteriors to be {said}: take "
+            f"more steps, units or simulations{more}"
+        )
 
     def _still_learning(self):
         """Whether the loss went on falling after the held-back simulations were predicted best."""
@@ -202,6 +244,22 @@ def as_joint(joint, transform, dim, size):
 def as_inputs(data, centre, spread):
     """Return data (n, k) as the network sees them: in robust units, large ones drawn in."""
     return _BULK * np.arcsinh((data - centre) / (_BULK * spread))
+
+
+def _miss(z, inputs):
+    """Return how far z-scores are from those of a right network, in what is accused, and words."""
+    size, (n, k) = 1.0 / np.sqrt(len(z)), inputs.shape
+    rest = z - inputs @ np.linalg.lstsq(inputs, z)[0]
+    found = [(0.0, "")]
+    for scores, sign, word in ((z, 1.0, "narrow"), (rest * np.sqrt(n / (n - k)), -1.0, "wide")):
+        square = np.square(scores)
+        rms = np.sqrt(square.mean())
+        off = sign * np.log(rms)
+        if off * rms > _SURE * 0.5 * square.std() / rms * size:
+            found.append((off / np.log(_OFF), f"too {word} by a factor of {rms**sign:.2f} for"))
+    if abs(z.mean()) > _SURE * z.std() * size:
+        found.append((abs(z.mean()) / _SHIFT, f"{abs(z.mean()):.2f} standard deviations off for"))
+    return max(found)
 
 
 def _robust_spread(data):
