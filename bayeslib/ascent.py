@@ -59,7 +59,7 @@ class Ascent:
     converged: bool
 
 
-def run_rounds(run, restart, distance, *, step_size, max_steps, tolerance):
+def run_rounds(run, restart, distance, stopped=lambda: False, *, step_size, max_steps, tolerance):
     """Ascend in rounds of constant steps, each half as long as the one before.
 
     With a constant step the iterates settle to a cloud about the optimum, whose average is closer
@@ -75,6 +75,8 @@ def run_rounds(run, restart, distance, *, step_size, max_steps, tolerance):
         restart(average) goes on from these parameters.
     distance : callable
         distance(average, average) -> float, in nats.
+    stopped : callable, optional
+        stopped() says whether an interrupt has ended the last run early.
     step_size : float
         Of the first round.
     max_steps : int
@@ -94,22 +96,23 @@ def run_rounds(run, restart, distance, *, step_size, max_steps, tolerance):
     done, sizes, last = 0, [], None
     while True:
         sizes.append(step_size)
-        average, steps, still = _run_round(run, step_size, max_steps - done, distance, tolerance)
+        average, steps, still = _run_round(
+            run, step_size, max_steps - done, distance, stopped, tolerance
+        )
         done += steps
         close = last is not None and distance(average, last) < tolerance
-        if (still and close) or done >= max_steps:
+        if (still and close) or done >= max_steps or stopped():
             return Ascent(average, np.array(sizes), done, bool(still and close))
         restart(average)
         last, step_size = average, 0.5 * step_size
 
 
-def _run_round(run, step_size, max_steps, distance, tolerance):
+def _run_round(run, step_size, max_steps, distance, stopped, tolerance):
     window, paths, averages, done = int(np.ceil(ROUND / step_size)), [], [], 0
-    while done < max_steps:
-        size = min(window, max_steps - done)
-        path, average = run(step_size, size)
-        done += size
-        if size < window and averages:
+    while done < max_steps and not stopped():
+        path, average = run(step_size, min(window, max_steps - done))
+        done += len(path)
+        if len(path) < window and averages:
             break  # what is left is too short to weigh as much as the others
         paths.append(path)
         averages.append(average)

@@ -1,11 +1,13 @@
 """Long calls outside chains: each ends when it is interrupted, and keeps what it can."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy import stats
 
 import bayeslib as bl
-from bayeslib import posteriors
+from bayeslib import posteriors, vi
 from bayeslib.engine import callback, waiting
 from bayeslib.errors import BayeslibWarning
 
@@ -20,11 +22,11 @@ class Interrupted:
         self._kernel, self._last = kernel, last
         self.compile = getattr(kernel, "compile", None)
 
-    def __call__(self, *arguments):
+    def __call__(self, *arguments, **options):
         if self._last == 0:
             raise KeyboardInterrupt
         self._last -= 1
-        return self._kernel(*arguments)
+        return self._kernel(*arguments, **options)
 
 
 @pytest.fixture
@@ -88,6 +90,44 @@ def test_adaptive_sampling_keeps_the_last_draws(interrupt):
     np.testing.assert_array_equal(draws.values, whole.values[:, :421])
 
 
+@pytest.mark.filterwarnings("ignore:k-hat:bayeslib.errors.BayeslibWarning")
+@pytest.mark.parametrize("how", [{}, {"num_steps": 3000}, {"family": "fullrank"}])
+def test_a_fit_keeps_where_it_had_come_to(how, interrupt, monkeypatch):
+    """Blocks of steps leave no trace; what an interrupt leaves is the path until then."""
+    target = posteriors.challenger()
+    with monkeypatch.context() as patch:
+        patch.setattr(waiting, "BLOCK_SECONDS", 1e-9)  # blocks of one step
+        small = bl.advi(target, rng=1, keep_path=True, **how)
+    whole = bl.advi(target, rng=1, keep_path=True, **how)
+    np.testing.assert_array_equal(small.settings["means"], whole.settings["means"])
+    np.testing.assert_array_equal(small.cov, whole.cov)
+    assert not whole.settings["interrupted"]
+    interrupt(4, vi.fit, "ascent_kernel")
+    with pytest.warns(BayeslibWarning, match="interrupted after .* steps; interrupted before its"):
+        q = bl.advi(target, rng=1, keep_path=True, **how)
+    steps = len(q.elbo_trace)
+    assert q.settings["interrupted"] and 100 < steps == q.settings["num_steps"]
+    np.testing.assert_array_equal(q.settings["means"], whole.settings["means"][:steps])
+    np.testing.assert_allclose(np.sqrt(np.diag(q.cov)), q.settings["scales"][-1], rtol=0.5)
+    interrupt(0, vi.fit, "ascent_kernel")
+    with pytest.raises(KeyboardInterrupt):
+        bl.advi(target, rng=1, **how)
+
+
+def test_an_interrupt_of_the_verdict_leaves_the_fit(interrupt):
+    target = posteriors.challenger()
+    whole = bl.laplace(target)
+    interrupt(0, vi.verdict, "weigh")
+    with pytest.warns(BayeslibWarning, match="nothing is known of its errors"):
+        q = bl.laplace(target)
+    np.testing.assert_array_equal(q.mean, whole.mean)
+    assert q.settings["interrupted"] and np.isnan(q.settings["khat"])
+    interrupt(0, sys.modules["bayeslib.vi.laplace"], "climb")
+    with pytest.raises(KeyboardInterrupt) as caught:
+        bl.laplace(target)
+    assert "laplace keeps nothing, for a point on the way is no mode" in caught.value.__notes__[0]
+
+
 class Bar:
     """What tqdm does, noted."""
 
@@ -113,6 +153,11 @@ LONG = {
     "adaptive_importance_sample": lambda **how: bl.adaptive_importance_sample(
         TARGET, WIDE, num_samples=99, **how
     ),
+    "advi": lambda **how: bl.advi(TARGET, num_steps=50, **how),
+    "bbvi": lambda **how: bl.bbvi(TARGET, num_steps=50, **how),
+    "laplace": lambda rng, **how: bl.laplace(TARGET, **how),
+    "pathfinder": lambda **how: bl.pathfinder(TARGET, **how),
+    "multipathfinder": lambda **how: bl.multipathfinder(TARGET, num_samples=99, **how),
     "rejection_sample": lambda **how: bl.rejection_sample(
         posteriors.coin(8, 2), stats.uniform(), log_bound=0.0, num_samples=9, **how
     ),

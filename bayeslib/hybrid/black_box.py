@@ -9,9 +9,11 @@ from ..engine import (
     STATUS,
     Record,
     advance,
+    count,
     initial_positions,
     shown,
     together,
+    watched,
 )
 from ..engine.chains import Control
 from ..errors import BayeslibError, TargetError
@@ -38,6 +40,7 @@ _CLIMB = 0.05  # nats by which the bound may rise while it is averaged
 _BATCHES = 10
 
 
+@watched()
 def bbvi(
     target,
     initial_position=None,
@@ -53,6 +56,7 @@ def bbvi(
     delay=100.0,
     average=True,
     num_check=2000,
+    progress=None,
     rng,
 ):
     """Fit a Gaussian by noisy ascent of the evidence lower bound, if need be without gradients.
@@ -85,6 +89,8 @@ def bbvi(
         Return the mean of the parameters over the second half of the steps, else the last ones.
     num_check : int
         Draws for the final bound and the first ones for its verdict, as in `advi`; at least 100.
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
     rng : int, Generator, SeedSequence or None
 
     Returns
@@ -315,6 +321,7 @@ class _Loop:
         """Do the steps, or those before an interrupt; return how many."""
 
         def step(first, last):
+            count((last - first) * len(self._normals))
             return bbvi_kernel(
                 self.bound.address, self.bound.handle, rng, first, last, self.options,
                 self.constants, self.parameters, self.averaged, self.memory, self.controls,

@@ -25,6 +25,7 @@ _DF = 3.0  # of a wide part; with fewer, exp of a coordinate may overflow
 
 
 def pathfinder(
+@watched("for before its path has ended no Gaussian is the best")
     target,
     initial_position=None,
     *,
@@ -35,6 +36,7 @@ def pathfinder(
     num_check=2000,
     keep_path=False,
     rng,
+    progress=None,
 ):
     """Approximate by the best Gaussian that an optimiser passes on its way to the mode.
 
@@ -59,6 +61,8 @@ def pathfinder(
     keep_path : bool
         Keep the Gaussians along the best path in the settings.
     rng : int, Generator, SeedSequence or None
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
 
     Returns
     -------
@@ -146,6 +150,7 @@ def pathfinder(
 
 
 def multipathfinder(
+@watched("for its draws weigh all paths against each other")
     target,
     initial_position=None,
     *,
@@ -155,6 +160,7 @@ def multipathfinder(
     max_iterations=1000,
     num_elbo_draws=100,
     rng,
+    progress=None,
 ):
     """Draw from near the best Gaussians of several paths, weighted to stand for the target.
 
@@ -169,6 +175,8 @@ def multipathfinder(
     num_elbo_draws : int
         All as in `pathfinder`.
     rng : int, Generator, SeedSequence or None
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
 
     Returns
     -------

@@ -2,19 +2,20 @@
 
 import numpy as np
 
-from ..engine import initial_positions, spawn
+from ..engine import initial_positions, spawn, watched
 from ..errors import BayeslibError, GradientError
 from ..results import Gaussian
 from ..target import as_target
 from ..transforms import unconstrained
 from ..validate import as_bool, as_count, as_positions, as_positive, as_rng, check_memory
 from .fit import Fit
-from .verdict import elsewhere_problem, judged, warn_of, weigh
+from .verdict import elsewhere_problem, first_draws, judged, warn_of
 
 _FAMILIES = ("meanfield", "fullrank")
 _ESTIMATORS = ("stl", "entropy")
 
 
+@watched()
 def advi(
     target,
     initial_position=None,
@@ -30,6 +31,7 @@ def advi(
     initial_scale=1.0,
     num_check=2000,
     keep_path=False,
+    progress=None,
     rng,
 ):
     """Fit a Gaussian in unconstrained coordinates by climbing the evidence lower bound.
@@ -67,6 +69,8 @@ def advi(
         as many wider ones are added, and in doubt up to 100,000 are taken.
     keep_path : bool
         Whether the settings shall have the means and scales after every step.
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
     rng : int, Generator, SeedSequence or None
         One fit draws from it; several draw from ``rng.spawn(num_restarts)``.
 
@@ -77,11 +81,12 @@ def advi(
         ``elbo_trace``, an estimate of the bound by `num_draws` draws before each step. Settings:
         ``step_sizes`` (rounds,), ``num_steps`` taken, ``converged`` (False when `num_steps` was
         given: nothing was judged), ``khat`` of the weights of its own draws, ``num_weighed``, how
-        many draws of both kinds judged it, ``elbos``
-        (num_restarts,), ``num_outside``, how many draws had no finite density or gradient,
-        ``seed``; ``family``, ``estimator``, ``num_draws``, ``max_steps``, ``tolerance``,
-        ``initial_scale`` and ``num_check`` as asked for; and with `keep_path` ``means`` and
-        ``scales`` (standard deviations), (num_steps, dim), of the unconstrained coordinates.
+        many draws of both kinds judged it, ``elbos`` (num_restarts,), ``num_outside``, how many
+        draws had no finite density or gradient,
+        ``seed``; ``interrupted``, when it is what an interrupt left; ``family``, ``estimator``,
+        ``num_draws``, ``max_steps``, ``tolerance``, ``initial_scale`` and ``num_check`` as
+        asked for; and with `keep_path` ``means`` and ``scales`` (standard deviations),
+        (num_steps, dim), of the unconstrained coordinates.
 
     Raises
     ------
@@ -178,9 +183,16 @@ def advi(
             generator,
         )  # fmt: skip
         ascent = fit.ascend(num_steps, max_steps, step_size, tolerance)
-        approximation = fit.gaussian(ascent.average)
-        found.append((fit, ascent, approximation, weigh(free, approximation, num_check, generator)))
-    elbos = np.array([weighed.elbo.value for *_, weighed in found])
+        base = fit.gaussian(ascent.average)
+        first = first_draws(free, base, num_check, generator, interrupted=fit.interrupted)
+        interrupted = first is None
+        if not interrupted or (fit.num_steps and not found):
+            found.append((fit, ascent, base, first))
+        if interrupted:
+            break
+    if not found:
+        raise KeyboardInterrupt
+    elbos = np.array([np.nan if made is None else made.elbo.value for *_, made in found])
     best = int(np.argmax(elbos))
     fit, ascent, approximation, weighed = found[best]
     settings = {
@@ -189,19 +201,21 @@ def advi(
         "initial_scale": initial_scale,
         "step_sizes": ascent.step_sizes, "converged": ascent.converged, "elbos": elbos,
         "num_check": num_check, "num_outside": int(fit.num_outside[0]),
+        "interrupted": interrupted,
     }  # fmt: skip
     if keep_path:
         path = np.concatenate(fit.paths)
         settings |= {"means": path[:, :dim], "scales": np.exp(path[:, dim:])}
     elsewhere = elsewhere_problem([other[2] for other in found], elbos, free.transform, "fit")
     spent += sum(other.num_steps * num_draws for other, *_ in found)
-    spent += num_check * (num_restarts - 1)
+    spent += num_check * sum(other[3] is not None for other in found if other[0] is not fit)
     result = Gaussian(
         approximation.mean, approximation.cov, elbo_trace=np.concatenate(fit.traces),
         names=target.names, num_evals=spent, method="advi", transform=free.transform,
-        settings=settings, problems=tuple(_problems(ascent, num_steps is None, elsewhere)),
+        settings=settings,
+        problems=tuple(_problems(ascent, num_steps is None, elsewhere, interrupted)),
     )  # fmt: skip
-    result = judged(free, result, weighed, generators[best])
+    result = judged(free, result, None if interrupted else weighed, generators[best])
     warn_of(result)
     return result
 
@@ -220,10 +234,12 @@ def _starts(free, target, initial_position, generators):
     return initial_positions(free, initial_position, generators, gradient=True)
 
 
-def _problems(ascent, adaptive, elsewhere):
+def _problems(ascent, adaptive, elsewhere, interrupted):
     if elsewhere:
         yield elsewhere
-    if adaptive and not ascent.converged:
+    if interrupted:
+        yield f"the fit was interrupted after {ascent.num_steps} steps"
+    elif adaptive and not ascent.converged:
         yield (
             f"the fit had not settled after {ascent.num_steps} steps: raise max_steps, start "
             "nearer, or raise num_draws"

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..ascent import Ascent, run_rounds
-from ..engine import together
+from ..engine import blocks, count, together
 from ..errors import ImproperError
 from ..results import Gaussian
 from ..validate import shown
@@ -37,18 +37,30 @@ class Fit:
             start, scale * shape, np.zeros(target.dim), np.zeros(shape.shape)
         )
         self.paths, self.traces, self.num_steps = [], [], 0
-        self.num_outside = np.zeros(1, dtype=np.int64)
+        self.num_outside, self.interrupted = np.zeros(1, dtype=np.int64), False
 
     def run(self, step_size, num_steps):
-        """Take steps; returns the path (num_steps, 2 dim) and the parameters averaged over it."""
-        dim = self._mean.size
+        """Take steps; returns the path (num_steps, 2 dim) and the parameters averaged over it.
+
+        After an interrupt the path is shorter, and the parameters are those that it came to.
+        """
+        dim, done = self._mean.size, 0
         path, trace = np.empty((num_steps, 2 * dim)), np.empty(num_steps)
         self._mean_sum[:], self._scale_sum[:] = 0.0, 0.0
-        ascent_kernel(
-            self._bound.address, self._bound.handle, self.rng, num_steps, self._options[0],
-            step_size, self._options[1], self._mean, self._scale, self._mean_sum, self._scale_sum,
-            path, trace, self.num_outside,
-        )  # fmt: skip
+        try:
+            for begin, end in blocks(num_steps, first=1):
+                ascent_kernel(
+                    self._bound.address, self._bound.handle, self.rng, end - begin,
+                    self._options[0], step_size, self._options[1], self._mean, self._scale,
+                    self._mean_sum, self._scale_sum, path[begin:end], trace[begin:end],
+                    self.num_outside,
+                )  # fmt: skip
+                done = end
+                if self._bound.num_errors:
+                    break
+                count((end - begin) * self._options[0])
+        except KeyboardInterrupt:
+            self.interrupted = True
         if self._bound.num_errors:
             raise self.target.explain(self._bound.failed_at)
         if not (np.abs(self._mean).max() < _FAR and np.abs(self._scale).max() < _FAR):
@@ -57,9 +69,14 @@ class Fit:
                 f"coordinates and a scale of {np.abs(self._scale).max():.3g}: the posterior is "
                 "improper, or flat; give every parameter a proper prior"
             )
-        self.num_steps += num_steps
-        self.paths.append(path)
-        self.traces.append(trace)
+        self.num_steps += done
+        self.paths.append(path[:done])
+        self.traces.append(trace[:done])
+        if self.interrupted:
+            logs = self._scale.copy()
+            rows = np.arange(dim) if self.dense else np.zeros(dim, dtype=int)
+            logs[rows, np.arange(dim)] = np.log(logs[rows, np.arange(dim)])
+            return path[:done], np.append(self._mean, logs)
         return path, np.append(self._mean_sum, self._scale_sum) / num_steps
 
     def restart(self, average):
@@ -93,9 +110,10 @@ class Fit:
         """Run to the end, by rounds or by `num_steps` steps of one size; returns an `Ascent`."""
         if num_steps is None:
             return run_rounds(
-                self.run, self.restart, self.distance, step_size=step_size, max_steps=max_steps,
-                tolerance=tolerance,
+                self.run, self.restart, self.distance, lambda: self.interrupted,
+                step_size=step_size, max_steps=max_steps, tolerance=tolerance,
             )  # fmt: skip
-        self.run(step_size, num_steps // 2)
-        _, average = self.run(step_size, num_steps - num_steps // 2)
-        return Ascent(average, np.array([step_size]), num_steps, False)
+        _, average = self.run(step_size, num_steps // 2)
+        if not self.interrupted:
+            _, average = self.run(step_size, num_steps - num_steps // 2)
+        return Ascent(average, np.array([step_size]), self.num_steps, False)

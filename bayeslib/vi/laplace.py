@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..engine import initial_positions
+from ..engine import initial_positions, watched
 from ..engine.starts import scatter
 from ..errors import BayeslibError, GradientError, StartError, warn
 from ..results import Estimate, Gaussian
@@ -12,7 +12,7 @@ from ..target import as_target
 from ..transforms import unconstrained
 from ..validate import as_count, as_floats, as_position, check_finite, check_memory, shown
 from .newton import FAR, Slopes, climb, run_optimiser
-from .verdict import judged, warn_of, weigh
+from .verdict import first_draws, judged, warn_of
 
 _COORDINATES = ("own", "unconstrained")
 _NUM_STARTS = 8
@@ -21,7 +21,8 @@ _HISTORY, _RUNS = 10, 3  # steps that L-BFGS knows the curvature from; at most s
 _NUM_CHECK, _SEED = 2000, 20  # draws for the verdict, the same in every run
 
 
-def laplace(target, initial_position=None, *, coordinates="own", max_steps=200):
+@watched("for a point on the way is no mode")
+def laplace(target, initial_position=None, *, coordinates="own", max_steps=200, progress=None):
     """Fit a Gaussian to the mode of the posterior and the curvature there.
 
     Parameters
@@ -39,6 +40,8 @@ def laplace(target, initial_position=None, *, coordinates="own", max_steps=200):
         `unconstrained` makes of them. The mode, and with it the approximation, depend on it.
     max_steps : int
         Steps of each climb, by L-BFGS and then by Newton.
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
 
     Returns
     -------
@@ -141,7 +144,8 @@ def laplace(target, initial_position=None, *, coordinates="own", max_steps=200):
         problems=tuple(_problems(positions, modes, starts, errors)),
     )  # fmt: skip
     rng = np.random.default_rng(_SEED)
-    result = judged(work, result, weigh(work, result.base, _NUM_CHECK, rng), rng, edges=True)
+    first = first_draws(work, result.base, _NUM_CHECK, rng)
+    result = judged(work, result, first, rng, edges=True)
     log_evidence = replace(result.log_evidence, num_evals=result.num_evals)
     result = replace(result, log_evidence=log_evidence)
     warn_of(result)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..engine import count
 from ..errors import BayeslibError, ImproperError
 from ..validate import shown
 
@@ -31,6 +32,7 @@ class Slopes:
         gradient = np.zeros(x.size)
         value = self.bound(np.ascontiguousarray(x), gradient)
         self.num_evals += 1
+        count()
         if self.bound.num_errors:
             raise self.target.explain(self.bound.failed_at)
         if value == math.inf:
@@ -105,6 +107,7 @@ def run_optimiser(free, start, *, history, max_iterations):
         nonlocal num_evals
         x, gradient = np.array(x, dtype=float), np.zeros(free.dim)
         value = bound(x, gradient)
+        count()
         num_evals += 1
         if bound.num_errors:
             raise free.explain(bound.failed_at)

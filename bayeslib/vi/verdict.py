@@ -69,12 +69,39 @@ def weigh(free, base, num_draws, rng, *, wide=False):
     logdensity, _ = bound_terms(free, values, forgive_nan=True)
     return Weighed(values, logdensity, base.logdensity(values))
 
+def first_draws(free, base, num_draws, rng, *, interrupted=False):
+    """Return what `weigh` does; None if that is interrupted, or if the fit has been."""
+    try:
+        return None if interrupted else weigh(free, base, num_draws, rng)
+    except KeyboardInterrupt:
+        return None
+
+
 
 def check_approximation(free, approximation, num_check, rng):
     """Weigh `num_check` draws of `approximation`, and return it `judged`."""
-    return judged(free, approximation, weigh(free, approximation.base, num_check, rng), rng)
+    interrupted = approximation.settings.get("interrupted", False)
+    first = first_draws(free, approximation.base, num_check, rng, interrupted=interrupted)
+    return judged(free, approximation, first, rng)
 
 
+    """Return the approximation after its verdict, or with a word on an interrupt instead of it.
+
+    `weighed` is from `first_draws`; for the other arguments see `_judged`.
+    """
+    try:
+        if weighed is not None:
+            return _judged(free, approximation, weighed, rng, edges)
+    except KeyboardInterrupt:
+        pass
+    said = "interrupted before its draws were weighed, so that nothing is known of its errors"
+    return replace(
+        approximation, problems=(*approximation.problems, said),
+        settings=approximation.settings | {"khat": np.nan, "num_weighed": 0, "interrupted": True},
+    )  # fmt: skip
+
+
+def _judged(free, approximation, weighed, rng, edges):
 def judged(free, approximation, weighed, rng, *, edges=False):
     """Return the approximation with its ``elbo``, its ``khat`` and what speaks against it.
 
