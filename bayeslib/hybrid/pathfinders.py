@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
-from ..engine import initial_positions, spawn
+from ..engine import initial_positions, spawn, watched
 from ..errors import BayeslibError
 from ..importance import importance_sample
 from ..importance.mixture import StudentMixture
