@@ -4,6 +4,7 @@
 
     BayeslibError (ValueError)
     ├── BayeslibTypeError (also a TypeError)   the wrong kind of thing was passed
+    ├── TooLargeError (also a MemoryError)     more was asked for than there is room or time for
     ├── TargetError                            a log density that cannot be used
     │   ├── StartError                         its value at the start is nan, +inf or -inf
     │   └── GradientError                      a gradient that is missing, wrong or not derivable
@@ -52,6 +53,10 @@ class BayeslibTypeError(BayeslibError, TypeError):
     ...     print(type(error).__name__)
     BayeslibTypeError
     """
+
+
+class TooLargeError(BayeslibError, MemoryError):
+    """More was asked for than there is memory, or time, for."""
 
 
 class TargetError(BayeslibError):

@@ -9,8 +9,16 @@ import numpy as np
 from . import engine
 from .errors import BayeslibError, BayeslibTypeError, GradientError, TargetError
 from .results import default_names
-from .validate import as_count, as_floats, as_position, check_memory
+from .validate import (
+    as_count,
+    as_floats,
+    as_position,
+    as_support,
+    check_memory,
+    not_finite,
+)
 
+_MOST = 10**7  # parameters
 _COMPARED_WORDS = 200_000  # above it, the plain function would take seconds to compare with
 
 
@@ -123,7 +131,7 @@ class Target:
         support=None,
         truth=None,
     ):
-        self.dim = as_count(dim, "dim")
+        self.dim = as_count(dim, "dim", maximum=_MOST)
         self.data = engine.as_data(data)
         self._arguments = engine.as_arguments(self.data)
         self.logdensity = engine.as_function(logdensity, "logdensity", ("theta",), self.data)
@@ -138,12 +146,17 @@ class Target:
         if fused is not None:
             self._fused = engine.as_function(fused, "fused", ("theta", "grad"), self.data)
         self.names = as_names(names, self.dim)
-        self.support = _as_support(support, self.dim)
+        self.support = as_support(support, self.dim)
         if not (truth is None or isinstance(truth, Truth)):
             raise BayeslibTypeError(f"truth must be a Truth or None, got {truth!r}")
         self.truth = truth
         self._bound = {}
         self._verified = set()
+
+    def __setattr__(self, name, value):
+        if not name.startswith("_") and hasattr(self, name):
+            raise AttributeError(f"{name} of a Target is fixed; make another Target")
+        super().__setattr__(name, value)
 
     def __repr__(self):
         return f"Target({self.logdensity.__name__}, dim={self.dim})"
@@ -256,6 +269,17 @@ class Target:
         values = engine.evaluate_many(bound, np.ascontiguousarray(thetas, dtype=np.float64))
         return None if bound.num_errors else values
 
+    def blame(self, words):
+        """Return what to say when the log density is finite nowhere: what is odd in the data first.
+
+        Parameters
+        ----------
+        words : str
+            What there is to say of sound data.
+        """
+        odd = not_finite(self.data, "data")
+        return f"{odd} ({words})" if odd else words
+
     def verify(self, theta, *, gradient=False):
         """Compare the compiled functions with plain Python at theta, if finite, once a compilation.
 
@@ -305,7 +329,7 @@ class Target:
             raise TargetError(
                 f"{self.logdensity.__name__!r} is {plain!r} in plain Python at "
                 f"theta={engine.shown(theta)}, but {value!r} compiled: look for an index out of "
-                "bounds (NUMBA_BOUNDSCHECK=1 finds it), a global that changed, or random numbers"
+                "bounds (NUMBA_BOUNDSCHECK=1 finds it), or random numbers"
             )
         self._check_support(theta, gradient=False)
         self._verified.add(address)
@@ -344,7 +368,7 @@ class Target:
                     raise TargetError(
                         f"{self.logdensity.__name__!r} is {value:.6g} at "
                         f"theta={engine.shown(outside)}, outside the support {ends} of "
-                        f"{self.names[i]}: for chains, return -np.inf there, or leave out support="
+                        f"{self.names[i]}: return -np.inf there, or leave out support="
                     )
 
     def check_gradient(self, theta, *, thorough=True):
@@ -466,32 +490,9 @@ def as_names(names, dim):
         raise BayeslibError(f"names must be {dim} different strings, got {names!r}")
     if not all(isinstance(name, str) for name in names):
         raise BayeslibTypeError(f"names must be strings, got {names!r}")
+    if not all(name.strip() and name.isprintable() for name in names):
+        raise BayeslibError(f"names must be words of one line, got {names!r}")
     return names
-
-
-def _filled(pair):
-    """Return a pair (low, high) with infinities where None says that there is no end."""
-    if not (pair is None or (isinstance(pair, (list, tuple)) and len(pair) == 2)):
-        return pair  # an array, or a mistake that the caller names
-    low, high = pair or (None, None)
-    return -np.inf if low is None else low, np.inf if high is None else high
-
-
-def _as_support(support, dim):
-    if support is None:
-        return None
-    if isinstance(support, (list, tuple)):
-        if dim == 1 and len(support) == 2 and all(np.ndim(end) == 0 for end in support):
-            support = (support,)
-        support = [_filled(pair) for pair in support]
-    pairs = as_floats(support, "support")
-    if dim == 1 and pairs.shape == (2,):
-        pairs = pairs[None, :]
-    if pairs.shape != (dim, 2):
-        raise BayeslibError(f"support must be {dim} pairs (low, high), got shape {pairs.shape}")
-    if not np.all(pairs[:, 0] < pairs[:, 1]):
-        raise BayeslibError(f"support needs low < high in every dimension, got {support!r}")
-    return tuple((float(low), float(high)) for low, high in pairs)
 
 
 __all__ = ["Target", "Truth"]

@@ -1,10 +1,11 @@
 """Checks at the door: each names the argument, its value and the rule."""
 
 import numbers
+import sys
 
 import numpy as np
 
-from .errors import BayeslibError, BayeslibTypeError
+from .errors import BayeslibError, BayeslibTypeError, TooLargeError
 from .memory import available_memory
 
 _SHOWN = 6
@@ -101,20 +102,27 @@ def as_positive(value, name):
     return value
 
 
-def no_array(name, error):
-    """Return the error for what NumPy could not make an array of, because of its own `error`."""
-    return BayeslibTypeError(
-        f"{name} is not an array of numbers; give its rows one length, or pass them one by one, "
-        f"each as np.array(...): {error}"
-    )
+def as_array(value, name):
+    """Return `value` as an array; rows of unlike lengths and masked entries are refused."""
+    masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", ())  # imported by their maker
+    parts = value if isinstance(value, (list, tuple)) else (value,)
+    if any(isinstance(part, masked) and part.mask.any() for part in parts):
+        raise BayeslibError(
+            f"{name} has masked entries: leave them out, as x.compressed() does, or fill them, as "
+            "x.filled(np.nan) does"
+        )
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise BayeslibTypeError(
+            f"{name} is not an array of numbers; give its rows one length, or pass them one by "
+            f"one, each as np.array(...): {error}"
+        ) from None
 
 
 def as_floats(value, name):
     """Return `value` as a new C-contiguous float64 array; object, text and complex are refused."""
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise no_array(name, error) from None
+    array = as_array(value, name)
     if array.dtype == bool or not (
         np.issubdtype(array.dtype, np.integer) or np.issubdtype(array.dtype, np.floating)
     ):
@@ -129,6 +137,20 @@ def check_finite(array, name):
         index = ", ".join(str(i) for i in bad[0])
         value = array[tuple(bad[0])]
         raise BayeslibError(f"{name}[{index}] is {value}; every entry must be finite")
+
+
+def not_finite(arrays, name):
+    """Say which of the arrays holds nan, or else infinities, and where; "" if they are finite."""
+    for kind, test in (("nan", np.isnan), ("inf", np.isinf)):
+        for i, array in enumerate(arrays):
+            found = np.argwhere(test(array)) if array.dtype.kind in "fc" else ()
+            if len(found):
+                index = f"[{', '.join(map(str, found[0]))}]" if array.ndim else ""
+                return (
+                    f"{name}[{i}] holds {len(found)} {kind}, the first at {name}[{i}]{index}: "
+                    "remove or impute them, unless the model expects them"
+                )
+    return ""
 
 
 def as_position(value, name, dim):
@@ -159,6 +181,32 @@ def as_positions(value, name, dim, num_chains):
         )
     check_finite(array, name)
     return array
+
+
+def _filled(pair):
+    """Return a pair (low, high) with infinities where None says that there is no end."""
+    if not (pair is None or (isinstance(pair, (list, tuple)) and len(pair) == 2)):
+        return pair  # an array, or a mistake that the caller names
+    low, high = pair or (None, None)
+    return -np.inf if low is None else low, np.inf if high is None else high
+
+
+def as_support(support, dim):
+    """Return `dim` pairs (low, high), infinite where an end is open, or None."""
+    if support is None:
+        return None
+    if isinstance(support, (list, tuple)):
+        if dim == 1 and len(support) == 2 and all(np.ndim(end) == 0 for end in support):
+            support = (support,)
+        support = [_filled(pair) for pair in support]
+    pairs = as_floats(support, "support")
+    if dim == 1 and pairs.shape == (2,):
+        pairs = pairs[None, :]
+    if pairs.shape != (dim, 2):
+        raise BayeslibError(f"support must be {dim} pairs (low, high), got shape {pairs.shape}")
+    if not np.all(pairs[:, 0] < pairs[:, 1]):
+        raise BayeslibError(f"support needs low < high in every dimension, got {support!r}")
+    return tuple((float(low), float(high)) for low, high in pairs)
 
 
 def as_scale(value, name, dim):
@@ -218,7 +266,7 @@ def check_memory(shape, name):
     if free is None:
         return
     if needed > free:
-        raise MemoryError(
+        raise TooLargeError(
             f"{name} of shape ({', '.join(f'{n:.0f}' for n in shape)}) needs "
             f"{needed / 2**30:,.1f} GiB, {free / 2**30:,.1f} GiB are free; ask for fewer, or run "
             "in pieces"

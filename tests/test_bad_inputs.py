@@ -2,6 +2,7 @@
 
 import ctypes
 import math
+import re
 from functools import partial
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy import special, stats
 from scipy.special import gammaln
 
 from bayeslib import (
+    Draws,
     Gaussian,
     Target,
     adaptive_rejection_sample,
@@ -318,8 +320,72 @@ def test_a_target_refuses_other_points(theta):
 def test_nan_in_the_data_is_counted():
     y = np.array([1.0, np.nan, np.nan])
     target = Target(lambda theta, y: -np.sum((y - theta[0]) ** 2), dim=1, data=(y,))
-    with pytest.raises(StartError, match=r"data\[0\] holds 2 nan"):
+    with pytest.raises(StartError, match=r"^data\[0\] holds 2 nan, the first at data\[0\]\[1\]"):
         metropolis(target, 0.0, num_chains=1, rng=1)
+
+
+def test_a_model_may_expect_nan_in_the_data():
+    def observed(theta, y):
+        total = 0.0
+        for value in y:
+            if not np.isnan(value):
+                total -= (value - theta[0]) ** 2
+        return total
+
+    target = Target(observed, dim=1, data=(np.array([1.0, np.nan, 3.0]),))
+    assert target(2.0) == -2.0
+    assert metropolis(target, 0.0, num_samples=50, num_warmup=50, num_chains=1, rng=1).dim == 1
+
+
+HOLES = np.ma.array([[1.0, 2.0], [3.0, 999.0]], mask=[[0, 0], [0, 1]])
+
+
+@pytest.mark.row(51)
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda x: Target(lambda theta, y: 0.0, dim=1, data=(x,)), "data[0]"),
+        (lambda x: Target(lambda theta, y: 0.0, dim=1, data=(list(x),)), "data[0]"),
+        (lambda x: gaussian2().many(x), "thetas"),
+        (lambda x: metropolis(gaussian2(), x, num_chains=2, rng=1), "initial_position"),
+        (Draws, "values"),
+        (lambda x: Gaussian([0.0, 0.0], x), "cov"),
+    ],
+)
+def test_masked_entries_are_refused(call, name):
+    with pytest.raises(BayeslibError, match=rf"^{re.escape(name)} has masked entries"):
+        call(HOLES)
+    whole = np.ma.array([1.0, 2.0])
+    assert Target(lambda theta, y: np.sum(y), dim=1, data=(whole,))(0.0) == 3.0
+
+
+@pytest.mark.row(51)
+@pytest.mark.parametrize(
+    ("number", "kind"), [(np.longdouble(1.0), "float"), (np.ones(2, np.clongdouble), "complex")]
+)
+def test_more_digits_than_compiled_code_has_are_refused(number, kind):
+    if number.dtype.itemsize <= np.dtype(kind).itemsize:
+        pytest.skip("a long double is a double here")
+    with pytest.raises(BayeslibTypeError, match=rf"data\[0\] is of dtype .*astype\({kind}\)"):
+        value_only(lambda theta, y: 0.0, data=(number,))
+
+
+@pytest.mark.row(52)
+def test_more_parameters_than_any_vector_holds_are_refused():
+    with pytest.raises(BayeslibError, match="dim must be at most 10000000, got 1000000000"):
+        value_only(lambda theta: 0.0, dim=10**9)
+
+
+@pytest.mark.parametrize("names", [("", "b"), (" ", "b"), ("a\n", "b"), ("a\x1b[0m", "b")])
+def test_names_are_words_of_one_line(names):
+    with pytest.raises(BayeslibError, match="names must be words of one line"):
+        value_only(lambda theta: 0.0, names=names)
+
+
+@pytest.mark.parametrize("name", ["dim", "names", "data", "support", "logdensity", "truth"])
+def test_a_target_does_not_change(name):
+    with pytest.raises(AttributeError, match=f"{name} of a Target is fixed"):
+        setattr(gaussian2(), name, 3)
 
 
 @pytest.mark.parametrize(

@@ -248,6 +248,13 @@ def test_a_huge_request_is_refused_before_it_runs(sampler):
         run(sampler=sampler, num_samples=10**12)
 
 
+@pytest.mark.row(52)
+@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
+def test_a_warmup_without_end_is_refused_before_it_runs(sampler):
+    with pytest.raises(BayeslibError, match="num_warmup must be at most 1,000,000,000, got 1,00"):
+        run(sampler=sampler, num_warmup=10**12)
+
+
 @pytest.mark.row(60)
 def test_other_things_than_expected():
     with pytest.raises(TypeError, match="n_sample"):

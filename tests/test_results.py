@@ -23,6 +23,8 @@ def normal_draws(chains=4, n=1000, dim=2, **more):
         (-2.0, 0.0, "-2 ± 0"),
         (1.0, np.nan, "1 ± nan"),
         (5.0, 0.96, "5.00 ± 0.96"),
+        (1.837877066409345339, 3e-17, "1.83787706640935 ± 3e-17"),
+        (1.23456e-30, 1e-32, "1.235e-30 ± 1e-32"),
     ],
 )
 def test_estimates_print_no_more_than_they_know(value, error, text):
@@ -105,6 +107,13 @@ def test_shapes_that_disagree_are_refused(make):
 
 
 @pytest.mark.trust("S11")
+@pytest.mark.parametrize("shape", [(0, 0, 0), (0, 5, 1), (2, 5, 0), (2, 5)])
+def test_values_have_chains_and_dimensions(shape):
+    with pytest.raises(BayeslibError, match="values must have shape"):
+        Draws(np.zeros(shape))
+    assert Draws(np.zeros((2, 0, 1))).num_samples == 0
+
+
 def test_resampling_follows_the_weights():
     values = np.arange(3.0).reshape(1, 3, 1)
     log_weights = np.log([[0.5, 0.5, 1e-300]])

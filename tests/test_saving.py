@@ -151,6 +151,12 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch, moment):
     assert path.read_bytes() == before and os.listdir(tmp_path) == ["run.npz"]
 
 
+@pytest.mark.parametrize("call", [Draws(np.zeros((1, 2, 1))).save, bl.load])
+def test_a_path_is_text_or_path_like(call):
+    with pytest.raises(bl.BayeslibTypeError, match="path must be a str or path-like, got None"):
+        call(None)
+
+
 def test_missing_files_and_folders(tmp_path):
     with pytest.raises(FileNotFoundError, match="no_such"):
         bl.load(tmp_path / "no_such")

@@ -202,10 +202,8 @@ def grid_posterior(target, bounds=None, *, num_points):
     logdensity = evaluate(target, points)
     shift = logdensity.max()
     if shift == -np.inf:
-        raise BayeslibError(
-            f"the density is zero at all {len(points)} points of the grid: it lies elsewhere, or "
-            "between them"
-        )
+        words = f"the density is zero at all {len(points)} points of the grid: it lies elsewhere, "
+        raise BayeslibError(target.blame(words + "or between them"))
     mass = np.exp(logdensity - shift)
     total = mass.sum()
     white = index.sum(axis=1) % 2 == 0
@@ -255,5 +253,6 @@ def evaluate(target, points):
     bad = np.isnan(values) | (values == np.inf)
     if bad.any():
         first = int(bad.argmax())
-        raise TargetError(f"the log density is {values[first]} at theta={shown(points[first])}")
+        words = f"the log density is {values[first]} at theta={shown(points[first])}"
+        raise TargetError(target.blame(words))
     return values

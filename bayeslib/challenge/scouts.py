@@ -101,10 +101,11 @@ def find_peaks(target, bounds):
     scouts = place(t)
     heights = evaluate(target, scouts)
     if heights.max() == -np.inf:
-        raise BayeslibError(
+        words = (
             f"the density is zero at all {_NUM_SCOUTS} points tried within the bounds "
             f"{bounds.tolist()}; narrow them to where it is not"
         )
+        raise BayeslibError(target.blame(words))
     num_evals = _NUM_SCOUTS
     peaks = []
     for x in scouts[np.argsort(-heights)[:200:40]]:

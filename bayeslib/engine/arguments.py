@@ -6,7 +6,7 @@ import reprlib
 import numpy as np
 
 from ..errors import BayeslibTypeError
-from ..validate import no_array
+from ..validate import as_array
 from .callback import aligned
 
 
@@ -55,12 +55,14 @@ def as_data(data, name="data"):
         )
     packed = []
     for i, item in enumerate(data):
-        try:
-            array = np.asarray(item)
-        except ValueError as error:
-            raise no_array(f"{name}[{i}]", error) from None
-        if array.dtype.kind not in "biufc" or array.dtype.itemsize > 16:
+        array = as_array(item, f"{name}[{i}]")
+        if array.dtype.kind not in "biufc":
             raise BayeslibTypeError(f"{name}[{i}] must hold numbers, got dtype {array.dtype}")
+        if array.dtype.itemsize > (16 if array.dtype.kind == "c" else 8):
+            raise BayeslibTypeError(
+                f"{name}[{i}] is of dtype {array.dtype}, more digits than compiled code has: "
+                f"pass {name}[{i}].astype({'complex' if array.dtype.kind == 'c' else 'float'})"
+            )
         dtype = np.dtype(np.float32) if array.dtype == np.float16 else array.dtype
         packed.append(aligned(array.astype(dtype.newbyteorder("="))))
     return tuple(packed)

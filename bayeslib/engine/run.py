@@ -4,20 +4,23 @@ import dataclasses
 
 import numpy as np
 
+from ..errors import TooLargeError
 from ..validate import as_count, as_rng, check_memory
 from .chains import run_chains, spawn
 from .collect import collect
 from .far import tail_index
 from .starts import initial_positions
 
+_LONGEST = 10**9  # iterations of a warm-up
+
 
 def as_counts(num_samples, num_warmup, num_chains):
     """Return the three counts as integers, or raise BayeslibError naming the one that is not."""
-    return (
-        as_count(num_samples, "num_samples"),
-        as_count(num_warmup, "num_warmup", minimum=0),
-        as_count(num_chains, "num_chains"),
-    )
+    num_samples = as_count(num_samples, "num_samples")
+    num_warmup = as_count(num_warmup, "num_warmup", minimum=0)
+    if num_warmup > _LONGEST:
+        raise TooLargeError(f"num_warmup must be at most {_LONGEST:,}, got {num_warmup:,}")
+    return num_samples, num_warmup, as_count(num_chains, "num_chains")
 
 
 def sample_chains(

@@ -89,10 +89,8 @@ def _draw_start(target, rng, draw, gradient):
         if target.finite(start, gradient=gradient):
             return start, uniforms, tries
     remedy = "a proposal that covers the target" if draw else "support= to the Target"
-    raise StartError(
-        f"no start with a finite log density in {_TRIES} attempts; pass initial_position, or "
-        f"{remedy}"
-    )
+    words = f"no start with a finite log density in {_TRIES} attempts; pass initial_position, or "
+    raise StartError(target.blame(words + remedy))
 
 
 def scatter(uniforms, support):
@@ -112,15 +110,12 @@ def _raise_value(target, start):
     value = target(start)
     if np.isnan(value):
         reason = "is nan; look for 0/0, inf - inf or the logarithm of a negative number"
-        for i, array in enumerate(target.data):
-            num_nan = int(np.isnan(array).sum())
-            if num_nan:
-                reason = f"is nan; data[{i}] holds {num_nan} nan: remove or impute them"
     elif value < 0:
         reason = "is -inf: this is outside the support; start where the density is positive"
     else:
         reason = "is +inf: it overflows there, or the density is not integrable"
-    raise StartError(f"the log density at initial_position={shown(start)} {reason}")
+    words = f"the log density at initial_position={shown(start)} {reason}"
+    raise StartError(target.blame(words))
 
 
 def _check_gradient_finite(target, start):

@@ -3,13 +3,13 @@
 import numpy as np
 
 from ..engine import watched
-from ..errors import BayeslibError, ZeroWeightsError
+from ..errors import BayeslibError
 from ..proposals import as_proposal
 from ..target import as_target
 from ..validate import as_count, as_floats, as_rng, as_scale, check_memory
 from .resampling import choose
 from .tempering import Cloud, as_temperatures, spread_factor
-from .weights import warn_of_weights, weighted
+from .weights import no_weight, warn_of_weights, weighted
 
 _PILOTS, _PILOT_STEPS = 200, 3
 
@@ -108,12 +108,9 @@ def annealed_importance_sample(
         log_weights += (betas[k] - betas[k - 1]) * cloud.log_ratio
         for _ in range(num_steps):
             moved += cloud.move(betas[k], scale[k - 1], rng).sum()
-    cloud.warn_of_nan()
     if log_weights.max() == -np.inf:
-        raise ZeroWeightsError(
-            f"none of {num_samples} draws of the proposal {proposal.label} lies in the target's "
-            "support: move or widen the proposal"
-        )
+        raise no_weight(target, cloud.values, proposal.label)
+    cloud.warn_of_nan()
     draws = weighted(
         cloud.values,
         cloud.log_p,
@@ -154,10 +151,7 @@ def _pilot(target, proposal, betas, rng):
     for k in range(1, betas.size):
         log_weights = (betas[k] - betas[k - 1]) * cloud.log_ratio
         if log_weights.max() == -np.inf:
-            raise ZeroWeightsError(
-                f"none of {_PILOTS} draws of the proposal {proposal.label} lies in the target's "
-                "support: move or widen the proposal, or pass scale"
-            )
+            raise no_weight(target, cloud.values, proposal.label, ", or pass scale")
         weights = np.exp(log_weights - log_weights.max())
         weights /= weights.sum()
         factor = spread_factor(cloud.values, weights)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..engine import watched
-from ..errors import BayeslibError, ZeroWeightsError, warn
+from ..errors import BayeslibError, warn
 from ..proposals import as_proposal
 from ..results import Draws, Estimate
 from ..target import as_target
@@ -11,6 +11,7 @@ from ..validate import as_count, as_real, as_rng, as_scale, check_memory
 from .genealogy import Genealogy
 from .resampling import as_scheme, choose
 from .tempering import Cloud, as_temperatures, spread_factor
+from .weights import no_weight
 
 _SLOWEST = 1e-8  # smaller steps of the inverse temperature get nowhere
 _LOW_ACCEPTANCE = 0.02
@@ -126,7 +127,9 @@ def smc(
     log_evidence, log_tuning, ess, rates = 0.0, 0.0, [], []
     while betas[-1] < 1.0:
         beta = _next(cloud.log_ratio, betas, inverse_temperatures, ess_threshold)
-        weights, gained = _reweighted(weights, cloud.log_ratio, beta - betas[-1], proposal.label)
+        if cloud.log_ratio.max() == -np.inf:
+            raise no_weight(target, cloud.values, proposal.label)
+        weights, gained = _reweighted(weights, cloud.log_ratio, beta - betas[-1])
         log_evidence += gained
         ess.append(1.0 / np.square(weights).sum())
         factor = spread_factor(cloud.values, weights) if scale is None else scale
@@ -197,13 +200,8 @@ def _share(log_ratio, step):
     return weights.sum() ** 2 / np.square(weights).sum() / weights.size
 
 
-def _reweighted(weights, log_ratio, step, label):
+def _reweighted(weights, log_ratio, step):
     """The weights after a step of the inverse temperature, and the log of what they sum to."""
     highest = log_ratio.max()
-    if highest == -np.inf:
-        raise ZeroWeightsError(
-            f"none of {log_ratio.size} draws of the proposal {label} lies in the target's "
-            "support: move or widen the proposal"
-        )
     new = weights * np.exp(step * (log_ratio - highest))
     return new / new.sum(), float(step * highest + np.log(new.sum()))

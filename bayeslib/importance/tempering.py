@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import BayeslibError, TargetError, warn
-from ..validate import as_floats, shown
+from ..validate import as_floats, check_memory, shown
 
 BEST_JUMP = 2.38  # over sqrt(dim), times the spread: the best step for a Gaussian
 BEST_RATE = 0.25  # of acceptance, which serves one dimension and many
@@ -123,6 +123,7 @@ def as_temperatures(value):
     """Return inverse temperatures rising from 0 to 1; a whole number asks for as many steps."""
     betas = as_floats(value, "inverse_temperatures")
     if betas.ndim == 0 and betas >= 1.0 and float(betas).is_integer():
+        check_memory((betas,), "inverse_temperatures")
         return np.linspace(0.0, 1.0, int(betas) + 1)
     if betas.ndim != 1 or betas.size < 2 or betas[0] != 0.0 or betas[-1] != 1.0:
         raise BayeslibError(

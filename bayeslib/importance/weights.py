@@ -152,7 +152,7 @@ def weighted_draws(target, proposal, num_samples, rng, *, method, settings, spen
             raise
         values = values[: logdensity.size]
     log_q = proposal.logdensity(values)
-    log_weights = _log_weights(values, logdensity, log_q, proposal.label)
+    log_weights = _log_weights(target, values, logdensity, log_q, proposal.label)
     return weighted(
         values, logdensity, log_weights,
         num_evals=len(values) + spent, method=method, names=target.names,
@@ -184,7 +184,7 @@ def warn_of_weights(draws):
         warn("; ".join(draws.problems))
 
 
-def _log_weights(values, logdensity, log_q, label):
+def _log_weights(target, values, logdensity, log_q, label):
     bad = ~np.isfinite(log_q)
     if bad.any():
         first = int(bad.argmax())
@@ -197,18 +197,24 @@ def _log_weights(values, logdensity, log_q, label):
         first = int(np.argmax(logdensity))
         raise TargetError(f"the log density is +inf at theta={shown(values[first])}: it overflows")
     nan = np.isnan(logdensity)
+    log_weights = np.where(nan, -np.inf, logdensity - log_q)
+    if not np.any(log_weights > -np.inf):
+        raise no_weight(target, values, label)
     if nan.any():
         warn(
             f"the log density is nan at theta={shown(values[nan.argmax()])} and "
             f"{int(nan.sum()) - 1} other draws, which get no weight"
         )
-    log_weights = np.where(nan, -np.inf, logdensity - log_q)
-    if not np.any(log_weights > -np.inf):
-        raise ZeroWeightsError(
-            f"none of {len(values)} draws of the proposal {label} lies in the target's support, "
-            f"the first is theta={shown(values[0])}: move or widen the proposal"
-        )
     return log_weights
+
+
+def no_weight(target, values, label, more=""):
+    """Return the error for draws of a proposal, (n, dim), none of which has any weight."""
+    words = (
+        f"none of {len(values)} draws of the proposal {label}, the first at "
+        f"theta={shown(values[0])}, lies in the target's support: move or widen the proposal{more}"
+    )
+    return ZeroWeightsError(target.blame(words))
 
 
 def _log_mean(log_weights, num_evals):

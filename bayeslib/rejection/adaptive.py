@@ -159,10 +159,8 @@ def _first_hull(target, bound, start):
         if bound.num_errors:
             raise target.explain(bound.failed_at)
         if not (np.isfinite(hull[H, i]) and np.isfinite(grad[0])):
-            raise TargetError(
-                f"the log density is {hull[H, i]} with slope {grad[0]} at the point {x:g}; points "
-                "must lie where both are finite"
-            )
+            words = f"the log density is {hull[H, i]} with slope {grad[0]} at the point {x:g}; "
+            raise TargetError(target.blame(words + "points must lie where both are finite"))
     _check_slopes(start, hull, low, high)
     _check_concave(start, hull)
     return hull, words, numbers

@@ -230,11 +230,12 @@ def _acceptance(num_accepted, num_proposed, complete):
 
 def _gave_up(rounds):
     made, got = rounds.num_proposed, rounds.num_accepted
-    error = RejectionError(
+    words = (
         f"{got} of {rounds.settings['num_samples']} draws after {made:,} proposals, an acceptance "
         f"of about {max(got, 1) / made:.2g}{' at most' if got == 0 else ''}. Lower log_bound if "
         "the envelope allows it, choose a proposal closer to the target, or raise max_proposals; "
         "what was accepted is in the error's `partial`"
     )
+    error = RejectionError(words if got else rounds.target.blame(words))
     error.partial = rounds.draws()
     return error

@@ -11,7 +11,7 @@ from .. import diagnostics
 from ..errors import BayeslibError, ZeroWeightsError
 from ..rows import apply_rows
 from ..summary import PROBABILITIES, Summary, weighted_quantiles
-from ..validate import as_count, as_rng
+from ..validate import as_array, as_count, as_rng
 from .estimate import Estimate
 from .families import family_totals, mean_and_error
 from .files import write
@@ -72,8 +72,8 @@ class Draws:
     independent: bool = False
 
     def __post_init__(self):
-        values = np.asarray(self.values, dtype=float)
-        if values.ndim != 3:
+        values = as_array(self.values, "values").astype(float, copy=False)
+        if values.ndim != 3 or 0 in (values.shape[0], values.shape[2]):
             raise BayeslibError(
                 f"values must have shape (num_chains, num_samples, dim), got {values.shape}"
             )

@@ -74,5 +74,7 @@ def _with_error(value, error):
     if error == 0.0:
         return f"{value:.6g} ± 0"
     decimals = 1 - int(np.floor(np.log10(error)))
+    if decimals > 15 - np.log10(max(abs(value), 1.0)):  # more than a float has
+        return f"{round(value, decimals):.15g} ± {error:.2g}"
     shown = max(decimals, 0)
     return f"{round(value, decimals):.{shown}f} ± {round(error, decimals):.{shown}f}"

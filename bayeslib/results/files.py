@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import BayeslibError
+from ..errors import BayeslibError, BayeslibTypeError
 from .estimate import Estimate
 
 FORMAT = 1
@@ -42,7 +42,7 @@ def write(path, kind, fields):
     OSError
         When the file cannot be written.
     """
-    path = _with_suffix(Path(path))
+    path = _with_suffix(_as_path(path))
     arrays = {}
     tree = {name: _encode(value, name, arrays) for name, value in fields.items()}
     header = {"format": FORMAT, "bayeslib": version(), "kind": kind, "fields": tree}
@@ -80,7 +80,7 @@ def read(path):
     OSError
         When there is no such file, or it cannot be read.
     """
-    path = Path(path)
+    path = _as_path(path)
     if not path.exists() and _with_suffix(path).exists():
         path = _with_suffix(path)
     with open(path, "rb") as file:
@@ -129,6 +129,13 @@ class _Newer(Exception):
 def version():
     """The version of bayeslib."""
     return sys.modules[__name__.partition(".")[0]].__version__
+
+
+def _as_path(path):
+    try:
+        return Path(path)
+    except TypeError:
+        raise BayeslibTypeError(f"path must be a str or path-like, got {path!r}") from None
 
 
 def _with_suffix(path):
