@@ -130,6 +130,12 @@ def test_draws_are_the_same_without_compilation(tmp_path, in_a_new_process):
     np.testing.assert_allclose(fast_adapted, slow_adapted, rtol=0.01, atol=1e-3)
 
 
+def test_no_start_is_asked_for():
+    short = {"num_samples": 20, "num_warmup": 20, "rng": 1}
+    draws = metropolis(gaussian2(), **short)
+    np.testing.assert_array_equal(draws.values, metropolis(gaussian2(), None, **short).values)
+
+
 @pytest.mark.trust("S14")
 def test_one_chain_uses_the_generator_itself_and_several_spawn():
     rng = np.random.default_rng(1)

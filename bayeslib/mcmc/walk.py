@@ -158,7 +158,7 @@ def _metropolis_chain(control, chain, target, rng, start, root, adapted, num_war
 
 def metropolis(
     target,
-    initial_position,
+    initial_position=None,
     *,
     scale=None,
     cov=None,
@@ -175,7 +175,7 @@ def metropolis(
     Parameters
     ----------
     target : Target
-    initial_position : array_like, shape (dim,) or (num_chains, dim), or None
+    initial_position : array_like, shape (dim,) or (num_chains, dim), optional
         None draws a start for each chain, see Notes.
     scale : float or array_like, shape (dim,), optional
         Standard deviation of the proposal in each dimension. Given, nothing is adapted and the
