@@ -2,6 +2,7 @@
 
 import concurrent.futures as futures
 import contextlib
+import enum
 import errno
 import json
 import math
@@ -350,8 +351,11 @@ def test_fingerprint_follows_meaning():
     changed += [make(b, m=modules[0]), make(b, m=modules[1])]
     array = np.arange(3.0)
     changed += [make(a, g=array), make(a, g=array + 1.0), make(a, g=array.astype(int))]
+    changed += [make(a, g=enum.Enum("Mode", {"x": number})) for number in (1, 2)]
     digests = [fingerprint(f) for f in changed]
     assert len(set(digests)) == len(digests)
+    attribute = "def f(x):\n    return x.size"
+    assert fingerprint(make(attribute, size=1)) == fingerprint(make(attribute, size=2))
     unreadable = make(a, g=threading.Lock())
     assert fingerprint(unreadable) != fingerprint(unreadable)
 

@@ -13,6 +13,7 @@ import numpy as np
 from numba.extending import _Intrinsic as Intrinsic
 
 _LIBRARIES = {"builtins", "cmath", "llvmlite", "math", "numba", "numpy", "scipy"}
+_PACKAGE = {__name__.partition(".")[0]}
 _SIMPLE = (bool, int, float, complex, str, bytes, np.generic)
 _LOOK_UP = {"LOAD_GLOBAL", "LOAD_NAME"}
 _NOTHING = object()
@@ -63,7 +64,8 @@ class Reading:
     def changed(self):
         """Say whether a name, a closure, an array or a function's code is no longer the same.
 
-        Whatever lies in the `objects` themselves, and not in a function, is taken to be constant.
+        Whatever lies in the `objects` themselves, and not in a function, is taken to be constant,
+        as this library is.
         """
         for names, name, value in self._named:
             if names.get(name, _NOTHING) is not value:
@@ -109,7 +111,7 @@ class Reading:
             self._feed(item._defn)
         elif isinstance(item, types.FunctionType):
             self._seen[id(item)] = len(self._seen)
-            if item.__module__ and item.__module__.partition(".")[0] in _LIBRARIES:
+            if _of(_LIBRARIES, item.__module__):
                 self._write("library", item.__module__, item.__qualname__)
             else:
                 self._feed_function(item)
@@ -139,7 +141,9 @@ class Reading:
             self._feed(item)
 
     def _feed_function(self, function):
-        self._codes.append((function, function.__code__, function.__defaults__))
+        watched = not _of(_PACKAGE, function.__module__)
+        if watched:
+            self._codes.append((function, function.__code__, function.__defaults__))
         self._feed(function.__code__)
         scope = function.__globals__
         self._write("of module", scope.get("__name__"))
@@ -148,11 +152,13 @@ class Reading:
         loaded, attributes = _names(function.__code__)
         for cell in function.__closure__ or ():
             value = _contents(cell)
-            self._cells.append((cell, value))
+            if watched:
+                self._cells.append((cell, value))
             self._feed_named("closed over", value, attributes)
         for name in loaded:
             value = scope.get(name, _NOTHING)
-            self._named.append((scope, name, value))
+            if watched:
+                self._named.append((scope, name, value))
             if value is not _NOTHING:  # else a builtin
                 self._feed_named(name, value, attributes)
 
@@ -162,12 +168,13 @@ class Reading:
         self._feed("empty" if value is _NOTHING else value)
         if not isinstance(value, types.ModuleType):
             return
-        if value.__name__.partition(".")[0] not in _LIBRARIES:
+        if not _of(_LIBRARIES, value.__name__):
             for attribute in attributes:
                 if hasattr(value, attribute) and (id(value), attribute) not in self._seen:
                     self._seen[id(value), attribute] = len(self._seen)
                     inner = getattr(value, attribute)
-                    self._named.append((vars(value), attribute, inner))
+                    if not _of(_PACKAGE, value.__name__):
+                        self._named.append((vars(value), attribute, inner))
                     self._feed_named(attribute, inner, attributes)
 
 
@@ -182,6 +189,10 @@ def _names(code):
             loaded.update(inner[0])
             attributes.update(inner[1])
     return sorted(loaded), sorted(attributes)
+
+
+def _of(packages, module):
+    return module is not None and module.partition(".")[0] in packages
 
 
 def _contents(cell):
