@@ -17,7 +17,7 @@ from numba.core.caching import (
 from .errors import warn
 
 _DIGEST = sha256().digest_size
-_said = set()  # folders that a warning has named
+_said = []  # folders that a warning has named: one
 
 
 class _Files(IndexDataCacheFile):
@@ -98,8 +98,8 @@ def cache_of(function, missed=lambda: None):
 
 
 def _say(folder, reason):
-    if folder not in _said:
-        _said.add(folder)
+    if not _said:
+        _said.append(folder)
         warn(
             f"compiled code cannot be stored in {folder} ({reason}), so that every new process "
             "compiles again: make room there, or let NUMBA_CACHE_DIR name another folder"

@@ -506,18 +506,20 @@ def test_a_full_disk_is_done_without_and_said_once(number, tmp_path, monkeypatch
     monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._open_for_write", full)
     monkeypatch.setattr(compiler, "_compiled", {})
-    monkeypatch.setattr(disk, "_said", set())
+    monkeypatch.setattr(disk, "_said", [])
     made = callback.Kernel(twice, callback.FLOAT(callback.FLOAT))
     with pytest.warns(BayeslibWarning) as caught:
         assert made(2.0) == 4.0
     (said,) = (str(warning.message) for warning in caught)
     assert str(tmp_path) in said and os.strerror(number) in said and "NUMBA_CACHE_DIR" in said
     assert kernel_on_disk(tmp_path, monkeypatch) == (4.0, True)  # and says no more
+    bound = engine.bind("value", (cached,), (engine.aligned(np.ones(1)),), 2)
+    assert np.isfinite(bound(np.zeros(2), np.empty(2)))
 
 
 def test_without_any_folder_for_machine_code_a_kernel_compiles(monkeypatch):
     monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])
-    monkeypatch.setattr(disk, "_said", set())
+    monkeypatch.setattr(disk, "_said", [])
     made = callback.Kernel(twice, callback.FLOAT(callback.FLOAT))
     with pytest.warns(BayeslibWarning, match="compiled code cannot be stored in the cache folder"):
         assert made(2.0) == 4.0
