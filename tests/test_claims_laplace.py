@@ -97,7 +97,7 @@ def test_laplace_the_published_flights():
 
 
 def test_laplace_the_golden_numbers_of_the_running_example():
-    q = bl.laplace(RUNNING, [5.0])
+    q = quiet(bl.laplace, RUNNING, [5.0])
     np.testing.assert_allclose(q.mean, 4.59240723321832, rtol=1e-9)
     np.testing.assert_allclose(np.sqrt(q.cov[0, 0]), 0.888284, atol=1e-6)
     np.testing.assert_allclose(np.exp(q.log_evidence.value), 0.0745947, atol=1e-7)
@@ -244,7 +244,7 @@ def test_laplace_weights_of_the_bell_have_no_finite_variance():
 
 @pytest.mark.parametrize("k", [1, 2, 4])
 def test_laplace_the_neck_of_the_funnel(k):
-    q = bl.laplace(posteriors.funnel(k + 1), np.zeros(k + 1))
+    q = quiet(bl.laplace, posteriors.funnel(k + 1), np.zeros(k + 1))
     np.testing.assert_allclose(q.mean[0], -4.5 * k, rtol=1e-6)
     np.testing.assert_allclose(q.cov[0, 0], 9.0, rtol=1e-5)
     np.testing.assert_allclose(np.exp(q.log_evidence.value), page()["funnel_share"](k), rtol=1e-4)

@@ -68,7 +68,7 @@ EXERCISES = (
     ),
     Exercise(
         "together-correct",
-        expects=Statistical(_tail, max_mcse=0.004, max_evals=6000),
+        expects=Statistical(_tail, max_mcse=0.004, max_evals=9000),
         mistakes=(
             (
                 lambda a: abs(a[0] - (1.0 - _tail())) < 5.0 * a[1],

@@ -66,7 +66,7 @@ def advi(
         Standard deviation of every unconstrained coordinate at the start.
     num_check : int
         Draws of the result for its bound, at least 21. They are the first that judge it: a quarter
-        as many wider ones are added, and in doubt up to 100,000 are taken.
+        as many wider ones are added, and in doubt up to 100,000 are taken, or 50 * num_check.
     keep_path : bool
         Whether the settings shall have the means and scales after every step.
     progress : bool, optional
@@ -100,7 +100,7 @@ def advi(
     BayeslibWarning
         For what is listed in ``problems``: no convergence, draws of the result without a finite
         density, a fit of several that ended at another mode; by weighted draws, a standard
-        deviation of a parameter below 0.82 or above 1.25 of the posterior's, a mean more than 0.45
+        deviation of a parameter below 0.82 or above 1.25 of the posterior's, a mean more than 0.48
         of that off, or weights that tell of neither (k-hat above 0.7, or worth below 100 draws).
 
     Notes

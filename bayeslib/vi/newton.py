@@ -11,7 +11,7 @@ from ..errors import BayeslibError, ImproperError
 from ..validate import shown
 
 SETTLED = 1e-14  # squared length of a Newton step, in posterior standard deviations
-NEAR, EXACT = 1e-8, 1e-16  # the same, of a step that needs no damping, and that is the last
+NEAR, EXACT = 1e-8, 1e-20  # the same, of a step that needs no damping, and that is the last
 STUCK = 1e14  # damping at which no step that is left is worth taking
 LEVEL = 1e-3  # slope of the log density per posterior standard deviation that may be rounding
 FAR = 1e8  # times the size of the start

@@ -12,15 +12,16 @@ from ..validate import shown
 from .lower_bound import bound_terms, mean_of
 
 NARROW, WIDE = 0.82, 1.25  # a standard deviation over that of the weighted draws
-OFF = 0.45  # a mean, from that of the weighted draws, in their standard deviations
+OFF = 0.48  # a mean, from that of the weighted draws, in their standard deviations
 _CALM = 0.5  # k-hat up to which the first draws suffice
 _SURE = 4.0  # standard errors
 _STAGES = (20_000, 100_000)  # draws in all
-_MOST_NUMBERS = 4_000_000  # coordinates of all draws
+_MOST_TIMES, _MOST_NUMBERS = 50, 4_000_000  # as many as there were first; coordinates of all draws
 _SHARE, _WIDTH, _DF = 0.2, 2.0, 3.0  # of the Student-t draws: share, scale, degrees of freedom
-_FEW = 100.0  # draws' worth that tell no spread to a tenth
+_MOST = 0.5  # the share of draws that nearly equal weights are worth, of which k-hat is noise
 _APART = 5.0  # standard deviations, of either fit, between two modes
 _NO_MATTER = np.log(100.0)  # nats by which a bound is lower where a mode does not count
+_FEW = 100.0  # draws' worth that tell no spread to a tenth
 _LOST = 0.001  # the share of draws that they are worth at which more would not help
 
 
@@ -69,13 +70,13 @@ def weigh(free, base, num_draws, rng, *, wide=False):
     logdensity, _ = bound_terms(free, values, forgive_nan=True)
     return Weighed(values, logdensity, base.logdensity(values))
 
+
 def first_draws(free, base, num_draws, rng, *, interrupted=False):
     """Return what `weigh` does; None if that is interrupted, or if the fit has been."""
     try:
         return None if interrupted else weigh(free, base, num_draws, rng)
     except KeyboardInterrupt:
         return None
-
 
 
 def check_approximation(free, approximation, num_check, rng):
@@ -85,6 +86,7 @@ def check_approximation(free, approximation, num_check, rng):
     return judged(free, approximation, first, rng)
 
 
+def judged(free, approximation, weighed, rng, *, edges=False):
     """Return the approximation after its verdict, or with a word on an interrupt instead of it.
 
     `weighed` is from `first_draws`; for the other arguments see `_judged`.
@@ -102,7 +104,6 @@ def check_approximation(free, approximation, num_check, rng):
 
 
 def _judged(free, approximation, weighed, rng, edges):
-def judged(free, approximation, weighed, rng, *, edges=False):
     """Return the approximation with its ``elbo``, its ``khat`` and what speaks against it.
 
     Parameters
@@ -129,13 +130,15 @@ def judged(free, approximation, weighed, rng, *, edges=False):
     both by weighting the same draws: four fifths of the approximation, one fifth of a Student-t of
     3 degrees of freedom about the same mean and twice as wide, for a Gaussian's draws do not reach
     a far tail, whatever it holds, and where their weights are nearly equal k-hat is noise. Where
-    the first draws leave doubts there are 20,000, then 100,000 in all, fewer above 40 dimensions.
+    the first draws leave doubts there are 20,000, then 100,000 in all, at most 50 times as many as
+    the first, and fewer above 40 dimensions.
 
     Accused are a standard deviation below 0.82 or above 1.25 of the target's, or a mean more than
-    0.45 of that off, if by four standard errors; and an approximation of which the weights do not
-    tell, their k-hat being above 0.7 or their worth below 100 draws. A k-hat of its own draws above
-    0.7 is not enough if all moments agree: any tail that falls more slowly than a Gaussian brings
-    it there at last. What none of the draws comes near, as a far mode, stays unseen.
+    0.48 of that off, if by four standard errors; and an approximation of which the weights do not
+    tell, worth below 100 draws, or below half of them with a k-hat above 0.7. A k-hat of its own
+    draws above 0.7 is not enough if all moments agree: any tail that falls more slowly than a
+    Gaussian brings it there at last. What none of the draws comes near, as a far mode,
+    stays unseen.
 
     Draw order: for each stage the draws that it adds, standard normals for the approximation's,
     and standard normals and chi-square variates for the Student-t's.
@@ -148,7 +151,8 @@ def judged(free, approximation, weighed, rng, *, edges=False):
     """
     base, size, own, wide = approximation.base, len(weighed.values), weighed, None
     for stage in (int(size / (1.0 - _SHARE)), *_STAGES):
-        stage = stage if wide is None else min(stage, _MOST_NUMBERS // base.dim)
+        if wide is not None:
+            stage = min(stage, _MOST_TIMES * size, _MOST_NUMBERS // base.dim)
         num_wide = int(_SHARE * stage) - (0 if wide is None else len(wide.values))
         num_own = stage - int(_SHARE * stage) - len(own.values)
         if num_wide <= 0 or num_own < 0:
@@ -265,7 +269,8 @@ class _Comparison:
     @property
     def told(self):
         """Whether the weights tell anything."""
-        return self.khat <= khat_limit(self.size) and self.worth >= _FEW
+        calm = self.khat <= khat_limit(self.size) or self.worth > _MOST * self.size
+        return calm and self.worth >= _FEW
 
     @property
     def clear(self):
@@ -318,14 +323,15 @@ def _problems(found, approximation):
             said.append(f"spread is {np.exp(spread[worst]):.2f} of the posterior's")
         if abs(shift[worst]) > OFF:
             said.append(f"mean is {abs(shift[worst]):.2f} posterior standard deviations off")
-        more = f" ({guilty.size} of {approximation.dim} parameters are off)" * (guilty.size > 1)
+        more = f" ({guilty.size} of {approximation.dim} parameters are off)"
+        more = more if guilty.size > 1 else ""
         if found.own_khat <= khat_limit(found.size):
-            remedy = f"importance_sample from it corrects that; or {remedy}"
+            remedy = f"importance_sample from it may correct that; or {remedy}"
         said = f"{name}'s {' and its '.join(said)}, by {found.size} weighted draws"
         yield f"{said}{more}: {remedy}"
     elif found.worth and not found.told:
         limit = khat_limit(found.size)
-        high = f"k-hat is {found.khat:.2f}, above {limit:.2f}: " * (found.khat > limit)
+        high = f"k-hat is {found.khat:.2f}, above {limit:.2f}: " if found.khat > limit else ""
         yield (
             f"{high}{found.size} weighted draws are worth {found.worth:.0f}: the approximation "
             f"misses much of the posterior, and weights do not mend it; {remedy}"
