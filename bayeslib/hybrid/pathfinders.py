@@ -24,8 +24,8 @@ _WIDTH = 2.0  # of a wide part, in units of its Gaussian, which the bound makes 
 _DF = 3.0  # of a wide part; with fewer, exp of a coordinate may overflow
 
 
-def pathfinder(
 @watched("for before its path has ended no Gaussian is the best")
+def pathfinder(
     target,
     initial_position=None,
     *,
@@ -35,8 +35,8 @@ def pathfinder(
     num_elbo_draws=100,
     num_check=2000,
     keep_path=False,
-    rng,
     progress=None,
+    rng,
 ):
     """Approximate by the best Gaussian that an optimiser passes on its way to the mode.
 
@@ -60,9 +60,9 @@ def pathfinder(
         Draws for the final bound and the first ones for its verdict, as in `advi`; at least 100.
     keep_path : bool
         Keep the Gaussians along the best path in the settings.
-    rng : int, Generator, SeedSequence or None
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
+    rng : int, Generator, SeedSequence or None
 
     Returns
     -------
@@ -149,8 +149,8 @@ def pathfinder(
     return approximation
 
 
-def multipathfinder(
 @watched("for its draws weigh all paths against each other")
+def multipathfinder(
     target,
     initial_position=None,
     *,
@@ -159,8 +159,8 @@ def multipathfinder(
     history=6,
     max_iterations=1000,
     num_elbo_draws=100,
-    rng,
     progress=None,
+    rng,
 ):
     """Draw from near the best Gaussians of several paths, weighted to stand for the target.
 
@@ -174,9 +174,9 @@ def multipathfinder(
     max_iterations : int
     num_elbo_draws : int
         All as in `pathfinder`.
-    rng : int, Generator, SeedSequence or None
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
+    rng : int, Generator, SeedSequence or None
 
     Returns
     -------
