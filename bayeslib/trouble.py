@@ -44,6 +44,8 @@ def find_problems(draws):
     if not np.isfinite(draws.values).all():
         found.append("some draws are nan or infinite")
         return tuple(found)
+    if draws.settings.get("elsewhere"):
+        found.append(draws.settings["elsewhere"])
     found += noise_problems(draws)
     if draws.log_weights is not None or "family" in draws.stats:
         found += _weight_problems(draws)

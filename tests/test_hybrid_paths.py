@@ -192,7 +192,8 @@ def test_several_paths_find_two_modes_and_the_evidence():
     assert draws.settings["khat"] < 0.7 and draws.settings["elbos"].shape == (4,)
     assert abs(draws.log_evidence.z(target.truth.log_evidence)) < Z_LIMIT
     assert abs(draws.expect(lambda x: x[..., 0] > 0.0).z(0.5)) < Z_LIMIT
-    one = bl.multipathfinder(target, starts[:1], num_samples=2000, rng=1)
+    with pytest.warns(BayeslibWarning, match="another mode, about theta=.6.0, "):
+        one = bl.multipathfinder(target, starts[:1], num_samples=2000, rng=1)
     assert abs(one.log_evidence.z(target.truth.log_evidence)) > Z_LIMIT  # the twin: half is missed
     assert draws.num_evals == draws.log_evidence.num_evals > 20_000
 

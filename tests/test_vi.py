@@ -335,7 +335,8 @@ def test_seeds_paths_and_counts():
     np.testing.assert_allclose(
         np.sqrt(np.diag(found.cov)), np.exp(np.log(scales[50:]).mean(axis=0)), rtol=1e-12
     )
-    starts = found.num_evals - 101 * 3 - found.settings["num_weighed"]
+    judged = found.settings["num_weighed"] + found.settings["num_scouted"]
+    starts = found.num_evals - 101 * 3 - judged
     assert 0 < starts < 60
     other = quiet(bl.advi, CORRELATED, [0.0, 0.0], rng=5, **options)
     assert not np.array_equal(other.mean, found.mean)

@@ -6,12 +6,13 @@ import numpy as np
 from scipy import special
 
 from ..engine import initial_positions, spawn, watched
-from ..errors import BayeslibError
+from ..errors import BayeslibError, warn
 from ..importance import importance_sample
 from ..importance.mixture import StudentMixture
 from ..results import Gaussian
 from ..target import as_target
 from ..validate import as_bool, as_count, as_floats, as_rng, check_memory
+from ..vi.elsewhere import scout
 from ..vi.newton import run_optimiser
 from ..vi.verdict import check_approximation, elsewhere_problem, warn_of
 from .checking import freed
@@ -194,7 +195,7 @@ def multipathfinder(
     Warns
     -----
     BayeslibWarning
-        When k-hat is too large, as `importance_sample` does.
+        When k-hat is too large, as `importance_sample` does, or another mode was found.
 
     Notes
     -----
@@ -230,11 +231,14 @@ def multipathfinder(
     free, transform, paths = _find(
         target, initial_position, num_paths, history, max_iterations, num_elbo_draws, rng
     )
-    proposal = _defended([path.gaussian for path in paths if path.fine])
-    draws = importance_sample(free, proposal, num_samples=num_samples, rng=rng)
-    num_evals = draws.num_evals + sum(path.num_evals for path in paths)
+    gaussians = [path.gaussian for path in paths if path.fine]
+    draws = importance_sample(free, _defended(gaussians), num_samples=num_samples, rng=rng)
+    other, num_scouted = scout(free, gaussians, float(draws.log_evidence), transform)
+    if other:
+        warn(other)
+    num_evals = draws.num_evals + sum(path.num_evals for path in paths) + num_scouted
     settings = draws.settings | {
-        "proposal": "mixture of paths",
+        "proposal": "mixture of paths", "elsewhere": other, "num_scouted": num_scouted,
         "num_paths": len(paths), "history": history, "max_iterations": max_iterations,
         "num_elbo_draws": num_elbo_draws, "seed": seed,
         "elbos": np.array([path.elbo for path in paths]),

@@ -9,6 +9,7 @@ from ..errors import warn
 from ..tails import fit_weights
 from ..trouble import khat_limit
 from ..validate import shown
+from .elsewhere import APART, NO_MATTER, scout
 from .lower_bound import bound_terms, mean_of
 
 NARROW, WIDE = 0.82, 1.25  # a standard deviation over that of the weighted draws
@@ -19,8 +20,6 @@ _STAGES = (20_000, 100_000)  # draws in all
 _MOST_TIMES, _MOST_NUMBERS = 50, 4_000_000  # as many as there were first; coordinates of all draws
 _SHARE, _WIDTH, _DF = 0.2, 2.0, 3.0  # of the Student-t draws: share, scale, degrees of freedom
 _MOST = 0.5  # the share of draws that nearly equal weights are worth, of which k-hat is noise
-_APART = 5.0  # standard deviations, of either fit, between two modes
-_NO_MATTER = np.log(100.0)  # nats by which a bound is lower where a mode does not count
 _FEW = 100.0  # draws' worth that tell no spread to a tenth
 _LOST = 0.001  # the share of draws that they are worth at which more would not help
 
@@ -121,8 +120,8 @@ def _judged(free, approximation, weighed, rng, edges):
     Returns
     -------
     Gaussian
-        With the settings ``khat``, of the weights of its own draws, and ``num_weighed``, how many
-        draws were weighed.
+        With the settings ``khat``, of the weights of its own draws, ``num_weighed``, how many
+        draws were weighed, and ``num_scouted``, evaluations spent on looking for another mode.
 
     Notes
     -----
@@ -137,8 +136,8 @@ def _judged(free, approximation, weighed, rng, edges):
     0.48 of that off, if by four standard errors; and an approximation of which the weights do not
     tell, worth below 100 draws, or below half of them with a k-hat above 0.7. A k-hat of its own
     draws above 0.7 is not enough if all moments agree: any tail that falls more slowly than a
-    Gaussian brings it there at last. What none of the draws comes near, as a far mode,
-    stays unseen.
+    Gaussian brings it there at last. What none of the draws comes near stays unseen, unless
+    `scout` climbs to it.
 
     Draw order: for each stage the draws that it adds, standard normals for the approximation's,
     and standard normals and chi-square variates for the Student-t's.
@@ -171,11 +170,18 @@ def _judged(free, approximation, weighed, rng, edges):
             "that the evidence lower bound is -inf: give the Target its support="
         )
     problems += _problems(found, approximation)
-    num_evals = approximation.num_evals + found.size
+    other, num_scouted = None, 0
+    if not (edges or any("ended elsewhere" in said for said in problems)):
+        other, num_scouted = scout(free, [base], first.value, approximation.transform)
+    if other:
+        problems.append(other)
+    num_evals = approximation.num_evals + found.size + num_scouted
     return replace(
         approximation, num_evals=num_evals, problems=tuple(problems),
         elbo=approximation.elbo if edges else replace(first, num_evals=num_evals),
-        settings=approximation.settings | {"khat": found.own_khat, "num_weighed": found.size},
+        settings=approximation.settings | {
+            "khat": found.own_khat, "num_weighed": found.size, "num_scouted": num_scouted
+        },
     )  # fmt: skip
 
 
@@ -199,11 +205,11 @@ def elsewhere_problem(gaussians, elbos, transform, what):
     """
     best = int(np.argmax(elbos))
     for i in np.argsort(-elbos):
-        if gaussians[i] is None or not elbos[i] > elbos[best] - _NO_MATTER:
+        if gaussians[i] is None or not elbos[i] > elbos[best] - NO_MATTER:
             continue
         shift = gaussians[i].mean - gaussians[best].mean
         apart = [np.linalg.norm(np.linalg.solve(gaussians[j].scale, shift)) for j in (i, best)]
-        if min(apart) > _APART:
+        if min(apart) > APART:
             place = gaussians[i].mean
             place = place if transform is None else transform.constrain(place)
             return (

@@ -1,0 +1,141 @@
+"""Is there another mode? A few climbs from elsewhere, after a fit that has seen one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..validate import shown
+
+APART = 5.0  # standard deviations, of either of two Gaussians, between two modes
+NO_MATTER = np.log(100.0)  # nats by which a mode is lower that does not count
+_SEED = 1  # of the starts, the same for every fit
+_NEAR, _REACHES = 8, (4.0, 10.0, 25.0)  # starts on (-2, 2); standard deviations of the others
+_MOST_STEPS = 200
+_MOST, _MOST_BLIND = 200, 20  # dimensions with a gradient, and without
+_MOST_HESSIANS = 8
+_SAME = 0.1  # standard deviations between two climbs to one mode
+_LEVEL = 0.1  # squared length of a Newton step that would be left, in standard deviations
+
+
+def scout(free, gaussians, log_mass, transform):
+    """Climb from a few points, and say where another mode holds mass that matters.
+
+    Parameters
+    ----------
+    free : Target
+        In the coordinates of the Gaussians, with up to 200 dimensions; without a gradient, in whose
+        place differences of values serve, up to 20.
+    gaussians : sequence of Gaussian
+        What has been found; a mode is another if it is five standard deviations, by the curvature
+        at either, from where a climb from each of their means ends, and five of theirs from them.
+    log_mass : float
+        The logarithm of the integral that they cover, or of a lower bound on it.
+    transform : Transform or None
+
+    Returns
+    -------
+    problem : str or None
+    num_evals : int
+
+    Notes
+    -----
+    Nothing is drawn from the fit's generator. The starts are the same in each run: eight on (-2, 2)
+    in each coordinate, one either way at 4, 10 and 25 standard deviations of the first Gaussian,
+    and the mirror image of its mean in zero. Mass is by Laplace's approximation. A mode into which
+    no start leads stays unseen.
+    """
+    dim = free.dim
+    if dim > (_MOST if free.has_gradient else _MOST_BLIND):
+        return None, 0
+    rng, slopes = np.random.default_rng(_SEED), _Climber(free, np.diag(gaussians[0].cov) ** 0.5)
+    near = rng.uniform(-2.0, 2.0, size=(_NEAR, dim))
+    way = rng.standard_normal((len(_REACHES), dim))
+    way *= np.array(_REACHES)[:, None] / np.abs(way).max(axis=1, keepdims=True)
+    away = gaussians[0].mean + np.concatenate([way, -way]) @ gaussians[0].scale.T
+    homes = [slopes.climb(gaussian.mean) for gaussian in gaussians]
+    homes = [home for home in homes if home]
+    found = None
+    for start in (-gaussians[0].mean, *near, *away) if homes else ():
+        end = slopes.climb(start)
+        if end is None or found and end.log_mass <= found.log_mass:
+            continue
+        shifts = [np.linalg.solve(g.scale, end.x - g.mean) for g in gaussians]
+        apart = [np.linalg.norm(shift) for shift in shifts]
+        for home in homes:
+            apart += [_apart(end.x - home.x, h) for h in (end.hessian, home.hessian)]
+        if min(apart) > APART:
+            found = end
+    covered = max([log_mass, *(home.log_mass for home in homes)])
+    if found is None or not found.log_mass > covered - NO_MATTER:
+        return None, slopes.num_evals
+    place = found.x if transform is None else transform.constrain(found.x)
+    return (
+        f"another mode, about theta={shown(place)}, which this does not cover, holds about "
+        f"{np.exp(min(found.log_mass - covered, 600.0)):.2g} times the mass of what it does: start "
+        "multipathfinder at both, or use parallel_tempering"
+    ), slopes.num_evals
+
+
+def _apart(shift, precision):
+    return float(np.sqrt(max(shift @ precision @ shift, 0.0)))
+
+
+@dataclass(frozen=True)
+class _Mode:
+    x: np.ndarray
+    hessian: np.ndarray
+    log_mass: float
+
+
+class _Climber:
+    """Climbs a density by L-BFGS, with its gradient or without, and counts evaluations."""
+
+    def __init__(self, free, units):
+        self._exact, self._units, self._modes = free.has_gradient, units, []
+        self._bound, self.num_evals, self._hessians = free.bind(gradient=self._exact), 0, 0
+
+    def _value(self, x):
+        """Minus the log density, and minus its gradient where there is one."""
+        gradient, failed = np.zeros(x.size), self._bound.num_errors
+        value = self._bound(np.ascontiguousarray(x), gradient)
+        self.num_evals += 1
+        if self._bound.num_errors > failed or not np.isfinite([value, *gradient]).all():
+            return np.inf, 0.0 * x
+        return -value, -gradient
+
+    def _gradient(self, x):
+        if self._exact:
+            return self._value(x)[1]
+        steps = np.diag(1e-4 * self._units)
+        return np.array(
+            [(self._value(x + s)[0] - self._value(x - s)[0]) / (2.0 * s.sum()) for s in steps]
+        )
+
+    @np.errstate(all="ignore")
+    def climb(self, start):
+        """Return the `_Mode` above `start`, or None where no climb ended at one."""
+        from scipy import optimize
+
+        if not np.isfinite(self._value(start)[0]) or self._hessians > _MOST_HESSIANS:
+            return None
+        objective = self._value if self._exact else lambda x: self._value(x)[0]
+        x = optimize.minimize(
+            objective, start, jac=self._exact, method="L-BFGS-B",
+            options={"maxiter": _MOST_STEPS, "ftol": 1e-13, "gtol": 1e-6},
+        ).x  # fmt: skip
+        for mode in self._modes:
+            if _apart(x - mode.x, mode.hessian) < _SAME:
+                return mode
+        self._hessians += 1
+        value, gradient = -self._value(x)[0], self._gradient(x)
+        steps = np.diag(1e-3 * self._units)
+        rows = [(self._gradient(x + s) - self._gradient(x - s)) / (2.0 * s.sum()) for s in steps]
+        hessian = 0.5 * (np.array(rows) + np.array(rows).T)
+        if not np.isfinite(hessian).all() or np.linalg.eigvalsh(hessian)[0] <= 0.0:
+            return None
+        if gradient @ np.linalg.solve(hessian, gradient) > _LEVEL:
+            return None
+        log_det = np.linalg.slogdet(hessian)[1]
+        log_mass = value + 0.5 * x.size * np.log(2.0 * np.pi) - 0.5 * log_det
+        self._modes.append(_Mode(x, hessian, float(log_mass)))
+        return self._modes[-1]
