@@ -72,7 +72,7 @@ def pathfinder(
         each point of the best path, -inf where there was no Gaussian or it left the support.
         Settings: ``elbos`` (num_paths,), -inf for a path that failed; ``lengths`` (num_paths,),
         the optimiser's steps; ``path`` (n, dim), the best path in the target's coordinates, its
-        start first, and ``chosen``, the index in it; ``khat`` and ``num_weighed`` as in `advi`,
+        start first, and ``chosen``, the index in it; ``khat``, ``num_weighed`` and ``num_scouted`` as in `advi`,
         ``seed``. With `keep_path` also
         ``means`` (n - 1, dim) and ``covs`` (n - 1, dim, dim), in unconstrained coordinates, nan
         where there was no Gaussian.
@@ -88,8 +88,8 @@ def pathfinder(
     Warns
     -----
     BayeslibWarning
-        What is in ``problems``: paths that failed or ended at another mode, and moments that
-        weighted draws contradict.
+        What is in ``problems``: paths that failed or ended at another mode, another mode that no
+        path met, and moments that weighted draws contradict.
 
     Notes
     -----
@@ -184,7 +184,8 @@ def multipathfinder(
     Draws
         Independent, shape (1, num_samples, dim), in the target's coordinates, with ``log_weights``,
         ``log_evidence`` and ``settings["khat"]`` as `importance_sample` has them, and the settings
-        ``elbos`` and ``lengths`` of `pathfinder`. ``num_evals`` counts the paths too. `resample`
+        ``elbos``, ``lengths`` and ``num_scouted`` of `pathfinder`, and ``elsewhere``, what is said
+        of another mode, or None. ``num_evals`` counts the paths too. `resample`
         makes them equally weighted.
 
     Raises

@@ -81,7 +81,8 @@ def advi(
         ``elbo_trace``, an estimate of the bound by `num_draws` draws before each step. Settings:
         ``step_sizes`` (rounds,), ``num_steps`` taken, ``converged`` (False when `num_steps` was
         given: nothing was judged), ``khat`` of the weights of its own draws, ``num_weighed``, how
-        many draws of both kinds judged it, ``elbos`` (num_restarts,), ``num_outside``, how many
+        many draws of both kinds judged it, ``num_scouted``, evaluations that looked for another
+        mode, ``elbos`` (num_restarts,), ``num_outside``, how many
         draws had no finite density or gradient,
         ``seed``; ``interrupted``, when it is what an interrupt left; ``family``, ``estimator``,
         ``num_draws``, ``max_steps``, ``tolerance``, ``initial_scale`` and ``num_check`` as
@@ -99,7 +100,8 @@ def advi(
     -----
     BayeslibWarning
         For what is listed in ``problems``: no convergence, draws of the result without a finite
-        density, a fit of several that ended at another mode; by weighted draws, a standard
+        density, a fit of several that ended at another mode, or else another mode to which a few
+        climbs from elsewhere led, with a hundredth of the mass or more; by weighted draws, a standard
         deviation of a parameter below 0.82 or above 1.25 of the posterior's, a mean more than 0.48
         of that off, or weights that tell of neither (k-hat above 0.7, or worth below 100 draws).
 
