@@ -9,14 +9,7 @@ import numpy as np
 from . import engine
 from .errors import BayeslibError, BayeslibTypeError, GradientError, TargetError
 from .results import default_names
-from .validate import (
-    as_count,
-    as_floats,
-    as_position,
-    as_support,
-    check_memory,
-    not_finite,
-)
+from .validate import as_count, as_floats, as_position, as_support, check_memory
 
 _MOST = 10**7  # parameters
 _COMPARED_WORDS = 200_000  # above it, the plain function would take seconds to compare with
@@ -268,17 +261,6 @@ class Target:
         bound = self.bind(gradient=True)
         values = engine.evaluate_many(bound, np.ascontiguousarray(thetas, dtype=np.float64))
         return None if bound.num_errors else values
-
-    def blame(self, words):
-        """Return what to say when the log density is finite nowhere: what is odd in the data first.
-
-        Parameters
-        ----------
-        words : str
-            What there is to say of sound data.
-        """
-        odd = not_finite(self.data, "data")
-        return f"{odd} ({words})" if odd else words
 
     def verify(self, theta, *, gradient=False):
         """Compare the compiled functions with plain Python at theta, if finite, once a compilation.

@@ -49,10 +49,6 @@ class UnconstrainedTarget(Target):
     def __reduce__(self):
         return unconstrained, (self.original,)
 
-    def blame(self, words):
-        """Return what to say when the log density is finite nowhere, see `Target`."""
-        return self.original.blame(words)
-
     def constrain(self, x):
         """Return parameters for coordinates.
 

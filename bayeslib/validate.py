@@ -139,18 +139,19 @@ def check_finite(array, name):
         raise BayeslibError(f"{name}[{index}] is {value}; every entry must be finite")
 
 
-def not_finite(arrays, name):
-    """Say which of the arrays holds nan, or else infinities, and where; "" if they are finite."""
+def blame(target, words):
+    """Return what to say of a density that is finite nowhere: of odd data before `words`."""
+    arrays = getattr(target, "original", target).data
     for kind, test in (("nan", np.isnan), ("inf", np.isinf)):
         for i, array in enumerate(arrays):
             found = np.argwhere(test(array)) if array.dtype.kind in "fc" else ()
             if len(found):
                 index = f"[{', '.join(map(str, found[0]))}]" if array.ndim else ""
                 return (
-                    f"{name}[{i}] holds {len(found)} {kind}, the first at {name}[{i}]{index}: "
-                    "remove or impute them, unless the model expects them"
+                    f"data[{i}] holds {len(found)} {kind}, the first at data[{i}]{index}: "
+                    f"remove or impute them, unless the model expects them ({words})"
                 )
-    return ""
+    return words
 
 
 def as_position(value, name, dim):

@@ -17,7 +17,7 @@ DRAWINGS = ("figure", "label", "mark_truth", "plot_draws", "plot_target", "show"
 # Their methods are what readers call most: each has an example of its own.
 EVERY_METHOD = ("bayeslib.Draws", "bayeslib.Estimate", "bayeslib.Gaussian", "bayeslib.Target")
 # What kernels call on a target.
-INNER = {"bind", "bind_to", "explain", "finite", "many_with_gradient", "refresh", "verify"}
+INNER = {"bind", "bind_to", "explain", "finite", "many_with_gradient", "verify"}
 ENTRIES = reference.find_entries(CHAPTERS)
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d*)?(?:e[-+]?\d+)?", re.IGNORECASE)
 

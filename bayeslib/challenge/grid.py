@@ -8,7 +8,7 @@ from ..errors import BayeslibError, TargetError
 from ..results import Estimate, Summary
 from ..rows import apply_rows
 from ..target import as_target
-from ..validate import as_count, as_floats, as_rng, check_memory, shown
+from ..validate import as_count, as_floats, as_rng, blame, check_memory, shown
 
 _PROBABILITIES = (0.05, 0.5, 0.95)
 
@@ -203,7 +203,7 @@ def grid_posterior(target, bounds=None, *, num_points):
     shift = logdensity.max()
     if shift == -np.inf:
         words = f"the density is zero at all {len(points)} points of the grid: it lies elsewhere, "
-        raise BayeslibError(target.blame(words + "or between them"))
+        raise BayeslibError(blame(target, words + "or between them"))
     mass = np.exp(logdensity - shift)
     total = mass.sum()
     white = index.sum(axis=1) % 2 == 0
@@ -254,5 +254,5 @@ def evaluate(target, points):
     if bad.any():
         first = int(bad.argmax())
         words = f"the log density is {values[first]} at theta={shown(points[first])}"
-        raise TargetError(target.blame(words))
+        raise TargetError(blame(target, words))
     return values

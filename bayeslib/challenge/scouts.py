@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..errors import BayeslibError
+from ..validate import blame
 from .grid import evaluate
 
 _NUM_SCOUTS = 4096
@@ -105,7 +106,7 @@ def find_peaks(target, bounds):
             f"the density is zero at all {_NUM_SCOUTS} points tried within the bounds "
             f"{bounds.tolist()}; narrow them to where it is not"
         )
-        raise BayeslibError(target.blame(words))
+        raise BayeslibError(blame(target, words))
     num_evals = _NUM_SCOUTS
     peaks = []
     for x in scouts[np.argsort(-heights)[:200:40]]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import GradientError, StartError, warn
-from ..validate import as_positions, shown
+from ..validate import as_positions, blame, shown
 
 _TRIES = 100
 
@@ -90,7 +90,7 @@ def _draw_start(target, rng, draw, gradient):
             return start, uniforms, tries
     remedy = "a proposal that covers the target" if draw else "support= to the Target"
     words = f"no start with a finite log density in {_TRIES} attempts; pass initial_position, or "
-    raise StartError(target.blame(words + remedy))
+    raise StartError(blame(target, words + remedy))
 
 
 def scatter(uniforms, support):
@@ -115,7 +115,7 @@ def _raise_value(target, start):
     else:
         reason = "is +inf: it overflows there, or the density is not integrable"
     words = f"the log density at initial_position={shown(start)} {reason}"
-    raise StartError(target.blame(words))
+    raise StartError(blame(target, words))
 
 
 def _check_gradient_finite(target, start):

@@ -27,6 +27,7 @@ from ..validate import (
     as_real,
     as_rng,
     as_scale,
+    blame,
     check_finite,
     check_memory,
 )
@@ -281,7 +282,7 @@ def bbvi_gradients(
                 f"the log density is not finite at {made.counts[NUM_NAN]} draws of q, the first "
                 f"at {shown(made.points[0])} in unconstrained coordinates: take a narrower scale"
             )
-            raise TargetError(free.blame(words))
+            raise TargetError(blame(free, words))
         return made
 
     controls = None

@@ -316,7 +316,7 @@ def _find(target, initial_position, num_paths, history, max_iterations, num_elbo
             f"pathfinder returns a full covariance, and takes at most {_MOST_DIMENSIONS} "
             f"dimensions, got {free.dim}; advi with family='meanfield' takes more"
         )
-    history = as_count(history, "history")
+    history = as_count(history, "history", maximum=10_000)
     max_iterations = as_count(max_iterations, "max_iterations")
     num_elbo_draws = as_count(num_elbo_draws, "num_elbo_draws")
     check_memory((num_elbo_draws, 2 * free.dim), "the draws")

@@ -9,7 +9,7 @@ from ..errors import BayeslibError, TargetError, ZeroWeightsError, warn
 from ..proposals import as_proposal
 from ..results import Draws, Estimate
 from ..target import as_target
-from ..validate import as_count, as_rng, check_memory, shown
+from ..validate import as_count, as_rng, blame, check_memory, shown
 from .pareto import psis
 
 _ENDS = 8  # draws on rays through which the weights are followed outwards, and as many on axes
@@ -214,7 +214,7 @@ def no_weight(target, values, label, more=""):
         f"none of {len(values)} draws of the proposal {label}, the first at "
         f"theta={shown(values[0])}, lies in the target's support: move or widen the proposal{more}"
     )
-    return ZeroWeightsError(target.blame(words))
+    return ZeroWeightsError(blame(target, words))
 
 
 def _log_mean(log_weights, num_evals):

@@ -7,7 +7,7 @@ from ..engine import advance as advance_chain
 from ..errors import BayeslibError, EnvelopeError, TargetError
 from ..results import Draws, Estimate
 from ..target import as_target
-from ..validate import as_count, as_floats, as_rng, check_finite, check_memory
+from ..validate import as_count, as_floats, as_rng, blame, check_finite, check_memory
 from .hull import (
     AREA,
     BAD_RATIO,
@@ -160,7 +160,7 @@ def _first_hull(target, bound, start):
             raise target.explain(bound.failed_at)
         if not (np.isfinite(hull[H, i]) and np.isfinite(grad[0])):
             words = f"the log density is {hull[H, i]} with slope {grad[0]} at the point {x:g}; "
-            raise TargetError(target.blame(words + "points must lie where both are finite"))
+            raise TargetError(blame(target, words + "points must lie where both are finite"))
     _check_slopes(start, hull, low, high)
     _check_concave(start, hull)
     return hull, words, numbers

@@ -7,7 +7,7 @@ from ..errors import BayeslibError, EnvelopeError, RejectionError, TargetError, 
 from ..proposals import as_proposal
 from ..results import Draws, Estimate
 from ..target import as_target
-from ..validate import as_count, as_real, as_rng, check_memory, shown
+from ..validate import as_count, as_real, as_rng, blame, check_memory, shown
 
 
 @watched()
@@ -236,6 +236,6 @@ def _gave_up(rounds):
         "the envelope allows it, choose a proposal closer to the target, or raise max_proposals; "
         "what was accepted is in the error's `partial`"
     )
-    error = RejectionError(words if got else rounds.target.blame(words))
+    error = RejectionError(words if got else blame(rounds.target, words))
     error.partial = rounds.draws()
     return error

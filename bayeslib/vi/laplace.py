@@ -10,7 +10,7 @@ from ..errors import BayeslibError, GradientError, StartError, warn
 from ..results import Estimate, Gaussian
 from ..target import as_target
 from ..transforms import unconstrained
-from ..validate import as_count, as_floats, as_position, check_finite, check_memory, shown
+from ..validate import as_count, as_floats, as_position, blame, check_finite, check_memory, shown
 from .newton import FAR, Slopes, climb, run_optimiser
 from .verdict import first_draws, judged, warn_of
 
@@ -183,7 +183,7 @@ def _usable(target, starts):
             f"none of {len(starts)} starts has a finite log density, the first is "
             f"{shown(starts[0])}: pass initial_position, or support= to the Target"
         )
-        raise StartError(target.blame(words))
+        raise StartError(blame(target, words))
     return np.array(kept)
 
 

@@ -6,7 +6,7 @@ from ..errors import BayeslibError, TargetError, warn
 from ..proposals import as_proposal
 from ..results import Estimate, Gaussian
 from ..target import as_target
-from ..validate import as_count, as_rng, check_memory, shown
+from ..validate import as_count, as_rng, blame, check_memory, shown
 
 
 def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
@@ -116,7 +116,7 @@ def bound_terms(target, values, *, forgive_nan=False):
     if bad.any():
         first = int(bad.argmax())
         words = f"the log density is {logdensity[first]} at theta={shown(values[first])}"
-        raise TargetError(target.blame(words))
+        raise TargetError(blame(target, words))
     return logdensity, int(np.sum(logdensity == -np.inf))
 
 
