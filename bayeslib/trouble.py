@@ -15,6 +15,9 @@ FEW_DIVERGENCES = 0.001  # a share that hardly moves an average
 STAY_LIMIT = 0.05
 SWAP_LIMIT = 0.05
 HEAT_LIMIT = 0.1
+GROWTH_LIMIT = 0.75  # 1 is that of a walk that has met no wall yet
+FEWEST_FAMILIES = 20
+LEAST_EVEN = 0.3  # of families' worth over their number, a half by chance alone
 VIRIAL_LIMIT = 0.2  # a tenth of the spread of a Gaussian
 _BORDER = 0.05  # of a tail index that is not measured at infinity
 _ENOUGH_FOR_A_TRIP = 1000  # draws, in which every chain's replicas should have travelled
@@ -76,6 +79,7 @@ def _weight_problems(draws):
     if ess < min(10.0, size):
         kind = "weighted" if draws.log_weights is not None else "resampled"
         yield f"{size} {kind} draws are worth {ess:.1f}: find a better proposal"
+    yield from particle_problems(draws)
     if draws.num_chains > 1 and not draws.independent:
         rhat = np.atleast_1d(diagnostics.rhat(draws.values))
         if np.any(rhat > WEIGHTED_RHAT_LIMIT):
@@ -146,6 +150,49 @@ def _chain_problems(draws):
                 f"{kind} ESS is {ess[worst]:.0f} for {draws.names[worst]}, below {wanted} "
                 f"({ESS_PER_CHAIN} a chain): run longer"
             )
+
+
+def particle_problems(draws):
+    """Say where tempered particles had not moved, or too few families remember their modes."""
+    growth = np.atleast_1d(draws.settings.get("growth", 0.0))
+    growth = np.where(np.isnan(growth), 0.0, growth)
+    limit = GROWTH_LIMIT + 1.0 / np.sqrt(draws.num_samples)
+    if np.any(growth > limit):
+        k, given = int(np.argmax(growth)), draws.settings
+        if np.isfinite(growth[k]):
+            why = (
+                "the particles' squared distance from where they began still grew "
+                f"{100.0 * growth[k]:.0f} % as fast in the second half as in the first (limit "
+                f"{100.0 * limit:.0f} %)"
+            )
+        else:
+            why = "half of them left most particles where they were"
+        if given["num_steps"] is not None:
+            remedy = "raise num_steps, or leave it out"
+        elif given["scale"] is not None:
+            remedy = "leave scale out"
+        else:
+            remedy = "reparameterise, or take a proposal nearer to the target"
+        yield (
+            f"at stage {k + 1} of {growth.size}, inverse temperature "
+            f"{given['inverse_temperatures'][k + 1]:.2g}, {given['num_moves'][k]} moves were too "
+            f"few: {why}, and means, errors and evidence may all be wrong; {remedy}"
+        )
+    families = draws.settings.get("num_families", np.inf)
+    if families < min(FEWEST_FAMILIES, draws.num_samples):
+        yield (
+            f"the shares of modes, and the evidence, rest on {families:.1f} families of particles "
+            f"(limit {FEWEST_FAMILIES}), as moves from mode to mode were too rare: take more "
+            "particles, or a proposal nearer to the target"
+        )
+    even = draws.settings.get("evenness", 1.0)
+    if even < LEAST_EVEN:
+        yield (
+            f"the families of particles are worth {100.0 * even:.0f} % of their number (limit "
+            f"{100.0 * LEAST_EVEN:.0f} %): a few have taken over, as they would if a region that "
+            "matters was found by few particles, and the evidence may be far beyond its error; "
+            "take more particles, or a proposal nearer to the target"
+        )
 
 
 def divergence_problem(draws):

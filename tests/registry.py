@@ -255,12 +255,12 @@ ALGORITHMS = (
             "gamma_student": (
                 GAMMA_STUDENT,
                 (stats.gamma(3),),
-                {"scale": 1.5, "inverse_temperatures": 3, "ess_threshold": 0.9, "num_steps": 2},
+                {"scale": 1.5, "inverse_temperatures": 3, "ess_threshold": 0.9, "num_steps": 8},
             ),
             "plane": (
                 PLANE,
                 (WIDE,),
-                {"scale": 1.0, "inverse_temperatures": 4, "ess_threshold": 0.9, "num_steps": 2},
+                {"scale": 1.0, "inverse_temperatures": 4, "ess_threshold": 0.9, "num_steps": 8},
             ),
         },
     ),

@@ -252,7 +252,7 @@ def test_importance_long_ladders_reach_the_schools(seed):
     assert direct.settings["khat"] > 0.68 and direct.worth < 60
     assert ladder.settings["khat"] < khat_limit(2_000) and ladder.worth > 4 * direct.worth
     learned = bl.adaptive_importance_sample(schools, broad, **options)
-    tempered = bl.smc(schools, broad, num_steps=10, **options)
+    tempered = bl.smc(schools, broad, **options)
     for run in (ladder, learned, tempered):
         assert abs(run.log_evidence.z(exact)) < 5
     assert learned.settings["round_ess"][-1] > 3 * learned.settings["round_ess"][0]

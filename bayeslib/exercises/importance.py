@@ -222,7 +222,7 @@ EXERCISES = (
                 "Far too low: next to no draw has reached a mode. Go there in small steps.",
             ),
         ),
-        recipe="Temper: bl.smc, with many thousand particles and ten moves a stage.",
+        recipe="Temper: bl.smc, with some thousand particles.",
         praise="Two needles in a five-dimensional haystack, weighed to a few per cent.",
     ),
 )

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+_FORGOTTEN = 0.3
+_FEW = 20  # families, of which nobody can say whether they are of uneven size
+
 
 class Genealogy:
     """Families of particles, and the error of the evidence that their unequal fates betray.
@@ -10,7 +13,10 @@ class Genealogy:
     nearly: the spread of the families' weights is the error of the product of mean weights
     (Chan and Lai, 2013; Lee and Whiteley, 2018). Families die out. Before few are left, younger
     ones that were counted meanwhile take over, and what the old ones had that they have not is
-    kept (a fixed lag of adaptive length, after Olsson and Douc, 2019).
+    kept (a fixed lag of adaptive length, after Olsson and Douc, 2019). That is right of particles
+    that have forgotten where they were when the younger families began. Where positions are told
+    and still correlate with those, along some principal axis, the old families stay, and
+    `fewest` is how many they were worth when it was least.
 
     Parameters
     ----------
@@ -23,24 +29,33 @@ class Genealogy:
         self._younger = None
         self._noise = self._younger_noise = 0.0
         self._kept = 0.0
-        self._size = size
+        self._size = self.fewest = size
+        self.least_even = 1.0
 
-    def resample(self, chosen, weights):
-        """Take note that the particles `chosen` replace all, whose normalised weights are given."""
+    def resample(self, chosen, weights, values=None):
+        """Take note that the particles `chosen`, now at `values`, replace all, of such weights."""
         self._noise += self._rounding(self.family, chosen, weights)
         self.family = self.family[chosen]
         if self._younger is None:
-            self._younger = np.arange(self._size)
+            self._younger, self._origin = np.arange(self._size), values
         else:
             self._younger_noise += self._rounding(self._younger, chosen, weights)
             self._younger = self._younger[chosen]
-        if np.count_nonzero(np.bincount(self.family)) < self._fewest():
-            equal = np.full(self._size, 1.0 / self._size)
+            self._origin = None if values is None else self._origin[chosen]
+        equal = np.full(self._size, 1.0 / self._size)
+        alive = np.count_nonzero(np.bincount(self.family))
+        worth = 1.0 / (self._spread(self.family, equal) + 1.0 / self._size)
+        if (alive if values is None else worth) < self._fewest():
+            if values is not None and self._correlation(values) > self._memory():
+                self.fewest = min(self.fewest, worth)
+                return
+            self.least_even = min(self.least_even, self.evenness(equal))
             old = self._spread(self.family, equal) - self._noise
             young = self._spread(self._younger, equal) - self._younger_noise
             self._kept += max(old - young, 0.0)
             self.family, self._noise = self._younger, self._younger_noise
             self._younger, self._younger_noise = np.arange(self._size), 0.0
+            self._origin = values
 
     def variance(self, weights):
         """Relative variance of the evidence, given the particles' normalised weights.
@@ -50,6 +65,27 @@ class Genealogy:
         """
         whole = self._spread(self.family, weights)
         return self._kept + max(whole - self._noise, 0.25 * whole, 0.0)
+
+    def evenness(self, weights):
+        """What the living families are worth over their number: by chance alone about a half."""
+        totals = np.bincount(self.family, weights)
+        alive = np.count_nonzero(totals)
+        return float(1.0 / np.square(totals).sum() / alive) if alive > _FEW else 1.0
+
+    def _correlation(self, values):
+        """The largest, along the cloud's principal axes, with where the younger families began."""
+        now, then = values - values.mean(axis=0), self._origin - self._origin.mean(axis=0)
+        axes = np.linalg.eigh(now.T @ now)[1]
+        now, then = now @ axes, then @ axes
+        with np.errstate(invalid="ignore"):
+            found = np.sum(now * then, axis=0) / np.sqrt(
+                np.square(now).sum(axis=0) * np.square(then).sum(axis=0)
+            )
+        return np.nan_to_num(np.abs(found), nan=1.0).max()
+
+    def _memory(self):
+        """The correlation that counts as none, given how many of the younger families live."""
+        return _FORGOTTEN + 2.0 / np.sqrt(np.count_nonzero(np.bincount(self._younger)))
 
     def _fewest(self):
         return max(2.0 * np.sqrt(self._size), 2)

@@ -24,7 +24,7 @@ class StudentMixture:
     def __init__(self, weights, means, covs, df, guard):
         self.weights, self.means, self.covs, self.df = weights, means, covs, df
         self.guard, self.dim = guard, means.shape[1]
-        self._factors = np.linalg.cholesky(covs)
+        self._factors = _factored(covs)
         self._inverses = np.linalg.inv(self._factors)
 
     def sample(self, num_samples, rng):
@@ -50,7 +50,8 @@ class StudentMixture:
         constant = special.gammaln((df + dim) / 2) - special.gammaln(df / 2)
         constant -= dim / 2 * np.log(df * np.pi)
         for i, (mean, inverse) in enumerate(zip(self.means, self._inverses, strict=True)):
-            squares[i] = np.square(inverse @ (x - mean).T).sum(axis=0)
+            with np.errstate(over="ignore"):
+                squares[i] = np.square(inverse @ (x - mean).T).sum(axis=0)
             log_joint[i] = constant + np.log(np.diag(inverse)).sum()
             log_joint[i] -= (df + dim) / 2 * np.log1p(squares[i] / df)
         log_joint[-1] = self.guard.logdensity(x)
@@ -92,3 +93,15 @@ class StudentMixture:
         totals = shares.sum(axis=1) + 1e-3 / len(shares)
         weights = np.append((1.0 - kept) * totals / totals.sum(), kept)
         return StudentMixture(weights, means, covs, self.df, self.guard)
+
+
+def _factored(covs):
+    """Cholesky factors; of matrices that few draws have left singular, a little widened."""
+    variances = np.diagonal(covs, axis1=1, axis2=2)
+    unit = np.eye(covs.shape[1]) * np.maximum(variances, np.finfo(float).tiny)[:, None, :]
+    for share in (0.0, 1e-8, 1e-6, 1e-4):
+        try:
+            return np.linalg.cholesky(covs + share * unit)
+        except np.linalg.LinAlgError:
+            continue
+    return np.sqrt(unit)

@@ -10,11 +10,11 @@ from ..target import as_target
 from ..validate import as_count, as_real, as_rng, as_scale, check_memory
 from .genealogy import Genealogy
 from .resampling import as_scheme, choose
-from .tempering import Cloud, as_temperatures, spread_factor
+from .tempering import Cloud, as_temperatures
+from .walk import Walk
 from .weights import no_weight
 
 _SLOWEST = 1e-8  # smaller steps of the inverse temperature get nowhere
-_LOW_ACCEPTANCE = 0.02
 
 
 @watched("for before its last temperature no particle stands for the target")
@@ -26,7 +26,7 @@ def smc(
     inverse_temperatures=None,
     ess_threshold=0.5,
     scale=None,
-    num_steps=5,
+    num_steps=None,
     scheme="systematic",
     progress=None,
     rng,
@@ -35,7 +35,9 @@ def smc(
 
     The density q^(1 - b) p^b is the proposal's at b = 0, the target's at b = 1. Each stage raises
     b, weights the particles by the ratio of the two densities, resamples if the weights have become
-    uneven, and moves each particle by `num_steps` random-walk Metropolis steps.
+    uneven, and moves each particle by random-walk Metropolis steps until the particles have moved:
+    until their mean squared distance from where they were, along each principal axis of the cloud,
+    grows in the second half of the moves by less than half of what it did in the first.
 
     Parameters
     ----------
@@ -51,11 +53,11 @@ def smc(
         Strictly between 0 and 1. Resample when the weights are worth less than this share; at
         every stage but the last where the temperatures are chosen.
     scale : float or array_like, shape (dim,), optional
-        Standard deviations of the Metropolis steps, at every stage. None takes the covariance
-        of the weighted particles, times (2.38 / sqrt(dim))^2, and shortens the steps while fewer
-        than one in four is accepted.
-    num_steps : int
-        Metropolis steps of each particle in each stage.
+        Standard deviations of Gaussian steps, at every stage. None takes differences of two
+        particles, times a factor near 1.7 / sqrt(dim) that is tuned for the longest jumps.
+    num_steps : int, optional
+        Metropolis steps of each particle in each stage. None makes as many as it takes, at most
+        512 after each resampling: some five times the dimension for a posterior near a Gaussian.
     scheme : str
         See `resample`.
     progress : bool, optional
@@ -68,9 +70,12 @@ def smc(
         Shape (1, num_samples, dim), with the weights gained since the last resampling (pass them
         to `resample` for draws of equal weight). ``stats["family"]``: the index of a first particle
         each descends from, or of a later one when too few have descendants left; errors count
-        a family as one. ``settings``: ``inverse_temperatures``, ``ess`` and ``acceptance_rates``
-        of each stage. ``log_evidence`` with the error that the families show: the evidence is
-        unbiased for fixed temperatures and scale, and nearly so when they adapt.
+        a family as one. ``settings``: ``inverse_temperatures``, ``ess``, ``acceptance_rates``,
+        ``num_moves`` and ``growth`` (of the distance; nan where the next stage moves on) of each
+        stage; ``num_families``, what the families were worth when fewest remembered their modes;
+        ``evenness``, what they were worth over their number, at worst. ``log_evidence`` with the
+        error that the families show: the evidence is unbiased for fixed temperatures, scale and
+        number of steps, and nearly so when they adapt.
 
     Raises
     ------
@@ -82,21 +87,26 @@ def smc(
     Warns
     -----
     BayeslibWarning
-        When at some stage fewer than one move in fifty was accepted, or the log density was nan.
+        When at some stage the moves were too few; when too few families of particles remember
+        from which modes they come, or a few families have taken over; or when the log density
+        was nan. The first three stand in ``problems``.
 
     Notes
     -----
-    The errors come from one run. They are too small where a mode is much narrower than another,
-    and few particles have found it while it was still wide.
+    The errors come from one run, and no run knows of a mode that none of its particles has found
+    while it was still wide. Families that a few stages ago were one count as several once their
+    particles' positions have nothing to do with those they had then.
 
     Draw order: ``proposal.sample(num_samples, rng)``; then in each stage the uniforms of the
-    scheme if it resamples, and in each Metropolis step num_samples * dim normals, particle by
-    particle, and num_samples uniforms. Cost: num_samples * (1 + stages * num_steps) evaluations.
+    scheme if it resamples, and in each Metropolis step, with `scale`, num_samples * dim normals,
+    particle by particle, and num_samples uniforms; without, twice num_samples integers and twice
+    num_samples uniforms. Cost: num_samples * (1 + the sum of ``num_moves``) evaluations.
 
     References
     ----------
     Del Moral, Doucet and Jasra (2006), Sequential Monte Carlo samplers; Jasra, Stephens, Doucet
-    and Tsagaris (2011) for the temperatures. For the errors: Lee and Whiteley (2018).
+    and Tsagaris (2011) for the temperatures; Fearnhead and Taylor (2013) for the length of steps,
+    ter Braak (2006) for their directions. For the errors: Lee and Whiteley (2018).
 
     Examples
     --------
@@ -106,11 +116,11 @@ def smc(
     >>> print(draws.expect(), two.truth.mean.round(2))
     [1.48 ± 0.11] [1.6]
     >>> print(draws.log_evidence, draws.settings["inverse_temperatures"].round(2))
-    -0.044 ± 0.031 [0.   0.23 1.  ]
+    -0.004 ± 0.028 [0.   0.23 1.  ]
     """
     proposal = as_proposal(proposal, as_target(target).dim)
     num_samples = as_count(num_samples, "num_samples", minimum=2)
-    num_steps = as_count(num_steps, "num_steps")
+    num_steps = None if num_steps is None else as_count(num_steps, "num_steps")
     as_scheme(scheme)
     ess_threshold = as_real(ess_threshold, "ess_threshold")
     if not 0.0 < ess_threshold < 1.0:
@@ -124,7 +134,8 @@ def smc(
     cloud = Cloud(target, proposal, proposal.sample(num_samples, rng))
     genealogy, betas = Genealogy(num_samples), [0.0]
     weights = np.full(num_samples, 1.0 / num_samples)
-    log_evidence, log_tuning, ess, rates = 0.0, 0.0, [], []
+    walk, log_evidence, ess = Walk(scale, num_steps), 0.0, []
+    walk.begin(cloud.values, resampled=False)
     while betas[-1] < 1.0:
         beta = _next(cloud.log_ratio, betas, inverse_temperatures, ess_threshold)
         if cloud.log_ratio.max() == -np.inf:
@@ -132,29 +143,20 @@ def smc(
         weights, gained = _reweighted(weights, cloud.log_ratio, beta - betas[-1])
         log_evidence += gained
         ess.append(1.0 / np.square(weights).sum())
-        factor = spread_factor(cloud.values, weights) if scale is None else scale
         wanted = inverse_temperatures is None and beta < 1.0  # b was chosen to need it
         if wanted or ess[-1] < ess_threshold * num_samples:
             chosen = choose(weights, num_samples, rng, scheme)
-            genealogy.resample(chosen, weights)
             cloud.keep(chosen)
+            genealogy.resample(chosen, weights, cloud.values)
             weights = np.full(num_samples, 1.0 / num_samples)
-        if scale is None:
-            rate, log_tuning = cloud.move_tuned(beta, factor, log_tuning, num_steps, rng)
-        else:
-            rate = np.mean([cloud.move(beta, factor, rng) for _ in range(num_steps)])
-        rates.append(rate)
+            walk.begin(cloud.values)
+        walk.stage(cloud, beta, rng)
         betas.append(beta)
     error = float(np.sqrt(genealogy.variance(weights)))
     cloud.warn_of_nan()
-    if min(rates) < _LOW_ACCEPTANCE:
-        warn(
-            f"at one stage {100.0 * min(rates):.2g} % of the moves were accepted, so that copies "
-            "stayed copies: use a smaller scale, more temperatures, or more particles"
-        )
     with np.errstate(divide="ignore"):
         log_weights = np.log(weights)
-    return Draws(
+    draws = Draws(
         cloud.values[None],
         logdensity=cloud.log_p[None],
         log_weights=log_weights[None],
@@ -170,12 +172,19 @@ def smc(
             "scale": scale,
             "inverse_temperatures": np.array(betas),
             "ess": np.array(ess),
-            "acceptance_rates": np.array(rates),
+            "acceptance_rates": np.array(walk.rates),
+            "num_moves": np.array(walk.num_moves),
+            "growth": np.array(walk.growth),
+            "num_families": float(genealogy.fewest),
+            "evenness": min(genealogy.least_even, genealogy.evenness(weights)),
             "seed": seed,
         },
         names=target.names,
         log_evidence=Estimate(log_evidence, error, cloud.num_evals),
     )
+    if draws.problems:
+        warn("; ".join(draws.problems))
+    return draws
 
 
 def _next(log_ratio, betas, given, ess_threshold):

@@ -63,7 +63,10 @@ class Cloud:
         Draw order: the normals of all steps, row by row, then one uniform for each position.
         """
         steps = rng.standard_normal(self.values.shape)
-        steps = steps * factor if factor.ndim == 1 else steps @ factor.T
+        return self.jump(beta, steps * factor if factor.ndim == 1 else steps @ factor.T, rng)
+
+    def jump(self, beta, steps, rng):
+        """Move each position by its row of `steps` or not at all, as `move` does."""
         uniforms = rng.random(len(steps))
         proposed = self.values + steps
         log_p, log_q = self._densities(proposed)
