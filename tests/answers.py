@@ -6,7 +6,6 @@ and half a posterior sd off, or the log evidence six errors and half a nat, or a
 """
 
 import functools
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -22,10 +21,9 @@ def weighted(name, rng):
 
 
 def from_a_fit(fit, name, rng):
-    """Importance sampling from a fit: what the fit says of itself belongs to the answer."""
+    """Importance sampling from a fit, and what the fit says of itself."""
     q = FITS[fit](name, rng)
-    draws = bl.importance_sample(OUTSIDE[name], q, num_samples=5000, rng=rng)
-    return replace(draws, problems=(*q.problems, *draws.problems))
+    return bl.importance_sample(OUTSIDE[name], q, num_samples=5000, rng=rng), q.problems
 
 
 def laplace(name, rng):
@@ -84,8 +82,8 @@ class Answer(NamedTuple):
         return self.wrong and not self.flagged
 
 
-def measure(result, target, *, fit):
-    """Judge a result by the truth of its target."""
+def measure(result, target, *, fit, said=()):
+    """Judge a result by the truth of its target; `said` was said before it."""
     estimate, truth = result.expect(), target.truth
     true_sd = np.sqrt(np.diag(truth.cov))
     value, error = np.ravel(estimate.value), np.ravel(estimate.mcse)
@@ -104,7 +102,8 @@ def measure(result, target, *, fit):
         variance = np.ravel(result.expect(lambda x: (x - centre) ** 2).value)
         ratio = np.sqrt(variance) / true_sd
         spread, widest = float(np.min(ratio)), float(np.max(ratio))
-    return Answer(result.problems, float(errors[i]), float(sds[i]), float(nats), spread, widest)
+    worst = float(errors[i]), float(sds[i]), float(nats)
+    return Answer((*said, *result.problems), *worst, spread, widest)
 
 
 @functools.cache
@@ -114,4 +113,5 @@ def answer(method, name, seed):
         result = METHODS[method](name, np.random.default_rng([820, seed]))
     except bl.BayeslibError as refusal:
         return Answer((), refused=str(refusal))
-    return measure(result, OUTSIDE[name], fit=method in FITS)
+    result, said = result if isinstance(result, tuple) else (result, ())
+    return measure(result, OUTSIDE[name], fit=method in FITS, said=said)
