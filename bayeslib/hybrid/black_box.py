@@ -99,8 +99,9 @@ def bbvi(
     Gaussian
         Of unconstrained coordinates where the support is bounded. ``elbo``, ``elbo_trace``
         (num_steps,): the bound as estimated by each step's draws, nan for a step not taken.
-        Settings: the arguments but target, start and `rng`; ``khat``, ``num_weighed`` and ``num_scouted``
-        as in `advi`, ``seed``, ``interrupted``, and ``num_skipped``, how many draws had no finite log
+        Settings: the arguments but target, start and `rng`; ``khat``, ``num_weighed`` and
+        ``num_scouted`` as in `advi`,
+        ``seed``, ``interrupted``, and ``num_skipped``, how many draws had no finite log
         density (their steps are not taken).
 
     Raises
@@ -116,7 +117,8 @@ def bbvi(
     Warns
     -----
     BayeslibWarning
-        What is in ``problems``: moments that weighted draws contradict, another mode, steps not taken, a bound
+        What is in ``problems``: moments that weighted draws contradict, another mode, steps not
+        taken, a bound
         that was still rising, draws of the result without a finite density, an interrupt.
 
     Notes

@@ -72,7 +72,8 @@ def pathfinder(
         each point of the best path, -inf where there was no Gaussian or it left the support.
         Settings: ``elbos`` (num_paths,), -inf for a path that failed; ``lengths`` (num_paths,),
         the optimiser's steps; ``path`` (n, dim), the best path in the target's coordinates, its
-        start first, and ``chosen``, the index in it; ``khat``, ``num_weighed`` and ``num_scouted`` as in `advi`,
+        start first, and ``chosen``, the index in it; ``khat``, ``num_weighed`` and
+        ``num_scouted`` as in `advi`,
         ``seed``. With `keep_path` also
         ``means`` (n - 1, dim) and ``covs`` (n - 1, dim, dim), in unconstrained coordinates, nan
         where there was no Gaussian.
