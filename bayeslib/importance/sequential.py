@@ -114,7 +114,7 @@ def smc(
     >>> two = bl.posteriors.mixture([0.3, 0.7], [-4.0, 4.0], [1.0, 1.0])
     >>> draws = bl.smc(two, stats.norm(0.0, 10.0), num_samples=2000, rng=1)
     >>> print(draws.expect(), two.truth.mean.round(2))
-    [1.48 ± 0.11] [1.6]
+    [1.60 ± 0.10] [1.6]
     >>> print(draws.log_evidence, draws.settings["inverse_temperatures"].round(2))
     -0.004 ± 0.028 [0.   0.23 1.  ]
     """
