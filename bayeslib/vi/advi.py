@@ -103,7 +103,8 @@ def advi(
         density, a fit of several that ended at another mode, or else another mode to which a few
         climbs from elsewhere led, with a hundredth of the mass or more; by weighted draws, a
         standard deviation of a parameter below 0.82 or above 1.25 of the posterior's, a mean more
-        than 0.48 of that off, or weights that tell of neither (k-hat above 0.7, or worth below 100 draws).
+        than 0.48 of that off, or weights that tell of neither (k-hat above 0.7, or worth below 100
+        draws).
 
     Notes
     -----
