@@ -14,6 +14,8 @@ import bayeslib as bl
 from bayeslib import posteriors
 
 CHAPTERS = Path(__file__).parent.parent / "chapters"
+# What the verdict says of a fit has tests of its own.
+pytestmark = pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
 SEEDS = range(1, 6)
 every_seed = over("seed", SEEDS)
 RUNNING = posteriors.gamma_student(5.0)
