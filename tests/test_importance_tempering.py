@@ -4,6 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+from answers import measure
+from outside_models import OUTSIDE, proposal
 from scipy import integrate, stats
 from stepping import mutant
 
@@ -208,6 +210,19 @@ def test_a_region_that_few_particles_found_is_said():
         found += share > 0.05
         assert share < 0.05 or draws.problems or abs(draws.log_evidence.z(0.0)) < 6.0
     assert found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", [bl.smc, bl.annealed_importance_sample])
+@pytest.mark.parametrize("name", ["missing data", "lotka volterra", "mixture of three"])
+def test_models_from_outside_are_right_or_flagged(name, function):
+    """Of 35, 7 and 8 dimensions, from a Gaussian about zero."""
+    target = OUTSIDE[name]
+    draws = quietly(function, target, proposal(name), num_samples=1_000, rng=1)
+    answer = measure(draws, target, fit=False)
+    assert not answer.silently_wrong
+    if (name, function) == ("missing data", bl.smc):
+        assert not answer.wrong
 
 
 # Adaptive proposals
