@@ -46,7 +46,7 @@ QUICK = {
     "smc": ["half normal, no guard", "heldback: cauchy at 3", "two modes in 1, unequal"],
 }
 # The others take longer, and are judged with the five seeds.
-SMALL = [name for name, target in OUTSIDE.items() if target.dim <= 5]
+SMALL = [name for name, target in OUTSIDE.items() if target.dim <= 3]
 
 # Where a flag would be false. Posteriors of one peak, as good as Gaussian (in coordinates of the
 # whole line): fits are within a tenth of their spreads. In 20 dimensions weights of draws from a
