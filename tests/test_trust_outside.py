@@ -18,15 +18,21 @@ import bayeslib as bl
 pytestmark = pytest.mark.trust("M8")
 SEEDS = range(5)
 
-# (method, posterior): what was measured over five seeds.
+# (method, posterior): what was measured with the first seed.
 KNOWN = {
     # A narrow mode that holds 0.7 of the mass, 33 of its own sds from all that is looked at.
     ("laplace", "two modes in 2, unequal"): "mean 1.50 sds off, sd 0.30 of the true one",
     ("laplace", "two modes in 5, unequal"): "mean 1.47 sds off, sd 0.47 of the true one",
-    # A mean that does not exist is stated, with an error; chains say so.
-    ("multipathfinder", "heldback: cauchy at 3"): "mean 3.2 ± 0.3",
-    ("annealed importance", "heldback: cauchy at 3"): "mean stated with an error",
-    ("smc", "heldback: cauchy at 3"): "mean 3.04 ± 0.11",
+    ("importance from laplace", "two modes in 2, unequal"): "mean 1.51 sds, 357 errors off",
+    ("importance from laplace", "two modes in 5, unequal"): "mean 1.47 sds, 222 errors off",
+    ("adaptive importance", "two modes in 5, unequal"): "mean 1.48 sds, 186 errors off",
+    # A valley 0.1 wide and bent: its arms are not reached.
+    ("multipathfinder", "heldback: valley"): "mean 0.63 sds, 65 errors off",
+    # A mean, or an evidence, that does not exist is stated with an error; chains say so.
+    ("multipathfinder", "heldback: cauchy at 3"): "a mean and its error",
+    ("annealed importance", "heldback: cauchy at 3"): "a mean and its error",
+    ("smc", "heldback: cauchy at 3"): "mean 3.0 ± 0.1",
+    ("adaptive importance", "heldback: no integral"): "log evidence 3.30 ± 0.10",
 }
 
 # Of make test: where each method has been wrong, or is tempted to be, at little cost.
@@ -50,17 +56,10 @@ SMALL = [name for name, target in OUTSIDE.items() if target.dim <= 3]
 
 # Where a flag would be false. Posteriors of one peak, as good as Gaussian (in coordinates of the
 # whole line): fits are within a tenth of their spreads. In 20 dimensions weights of draws from a
-# Gaussian twice as wide are worth nothing, and are said to be; adaptation and tempering cope.
+# Gaussian twice as wide are worth nothing, and are said to be; smc copes.
 GAUSSIANS = ["book: gaussian", "book: gaussian in 5", "book: linear regression"]
 NEARLY = ["book: coal mines", "probit", "ar(2)", "zero inflated", "poisson offset", "change point"]
-FEW = [
-    *GAUSSIANS,
-    "book: O-rings",
-    "book: coal mines",
-    "book: coin",
-    "book: running example",
-]
-BOOK = [*FEW, "book: gaussian in 20", "book: eight schools"]
+FEW = [*GAUSSIANS, "book: O-rings", "book: coal mines", "book: coin", "book: running example"]
 EASY = {
     "laplace": [*GAUSSIANS, "book: gaussian in 20", *NEARLY],
     # of independent parameters
@@ -73,9 +72,9 @@ EASY = {
     "importance from laplace": [*GAUSSIANS, "probit", "poisson offset", "ar(2)"],
     "importance from advi": [*GAUSSIANS, "probit", "poisson offset", "ar(2)"],
     "resample": FEW,
-    "adaptive importance": BOOK,
-    "annealed importance": BOOK,
-    "smc": BOOK,
+    "adaptive importance": FEW,
+    "annealed importance": FEW,
+    "smc": [*FEW, "book: gaussian in 20"],
 }
 ONE_IN = 50
 
