@@ -80,6 +80,9 @@ def _weight_problems(draws):
         kind = "weighted" if draws.log_weights is not None else "resampled"
         yield f"{size} {kind} draws are worth {ess:.1f}: find a better proposal"
     yield from particle_problems(draws)
+    heavy = tail_problem(draws)
+    if heavy:
+        yield heavy
     if draws.num_chains > 1 and not draws.independent:
         rhat = np.atleast_1d(diagnostics.rhat(draws.values))
         if np.any(rhat > WEIGHTED_RHAT_LIMIT):

@@ -181,9 +181,9 @@ def test_what_the_table_recommends_is_right_or_flagged(name):
 
 UNFLAGGED = [
     "running example", "banana", "donut", "O-rings", "coal mines", "two far peaks on a line",
-    "eight schools", "eight schools, in every county", "eight schools, no gradient", "pumps",
-    "pumps, no gradient", "regression", "regression, for its evidence",
-    "two far peaks in five dimensions", "a long table", "three causes", "magnet",
+    "eight schools", "eight schools, no gradient", "pumps", "pumps, no gradient", "regression",
+    "regression, for its evidence", "two far peaks in five dimensions", "a long table",
+    "three causes", "magnet",
 ]  # fmt: skip
 
 

@@ -9,8 +9,10 @@ from ..engine import initial_positions, spawn, watched
 from ..errors import BayeslibError, warn
 from ..importance import importance_sample
 from ..importance.mixture import StudentMixture
+from ..importance.weights import with_tails
 from ..results import Gaussian
 from ..target import as_target
+from ..trouble import tail_problem
 from ..validate import as_bool, as_count, as_floats, as_rng, check_memory
 from ..vi.elsewhere import scout
 from ..vi.newton import run_optimiser
@@ -247,10 +249,14 @@ def multipathfinder(
         "lengths": np.array([len(path.elbos) for path in paths]),
     }  # fmt: skip
     draws = draws if transform is None else free.constrain(draws)
-    return replace(
+    draws = with_tails(target, replace(
         draws, method="multipathfinder", num_evals=num_evals, settings=settings,
         log_evidence=replace(draws.log_evidence, num_evals=num_evals),
-    )  # fmt: skip
+    ))  # fmt: skip
+    heavy = tail_problem(draws)
+    if heavy:
+        warn(heavy)
+    return draws
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from ..target import as_target
 from ..validate import as_count, as_floats, as_rng, as_scale, check_memory
 from .resampling import choose
 from .tempering import Cloud, as_temperatures, spread_factor
-from .weights import no_weight, warn_of_weights, weighted
+from .weights import no_weight, warn_of_weights, weighted, with_tails
 
 _PILOTS, _PILOT_STEPS = 200, 3
 
@@ -128,6 +128,7 @@ def annealed_importance_sample(
         },
         names=target.names,
     )
+    draws = with_tails(target, draws)
     warn_of_weights(draws)
     return draws
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..engine import watched
-from ..errors import BayeslibError, warn
+from ..errors import BayeslibError
 from ..proposals import as_proposal
 from ..results import Draws, Estimate
 from ..target import as_target
@@ -12,7 +12,7 @@ from .genealogy import Genealogy
 from .resampling import as_scheme, choose
 from .tempering import Cloud, as_temperatures
 from .walk import Walk
-from .weights import no_weight
+from .weights import no_weight, warn_of_weights, with_tails
 
 _SLOWEST = 1e-8  # smaller steps of the inverse temperature get nowhere
 
@@ -182,8 +182,8 @@ def smc(
         names=target.names,
         log_evidence=Estimate(log_evidence, error, cloud.num_evals),
     )
-    if draws.problems:
-        warn("; ".join(draws.problems))
+    draws = with_tails(target, draws)
+    warn_of_weights(draws)
     return draws
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..engine import evaluate_many, watching
+from ..engine.far import tail_index
 from ..errors import BayeslibError, TargetError, ZeroWeightsError, warn
 from ..proposals import as_proposal
 from ..results import Draws, Estimate
@@ -176,6 +177,18 @@ def weighted(values, logdensity, log_weights, *, num_evals, method, settings, na
         log_evidence=_log_mean(log_weights, num_evals),
         independent=True,
     )
+
+
+def with_tails(target, draws):
+    """Return the draws with the setting ``tail_index`` that chains have, and its evaluations."""
+    if not np.isfinite(draws.values).all():
+        return draws
+    index, spent = tail_index(target, draws.values)
+    num_evals = draws.num_evals + spent
+    return replace(
+        draws, settings=draws.settings | {"tail_index": index}, num_evals=num_evals,
+        log_evidence=replace(draws.log_evidence, num_evals=num_evals),
+    )  # fmt: skip
 
 
 def warn_of_weights(draws):
