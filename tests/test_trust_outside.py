@@ -132,7 +132,7 @@ def flags(method, seeds):
 
 @pytest.mark.slow
 def test_few_flags_are_false():
-    """Of 70 to 90 runs one in fifty at most, over all methods."""
+    """Of about a hundred runs one in fifty at most, over all methods."""
     found = [flags(method, SEEDS[:1]) for method in METHODS]
     false = [flag for given, _ in found for flag in given]
     assert len(false) <= sum(runs for _, runs in found) / ONE_IN, false
