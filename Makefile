@@ -13,6 +13,8 @@ PINS := requirements.txt constraints.txt pyproject.toml
 READY := $(VENV)/.ready-$(shell cat $(PINS) | cksum | cut -d' ' -f1)
 # Fonts are listed where they are installed: a list of another environment's may name none of them.
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/matplotlib
+# Matrices are small here, and processes many: threads of each cost ten times what they save.
+export OPENBLAS_NUM_THREADS := 1
 
 .PHONY: help book site pdf test test-slow test-study test-fresh record test-book serve lab bench clean
 
