@@ -12,6 +12,7 @@ from .results import default_names
 from .validate import as_count, as_floats, as_position, as_support, check_memory
 
 _MOST = 10**7  # parameters
+_GIVEN = frozenset(("logdensity", "dim", "data", "names", "support", "truth"))
 _COMPARED_WORDS = 200_000  # above it, the plain function would take seconds to compare with
 
 
@@ -147,7 +148,7 @@ class Target:
         self._verified = set()
 
     def __setattr__(self, name, value):
-        if not name.startswith("_") and hasattr(self, name):
+        if name in _GIVEN and hasattr(self, name):
             raise AttributeError(f"{name} of a Target is fixed; make another Target")
         super().__setattr__(name, value)
 

@@ -306,17 +306,19 @@ def exponential(theta):
     return -theta[0]
 
 
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
 @pytest.mark.parametrize("seed", range(5))
-def test_fits_from_one_start_are_silent_about_a_second_mode(seed):
+def test_fits_from_one_start_name_the_second_mode(seed):
     target = bl.Target(two_hills, dim=1, gradient="auto")
     for fit in (bl.advi, bl.bbvi):
         q = fit(target, [5.0], rng=seed)
-        assert q.problems == () and abs(abs(q.mean[0]) - 6.0) < 1.0
+        assert any("another mode" in said for said in q.problems)
+        assert abs(abs(q.mean[0]) - 6.0) < 1.0
 
 
 @pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
-def test_pathfinder_is_wrong_at_a_border_and_says_so_in_some_runs_only():
+def test_pathfinder_is_wrong_at_a_border_and_says_so():
     target = bl.Target(exponential, dim=1, support=[(0.0, np.inf)])
     runs = [bl.pathfinder(target, rng=seed) for seed in range(6)]
     assert all(q.expect().value[0] > 4 / 3 for q in runs), "the mean is 1"
-    assert 0 < sum(q.problems == () for q in runs) < len(runs)
+    assert all(q.problems for q in runs)

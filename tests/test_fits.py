@@ -144,6 +144,7 @@ def test_a_flat_density_is_improper_and_nothing_overflows():
             bl.advi(bl.Target(flat, dim=1), rng=1)
 
 
+@pytest.mark.filterwarnings("ignore:another mode:bayeslib.BayeslibWarning")
 @pytest.mark.parametrize(
     ("fit", "name"),
     [
@@ -154,7 +155,7 @@ def test_a_flat_density_is_improper_and_nothing_overflows():
 def test_a_fit_that_ended_at_another_mode_is_told(fit, name):
     with pytest.warns(BayeslibWarning, match=rf"{name} . of 2 ended elsewhere, about theta=\[-?20"):
         assert fit([[-19.0], [18.0]]).problems
-    assert not fit([[19.0], [18.0]]).problems
+    assert not any("ended elsewhere" in said for said in fit([[19.0], [18.0]]).problems)
 
 
 def test_only_modes_that_count_are_told():

@@ -118,7 +118,7 @@ def faults(page, found, table, local):
 
 
 def identifiers(folder):
-    """Return the names of all functions, arguments, fields and attributes of a package."""
+    """Return the names of functions, arguments, fields, attributes and settings of a package."""
     found = set()
     for path in Path(folder).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -128,6 +128,8 @@ def identifiers(folder):
                 found.add(node.arg)
             elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 found.add(node.target.id)
+            elif isinstance(node, ast.Dict):
+                found.update(k.value for k in node.keys if isinstance(k, ast.Constant))
     return found
 
 

@@ -10,7 +10,7 @@ from ..validate import as_count, as_positive, as_real, as_rng, check_memory
 from .mixture import StudentMixture
 from .pareto import psis
 from .resampling import choose
-from .weights import warn_of_weights, weighted_draws, with_tails
+from .weights import warn_of_weights, weighted_draws
 
 
 @watched("for what it draws while it learns is of other proposals")
@@ -143,7 +143,6 @@ def adaptive_importance_sample(
         target, as_proposal(current, target.dim), num_samples, rng,
         method="adaptive_importance_sample", settings=settings, spent=num_adapt * num_rounds,
     )  # fmt: skip
-    draws = with_tails(target, draws)
     warn_of_weights(draws)
     return draws
 
