@@ -100,9 +100,8 @@ def bbvi(
         Of unconstrained coordinates where the support is bounded. ``elbo``, ``elbo_trace``
         (num_steps,): the bound as estimated by each step's draws, nan for a step not taken.
         Settings: the arguments but target, start and `rng`; ``khat``, ``num_weighed`` and
-        ``num_scouted`` as in `advi`,
-        ``seed``, ``interrupted``, and ``num_skipped``, how many draws had no finite log
-        density (their steps are not taken).
+        ``num_scouted`` as in `advi`, ``seed``, ``interrupted``, and ``num_skipped``, how many
+        draws had no finite log density (their steps are not taken).
 
     Raises
     ------
@@ -118,8 +117,8 @@ def bbvi(
     -----
     BayeslibWarning
         What is in ``problems``: moments that weighted draws contradict, another mode, steps not
-        taken, a bound
-        that was still rising, draws of the result without a finite density, an interrupt.
+        taken, a bound that was still rising, draws of the result without a finite density, an
+        interrupt.
 
     Notes
     -----

@@ -75,10 +75,8 @@ def pathfinder(
         Settings: ``elbos`` (num_paths,), -inf for a path that failed; ``lengths`` (num_paths,),
         the optimiser's steps; ``path`` (n, dim), the best path in the target's coordinates, its
         start first, and ``chosen``, the index in it; ``khat``, ``num_weighed`` and
-        ``num_scouted`` as in `advi`,
-        ``seed``. With `keep_path` also
-        ``means`` (n - 1, dim) and ``covs`` (n - 1, dim, dim), in unconstrained coordinates, nan
-        where there was no Gaussian.
+        ``num_scouted`` as in `advi`, ``seed``. With `keep_path` also ``means`` (n - 1, dim) and
+        ``covs`` (n - 1, dim, dim), in unconstrained coordinates, nan where there was no Gaussian.
 
     Raises
     ------
@@ -188,8 +186,8 @@ def multipathfinder(
         Independent, shape (1, num_samples, dim), in the target's coordinates, with ``log_weights``,
         ``log_evidence`` and ``settings["khat"]`` as `importance_sample` has them, and the settings
         ``elbos``, ``lengths`` and ``num_scouted`` of `pathfinder`, and ``elsewhere``, what is said
-        of another mode, or None. ``num_evals`` counts the paths too. `resample`
-        makes them equally weighted.
+        of another mode, or None. ``num_evals`` counts the paths too. `resample` makes them equally
+        weighted.
 
     Raises
     ------
