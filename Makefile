@@ -46,7 +46,7 @@ pdf: $(READY)  ## print the built book into _build/all-the-needles.pdf (needs Xe
 test: $(READY)  ## test the library, run the notebooks, lint both
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest -n auto --dist worksteal --nbmake --nbmake-timeout=180 -m "not slow" chapters tests --ignore-glob='tests/test_book*.py'
+	$(BIN)/python -m pytest -n auto --dist worksteal --nbmake --nbmake-timeout=180 -m "not slow" chapters tests --ignore-glob='tests/book/test_book*.py'
 
 test-slow: $(READY)  ## the tests that take minutes: posteriors, calibration, evidence, warnings
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-slow.txt
@@ -68,7 +68,7 @@ record: $(READY)  ## keep what these three find, for the page on trust
 	done; exit $$failed
 
 test-book: $(READY)  ## test the built book in a browser (Chromium; make book first)
-	$(BIN)/python -m pytest -n auto --dist worksteal tests/test_book*.py
+	$(BIN)/python -m pytest -n auto --dist worksteal tests/book/test_book*.py
 
 serve: $(READY)  ## read the book at localhost:8000 (PORT=...), building it first if need be
 	@test -f _build/html/index.html || $(MAKE) book

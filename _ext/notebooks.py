@@ -14,7 +14,7 @@ from exercise_form import read_cells, toc_pages
 NAME = "all-the-needles-notebooks.zip"
 FOLDER = "all-the-needles"
 COPIED = ("LICENSE", "LICENSE-text", "constraints.txt", "pyproject.toml")
-CODE = {".py", ".css", ".js"}
+CODE = {".py", ".pyi", ".typed", ".toml", ".css", ".js"}
 READ = re.compile(r"[\"']\.\./([\w./-]+)[\"']")  # what a page reads outside its own folder
 
 README = """# All the Needles: the notebooks
@@ -60,7 +60,8 @@ def contents(root):
     listed = [root / f"{page}.ipynb" for page in toc_pages(root / "_toc.yml")]
     pages = [page for page in listed if page.is_file()]
     paths = [*pages, *(root / name for name in COPIED), *(root / "chapters" / "data").iterdir()]
-    paths += (path for path in (root / "bayeslib").rglob("*") if path.suffix in CODE)
+    for package in (root / "bayeslib", root / "needles"):
+        paths += (path for path in package.rglob("*") if path.suffix in CODE)
     for path in (root / name for page in pages for name in read_by(page)):
         paths += path.iterdir() if path.is_dir() else [path]
     files = {str(path.relative_to(root)): path.read_bytes() for path in paths if path.is_file()}

@@ -21,7 +21,9 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 TABLE = "reference.yml"
-ENTRY = re.compile(r"^\.\. auto(?:function|class|exception):: (bayeslib\.[\w.]+)$", re.MULTILINE)
+ENTRY = re.compile(
+    r"^\.\. auto(?:function|class|exception):: ((?:bayeslib|needles)\.[\w.]+)$", re.MULTILINE
+)
 LABEL = re.compile(r"^\((sec-[\w-]+)\)=\n## ", re.MULTILINE)
 PLAIN = "plain-"
 

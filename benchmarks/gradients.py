@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from bayeslib import engine
+from bayeslib.compile.callback import evaluate_many
 
 from .contest import problems
 from .contest.with_bayeslib import Contestant
@@ -58,7 +58,7 @@ def _interleaved(targets, dim):
 def _seconds(bound, thetas):
     values = np.empty(len(thetas))
     began = time.perf_counter()
-    engine.evaluate_many(bound.address, bound.handle, thetas, values)
+    evaluate_many(bound.address, bound.handle, thetas, values)
     return time.perf_counter() - began
 
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 import recording
@@ -9,7 +10,13 @@ import solutions
 
 
 def pytest_configure(config):
-    """Heed interrupts, which a job started in the background inherits as ignored; record."""
+    """Heed interrupts, which a job started in the background inherits as ignored; record.
+
+    Processes that tests start find the same modules.
+    """
+    folders = [str(path) for path in Path(__file__).parent.iterdir() if path.is_dir()]
+    paths = [*folders, os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     recording.register(config)
     solutions.watch()

@@ -6,7 +6,7 @@ from math import lgamma
 import numpy as np
 from scipy import special
 
-from ..target import Target, Truth
+from ..target.target import Target, Truth
 from .lattice import MARGIN, log_student, rejection_draws
 from .truths import PROBABILITIES, Line, Quantiles, mixture_moments, panels, solve_quantile
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import BayeslibError
-from ..target import Target
+from ..target.target import Target
 from ..validate import as_covariance, as_floats, check_finite
 from .truths import gaussian_mixture_truth
 

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from scipy import special
 
-from ..target import Truth
+from ..target.target import Truth
 from .truths import PROBABILITIES, Line, Quantiles, line_truth
 
 _NEGLIGIBLE = -80.0  # in logarithms, below the mode

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from ..errors import BayeslibError
-from ..target import Target, Truth
+from ..target.target import Target, Truth
 from ..validate import as_count, as_positive, as_real
 from .truths import PROBABILITIES, Line, line_truth
 

@@ -5,10 +5,10 @@ from functools import lru_cache, partial
 import numpy as np
 from scipy import special
 
+from ..compile.functions import linear_log_likelihood, logistic_log_likelihood
+from ..compile.functions.regression import logistic_pass, squares_pass
 from ..errors import BayeslibError
-from ..functions import linear_log_likelihood, logistic_log_likelihood
-from ..functions.regression import logistic_pass, squares_pass
-from ..target import Target, Truth
+from ..target.target import Target, Truth
 from ..validate import as_floats, as_positive, as_scale
 from .lattice import lattice_truth
 from .truths import gaussian_mixture_truth

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from ..errors import BayeslibTypeError
-from ..target import Target, Truth
+from ..target.target import Target, Truth
 from .truths import PROBABILITIES, Line, Quantiles, mixture_moments, mixture_quantiles
 
 #: Estimated effects of coaching on the verbal SAT in eight schools, in points, and their standard

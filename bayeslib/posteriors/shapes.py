@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from scipy import special
 
-from ..target import Target, Truth
+from ..target.target import Target, Truth
 from ..validate import as_count, as_positive, as_real
 from .truths import PROBABILITIES, Line, Quantiles, mixture_quantiles, panels
 

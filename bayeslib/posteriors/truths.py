@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from scipy import special
 
-from ..target import Truth
+from ..target.target import Truth
 
 PROBABILITIES = (0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975)
 

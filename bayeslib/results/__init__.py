@@ -1,9 +1,9 @@
 """What every algorithm returns: an approximation of the posterior that answers expectations."""
 
-from ..summary import Summary
 from .draws import Draws, default_names
 from .estimate import Estimate
 from .gaussian import Gaussian
 from .loading import load
+from .summary import Summary
 
 __all__ = ["Draws", "Estimate", "Gaussian", "Summary", "default_names", "load"]

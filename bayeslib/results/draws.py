@@ -9,12 +9,12 @@ import numpy as np
 
 from .. import diagnostics
 from ..errors import BayeslibError, ZeroWeightsError
-from ..rows import apply_rows
-from ..summary import PROBABILITIES, Summary, weighted_quantiles
 from ..validate import as_array, as_count, as_rng
 from .estimate import Estimate
 from .families import family_totals, mean_and_error
 from .files import write
+from .rows import apply_rows
+from .summary import PROBABILITIES, Summary, weighted_quantiles
 
 
 @dataclass(frozen=True, repr=False)
@@ -231,7 +231,7 @@ class Draws:
     @property
     def problems(self):
         """Why these draws are not to be trusted as they stand, tuple of str."""
-        from ..trouble import find_problems
+        from ..diagnostics.trouble import find_problems
 
         return find_problems(self)
 

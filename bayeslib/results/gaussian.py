@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from ..coordinates import Transform
 from ..errors import BayeslibError, BayeslibTypeError
-from ..summary import PROBABILITIES, Summary
 from ..validate import as_count, as_covariance, as_floats, as_rng, check_finite, check_memory
+from .coordinates import Transform
 from .draws import Draws, default_names
 from .estimate import Estimate
 from .files import write
+from .summary import PROBABILITIES, Summary
 
 
 @dataclass(frozen=True, repr=False)

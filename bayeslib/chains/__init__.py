@@ -1,0 +1,1 @@
+"""How chains run: where they begin, the loop, threads and executors, and what is collected."""

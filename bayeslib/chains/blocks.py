@@ -1,0 +1,290 @@
+"""Running chains: in threads or any executor, in blocks, with progress and a way out."""
+
+import concurrent.futures as futures
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import BayeslibError, BayeslibTypeError
+from ..waiting import Progress, blocks
+
+_POLL_SECONDS = 0.05
+_MOST_THREADS = 32
+
+# What a kernel leaves in Record.counts: why it ended early, proposals that were nan, evaluations,
+# transitions kept whose trajectory ended where the log density is -inf.
+STATUS, NUM_NAN, NUM_EVALS, NUM_OUTSIDE = range(4)
+FINE, INFINITE, IMPROPER, UNDEFINED = range(4)
+
+
+class Record:
+    """What a kernel notes while it runs, for one chain.
+
+    Attributes
+    ----------
+    counts : numpy.ndarray of int64, shape (4,)
+        Why it ended early (`FINE`, `INFINITE`, `IMPROPER`, `UNDEFINED`), how often the log density
+        was nan, how often it was evaluated, how often a trajectory ended outside the support.
+    points : numpy.ndarray, shape (2, dim)
+        The first position that gave nan, and the one at which the run ended.
+    """
+
+    def __init__(self, dim):
+        self.counts = np.zeros(4, dtype=np.int64)
+        self.points = np.full((2, dim), np.nan)
+
+
+@dataclass
+class Outcome:
+    """One chain's part of a run, as a worker returns it.
+
+    `done` counts completed iterations, warm-up included; `values`, `logdensity` and `stats` hold
+    the draws asked for, of which the first ``done - num_warmup`` were made. `failed_at` is where
+    the log density raised, `raised` what another function of the user's did.
+    """
+
+    done: int
+    values: np.ndarray
+    logdensity: np.ndarray
+    stats: dict
+    settings: dict
+    counts: np.ndarray
+    points: np.ndarray
+    failed_at: np.ndarray | None
+    rng_state: dict = field(repr=False)
+    error: BaseException | None = None  # why there is none of all this
+    raised: Exception | None = None
+
+    @property
+    def ended_early(self):
+        """Whether something went wrong, so that the other chains need not go on."""
+        failed = self.failed_at is not None or self.raised is not None
+        return failed or self.counts[STATUS] != FINE
+
+
+def lost(error):
+    """The outcome of a chain that did not come back."""
+    nothing, counts = np.empty(0), np.zeros(4, dtype=np.int64)
+    return Outcome(0, nothing, nothing, {}, {}, counts, nothing, None, {}, error)
+
+
+class Control:
+    """What the caller and the workers of its process share: progress, and the wish to stop."""
+
+    def __init__(self, num_chains=0):
+        self.done = [0] * num_chains
+        self.stopped = False
+        self._handles = []
+
+    def __reduce__(self):
+        return Control, ()  # another process can neither report nor be stopped
+
+    def watch(self, bound):
+        """Let `stop` reach the kernel that runs on this density."""
+        self._handles.append(bound)
+        if self.stopped:
+            bound.stop()
+
+    def report(self, chain, done):
+        """Note how many iterations a chain has completed."""
+        if self.done:
+            self.done[chain] = done
+
+    def stop(self):
+        """Ask every chain to end after the evaluation it is in."""
+        self.stopped = True
+        for bound in self._handles:
+            bound.stop()
+
+
+def advance(step, *, bound, control, chain, num_iterations):
+    """Call a kernel over all iterations, in blocks that take about a tenth of a second.
+
+    Parameters
+    ----------
+    step : callable
+        step(first, last) -> reached: does the iterations first, …, last - 1 and returns where it
+        stopped, which is before `last` only for a reason noted in its record or handle. All it
+        needs to go on is in its own arrays, so that the blocks' sizes leave no trace in the draws.
+    bound : Bound
+    control : Control
+    chain : int
+    num_iterations : int
+
+    Returns
+    -------
+    int
+        Iterations completed.
+    """
+    control.watch(bound)
+    reached = 0
+    for first, last in blocks(num_iterations):
+        reached = step(first, last)
+        control.report(chain, reached)
+        if reached < last:
+            break
+    return reached
+
+
+def warmup_windows(num_warmup):
+    """Return where the windows of an adaptive warm-up end, the last at `num_warmup`.
+
+    As in Stan: a first window for finding the typical set, windows that double from 25 to learn
+    scales from, and a last one to settle the step. Short warm-ups share out 15, 60 and 25 %;
+    below 50 there is only one window, in which no scales are learned.
+
+    Returns
+    -------
+    numpy.ndarray of int64
+    """
+    if num_warmup < 50:
+        return np.array([num_warmup])
+    first, size, last = 75, 25, 50
+    if first + size + last > num_warmup:
+        first, last = int(0.15 * num_warmup), int(0.25 * num_warmup)
+        size = num_warmup - first - last
+    ends, end = [first], first
+    while end < num_warmup - last:
+        end += size
+        size *= 2
+        if end + size > num_warmup - last:
+            end = num_warmup - last
+        ends.append(end)
+    return np.array([*ends, num_warmup])
+
+
+def spawn(rng, num_chains):
+    """Return one generator a chain: `rng` itself for one chain, else its spawned children."""
+    if num_chains == 1:
+        return [rng]
+    try:
+        return rng.spawn(num_chains)
+    except TypeError:
+        raise BayeslibError(
+            "this Generator has no seed sequence to spawn chains from; "
+            "pass np.random.default_rng(seed), or run one chain"
+        ) from None
+
+
+def run_chains(chain, jobs, *, num_iterations, executor=None, progress=None, title=""):
+    """Run ``chain(control, index, *job)`` for every job, at once.
+
+    Parameters
+    ----------
+    chain : callable
+        A function of an importable module that returns an `Outcome`.
+    jobs : list of tuple
+        Picklable arguments, one tuple a chain.
+    num_iterations : int
+        Of each chain, for the progress bar.
+    executor : concurrent.futures.Executor, optional
+        Threads of this process when None. It must not be a pool of one process that waits for us.
+    progress : bool or None
+        None shows a bar on runs that seem to take more than two seconds.
+    title : str
+        Beside the bar.
+
+    Returns
+    -------
+    outcomes : list of Outcome
+        In the order of the jobs. After an interrupt, of the chains that handed back their draws;
+        else of all, where a chain that did not come back has the reason as its `error`.
+    interrupted : bool
+        Whether Ctrl-C (or a kernel's stop button) ended the run.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If interrupted before any chain could hand back its draws.
+    Exception
+        If no chain came back: what the first of them, or the executor, raised.
+
+    Notes
+    -----
+    A chain is decided by its job alone, so that an executor may run it again when its worker has
+    died (Dask does, as often as ``distributed.scheduler.allowed-failures`` says) and the draws are
+    the same. An executor that gives up instead (a process pool does at once) ends the run with its
+    own error, which keeps the chains that came back.
+    """
+    if executor is not None and not isinstance(executor, futures.Executor):
+        remedy = "; pass its get_executor()" if hasattr(executor, "get_executor") else ""
+        raise BayeslibTypeError(
+            f"executor must be a concurrent.futures.Executor or None, got {executor!r}{remedy}"
+        )
+    progress = Progress(len(jobs) * num_iterations, title, progress)
+    control = Control(len(jobs))
+    own = executor is None
+    pool = futures.ThreadPoolExecutor(min(len(jobs), _MOST_THREADS)) if own else executor
+    pending = [pool.submit(chain, control, i, *job) for i, job in enumerate(jobs)]
+    interrupted = False
+    try:
+        _wait(pending, control, num_iterations, progress)
+    except KeyboardInterrupt:
+        interrupted = True
+        control.stop()
+        # Workers of this process end within one evaluation; of others we keep who has finished.
+        for job in pending:
+            job.cancel()
+        futures.wait(pending, timeout=None if own else 2.0)
+    except BaseException:
+        control.stop()
+        raise
+    finally:
+        progress.close()
+        if own:
+            pool.shutdown(wait=True)
+    return _gather(pending, interrupted), interrupted
+
+
+def _gather(pending, interrupted):
+    errors = [_error(job) for job in pending]
+    if interrupted:
+        kept = [job.result() for job, error in zip(pending, errors, strict=True) if error is None]
+        if not kept:
+            raise KeyboardInterrupt from next((error for error in errors if error), None)
+        return kept
+    if all(errors):
+        raise errors[0]
+    return [
+        lost(error) if error else job.result() for job, error in zip(pending, errors, strict=True)
+    ]
+
+
+def _error(job):
+    """Why a job has no result, or None when it has one."""
+    if not job.done():
+        return TimeoutError("the chain did not end in time")
+    if job.cancelled():
+        return futures.CancelledError("the executor cancelled the chain")
+    return job.exception()
+
+
+def _wait(pending, control, num_iterations, progress):
+    waiting = pending
+    while waiting:
+        # Only those still out: a failed one among them would end each wait at once.
+        finished, waiting = futures.wait(
+            waiting, timeout=_POLL_SECONDS, return_when=futures.FIRST_EXCEPTION
+        )
+        ended_early = any(_ended_early(job) for job in finished)
+        progress.reach(
+            sum(
+                num_iterations if job.done() else count
+                for job, count in zip(pending, control.done, strict=True)
+            )
+        )
+        if ended_early:
+            control.stop()
+
+
+def _ended_early(job):
+    return _error(job) is not None or job.result().ended_early
+
+
+def outcome(done, *, bound, record, rng, values, logdensity, stats, settings, raised=None):
+    """Collect what a chain made, for its `Outcome`."""
+    failed_at = bound.failed_at.copy() if bound.num_errors else None
+    return Outcome(
+        done, values, logdensity, stats, settings, record.counts, record.points, failed_at,
+        rng.bit_generator.state, raised=raised,
+    )  # fmt: skip

@@ -1,0 +1,61 @@
+"""How fast the density falls beyond the farthest draws, asked of the density itself."""
+
+import numpy as np
+
+from ..compile.callback import evaluate_many
+
+_FAR = 8.0  # mean absolute deviations, 6.4 standard deviations of normal draws
+_ENOUGH = 400  # draws for a centre and a spread
+_MOST = 4  # dimensions asked about
+_REACH = (1e1, 1e3)  # times the distance of the farthest draw
+
+
+def tail_index(target, values, *, gradient=False):
+    """Find the order from which on moments of the target do not exist, if draws went far out.
+
+    Parameters
+    ----------
+    target : Target
+    values : numpy.ndarray, shape (num_chains, num_samples, dim)
+        Finite.
+    gradient : bool
+        Whether it is the density that comes with the gradient that is compiled.
+
+    Returns
+    -------
+    index : float
+        Where log p falls by b for each unit of log distance, b - 1 along an axis and b - dim on
+        the ray through a draw: the smaller, over the dimensions with a draw eight mean absolute
+        deviations from the mean. Moments of that order and above are infinite: the integral for
+        0, the mean for 1. Infinite when no draw is so far, huge when the density falls faster than
+        any power.
+    num_evals : int
+    """
+    draws = values.reshape(-1, target.dim)
+    # Dimensions as rows, and not all draws: a short run must not wait for this.
+    columns = np.ascontiguousarray(draws.T)
+    some = np.ascontiguousarray(columns[:, :: max(1, len(draws) // _ENOUGH)])
+    centre = some.mean(axis=1)
+    spread = np.abs(some - centre[:, None]).mean(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        high, low = columns.max(axis=1) - centre, centre - columns.min(axis=1)
+        distance = np.nan_to_num(np.maximum(high, low) / spread, nan=0.0)
+    far = [i for i in np.argsort(-distance)[:_MOST] if _FAR < distance[i] < np.inf]
+    if not far:
+        return np.inf, 0
+    points, dims = [], []
+    for i in far:
+        farthest = draws[np.argmax(np.abs(columns[i] - centre[i]))]
+        axis = np.zeros(target.dim)
+        axis[i] = farthest[i] - centre[i]
+        points += [centre + reach * axis for reach in _REACH]
+        points += [centre + reach * (farthest - centre) for reach in _REACH]
+        dims += [1, target.dim]
+    bound = target.bind(gradient)
+    found = evaluate_many(bound, np.array(points))
+    if bound.num_errors:
+        return np.inf, len(points)
+    with np.errstate(invalid="ignore"):
+        falls = (found[0::2] - found[1::2]) / np.log(_REACH[1] / _REACH[0])
+    orders = (falls - dims)[np.isfinite(found[0::2]) & np.isfinite(found[1::2])]
+    return float(np.min(orders, initial=np.inf)), len(points)

@@ -1,0 +1,195 @@
+"""The same dual numbers as plain Python objects: what runs under NUMBA_DISABLE_JIT."""
+
+import math
+import operator
+
+import numpy as np
+
+from ...errors import GradientError
+from ..functions.regression import PASSES, linear_log_likelihood
+from .rewrite import convert
+from .rules import BINARY, UNARY
+
+LIBRARY = __name__.partition(".")[0]
+
+
+class PlainDual:
+    """A value and the vector of its partial derivatives; operators are attached below."""
+
+    def __init__(self, value, partials):
+        self.value = np.float64(value)
+        self.partials = partials
+
+    def __neg__(self):
+        return PlainDual(-self.value, -self.partials)
+
+    def __pos__(self):
+        return self
+
+    def __bool__(self):
+        raise TypeError("a function of theta is used as a condition; compare it, as in x != 0.0")
+
+
+def parts(number):
+    if isinstance(number, PlainDual):
+        return number.value, number.partials
+    return np.float64(number), None
+
+
+def unless_array(method):
+    """Leave arrays to NumPy, which comes back with their elements."""
+    return lambda a, b: NotImplemented if isinstance(b, np.ndarray) else method(a, b)
+
+
+# ----------------------------------------------------------- the table of derivatives, over NumPy
+def unchecked(function):
+    """The NumPy twin of a function of `math`: infinite or nan where that would raise."""
+    for functions in [entry[0] for entry in (*UNARY, *BINARY)]:
+        if function in functions:
+            return next((f for f in functions if isinstance(f, np.ufunc)), functions[0])
+    return function
+
+
+class Module:
+    """A module, seen through `change`."""
+
+    def __init__(self, module, change):
+        self._module = module
+        self._change = change
+
+    def __getattr__(self, name):
+        return self._change(getattr(self._module, name))
+
+
+def over_numpy(derivative):
+    def replace(value):
+        return Module(math, unchecked) if value is math else value
+
+    return convert(derivative, lambda copy, original: copy, replace)
+
+
+def element_rule(functions, *derivatives):
+    """The rule of one entry of the table, of numbers."""
+    evaluate = unchecked(functions[0])
+    derivatives = [over_numpy(derivative) for derivative in derivatives]
+
+    def element(*numbers):
+        pairs = [parts(number) for number in numbers]
+        values = [value for value, _ in pairs]
+        result = evaluate(*values)
+        slopes = zip(derivatives, pairs, strict=True)
+        terms = [own * slope(*values, result) for slope, (_, own) in slopes if own is not None]
+        return PlainDual(result, sum(terms)) if terms else result
+
+    return element
+
+
+def lift(function, element, dtype=object):
+    """Let a function take dual numbers, and arrays of them, as well."""
+
+    def lifted(*arguments):
+        is_array = [isinstance(argument, np.ndarray) for argument in arguments]
+        if any(np.asarray(argument).dtype == object for argument in arguments):
+            if not any(is_array):
+                return element(*arguments)
+            return np.frompyfunc(element, len(arguments), 1)(*arguments).astype(dtype)
+        return function(*arguments)
+
+    return lifted
+
+
+def lift_pass(function, one_pass):
+    """Let a sum over rows take coefficients that are dual numbers."""
+
+    def lifted(theta, X, y):
+        if np.asarray(theta).dtype != object:
+            return function(theta, X, y)
+        pairs = [parts(number) for number in theta]
+        values = np.array([value for value, _ in pairs])
+        slopes = np.zeros(values.size)
+        value = one_pass(values, slopes, X, y)
+        terms = (slope * own for slope, (_, own) in zip(slopes, pairs, strict=True))
+        return PlainDual(value, sum(terms))
+
+    return lifted
+
+
+def value_test(function):
+    return lambda number: bool(function(parts(number)[0]))
+
+
+def lifted_functions():
+    table = {}
+    for functions, *derivatives in (*UNARY, *BINARY):
+        element = element_rule(functions, *derivatives)
+        table.update((function, lift(function, element)) for function in functions)
+    for function, one_pass in PASSES.items():
+        table[function] = lift_pass(function, one_pass)
+    table[float] = lift(float, lambda number: number)
+    for name in ("isnan", "isinf", "isfinite"):
+        for function in (getattr(math, name), getattr(np, name)):
+            table[function] = lift(function, value_test(function), bool)
+    return table
+
+
+LIFTED = lifted_functions()
+
+ARITHMETIC = {
+    "add": (lambda x, y, v: 1.0, lambda x, y, v: 1.0),
+    "sub": (lambda x, y, v: 1.0, lambda x, y, v: -1.0),
+    "mul": (lambda x, y, v: y, lambda x, y, v: x),
+    "truediv": (lambda x, y, v: 1.0 / y, lambda x, y, v: -v / y),
+}
+RULES = {name: element_rule((getattr(operator, name),), *by) for name, by in ARITHMETIC.items()}
+RULES["pow"] = LIFTED[operator.pow]
+for name, rule in RULES.items():
+    setattr(PlainDual, f"__{name}__", unless_array(rule))
+    setattr(PlainDual, f"__r{name}__", unless_array(lambda b, a, rule=rule: rule(a, b)))
+for name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    compare = getattr(operator, name)
+    method = unless_array(lambda a, b, compare=compare: bool(compare(parts(a)[0], parts(b)[0])))
+    setattr(PlainDual, f"__{name}__", method)
+PlainDual.__abs__ = LIFTED[abs]
+
+
+# ------------------------------------------------------------------------------ the fused function
+def replace(value):
+    """Let the user's function see modules and functions that take dual numbers."""
+    if value is math or value is np or getattr(value, "__name__", "") == LIBRARY:
+        return Module(value, replace)
+    try:
+        return LIFTED.get(value, value)
+    except TypeError:
+        return value
+
+
+def wrap(copy, original):
+    # A builtin is replaced only where it can be found among the globals.
+    copy.__globals__.setdefault("float", float)
+    return copy
+
+
+LIFTED[linear_log_likelihood] = convert(linear_log_likelihood, wrap, replace)
+
+
+def differentiate_plain(function, dim):
+    """`autodiff.differentiate` without a compiler; the same signature, the same numbers."""
+    logdensity = convert(function, wrap, replace)
+
+    def fused(theta, grad, *data):
+        duals = np.empty(dim, dtype=object)
+        for i, direction in enumerate(np.eye(dim)):
+            duals[i] = PlainDual(theta[i], direction)
+        try:
+            with np.errstate(all="ignore"):
+                value, partials = parts(logdensity(duals, *data))
+        except TypeError as error:
+            name = getattr(function, "__name__", function)
+            raise GradientError(
+                f"no automatic gradient for {name!r}: {error}; write it as a loop over numbers, "
+                "or pass gradient= or fused= to Target"
+            ) from error
+        grad[:] = 0.0 if partials is None else partials
+        return float(value)
+
+    return fused

@@ -1,0 +1,328 @@
+"""Densities as callbacks, and the kernels that call them.
+
+A density compiles alone, to ``double callback(double *theta, double *grad, int64 dim, int64
+*handle)``. A kernel receives its address and a handle that leads to the data, so that neither a
+new density nor new data ever compile a kernel again.
+"""
+
+import ctypes
+import itertools
+import threading
+import weakref
+from types import CellType, FunctionType
+
+import numpy as np
+from llvmlite import ir
+from numba import config, njit, typeof, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from ..waiting import blocks, compiling, count, watching
+from .arithmetic import FAST
+from .disk import cache_of
+from .fingerprint import fingerprint
+from .imports import import_arrays
+
+import_arrays()
+
+FLOAT, INT = types.float64, types.int64
+VECTOR, MATRIX, INTS, FLAGS = FLOAT[::1], FLOAT[:, ::1], INT[::1], types.boolean[::1]
+ADDRESS, HANDLE = INT, INT[::1]
+GENERATOR = typeof(np.random.default_rng(0))
+
+JIT = {"nogil": True, "error_model": "numpy", "fastmath": FAST}
+INLINED = JIT | {"forceinline": True}
+
+# Added to the last word of a handle to stop the kernel that holds it; below it, errors are counted.
+STOP = 1 << 40
+
+_APART = 512  # bytes: twice what a vector loop works on at a time
+
+_PLAIN = weakref.WeakValueDictionary()
+_NUMBERS = itertools.count(1)
+
+
+@intrinsic
+def _density_compiled(typingctx, address, theta, grad, handle):
+    """Call the native function at `address`: by numba's own convention, a call less than by C's.
+
+    It returns a status and writes its result to its first argument; the second is for exceptions,
+    which the callback has caught.
+    """
+
+    def codegen(context, builder, signature, args):
+        double, word, byte = ir.DoubleType(), ir.IntType(64), ir.IntType(8)
+        arguments = [double.as_pointer(), byte.as_pointer().as_pointer()]
+        arguments += [double.as_pointer(), double.as_pointer(), word, word.as_pointer()]
+        native = ir.FunctionType(ir.IntType(32), arguments)
+        result = cgutils.alloca_once(builder, double)
+        exception = cgutils.alloca_once_value(builder, ir.Constant(byte.as_pointer(), None))
+        x, g, h = (
+            context.make_array(kind)(context, builder, value)
+            for kind, value in zip(signature.args[1:], args[1:], strict=True)
+        )
+        size = builder.extract_value(x.shape, 0)
+        function = builder.inttoptr(args[0], native.as_pointer())
+        builder.call(function, [result, exception, x.data, g.data, size, h.data])
+        return builder.load(result)
+
+    return FLOAT(INT, theta, grad, handle), codegen
+
+
+def _density_plain(address, theta, grad, handle):
+    return _PLAIN[address](theta, grad, handle)
+
+
+# density(address, theta, grad, handle) -> float, for use in kernels.
+density = _density_plain if config.DISABLE_JIT else _density_compiled
+
+
+@intrinsic
+def _borrowed_compiled(typingctx, array):
+    def codegen(context, builder, signature, args):
+        view = context.make_array(signature.args[0])(context, builder, args[0])
+        view.meminfo = cgutils.get_null_value(view.meminfo.type)
+        view.parent = cgutils.get_null_value(view.parent.type)
+        return view._getvalue()
+
+    return array(array), codegen
+
+
+def _borrowed_plain(array):
+    return array
+
+
+# borrowed(array) -> the same array, without counting references: counting is atomic, and costs more
+# than a leapfrog step when a helper is called in the innermost loop. Only for a kernel's arguments
+# and views of them, which the caller keeps alive.
+borrowed = _borrowed_plain if config.DISABLE_JIT else _borrowed_compiled
+
+
+class Kernel:
+    """A function compiled for one signature, at its first call, and cached on disk.
+
+    Parameters
+    ----------
+    function : callable
+        A function in numba's subset; it may call `density` and jitted helpers of its own file.
+    signature : numba signature
+        Of arrays, numbers and the Generator only, so that it compiles once for all targets.
+    seconds : int
+        What compiling takes, measured on one core of 2.5 GHz; said beforehand from 2 on.
+    """
+
+    def __init__(self, function, signature, seconds=1):
+        self.py_func = function
+        self.signature, self.seconds = signature, seconds
+        self._compiled = None
+        self._lock = threading.Lock()
+
+    def __call__(self, *args):
+        return (self._compiled or self.compile())(*args)
+
+    def compile(self):
+        """Compile, or load from the disk cache, and return the compiled function."""
+        with self._lock:
+            if self._compiled is None:
+                self._compiled = self.py_func if config.DISABLE_JIT else self._dispatcher()
+        return self._compiled
+
+    def _dispatcher(self):
+        function = _stamped(self.py_func, fingerprint(self.py_func, JIT))
+        made = njit(**JIT)(function)
+        with compiling(function.__name__.removesuffix("_kernel"), self.seconds) as missed:
+            made._cache = cache_of(function, missed)
+            made.compile(self.signature)
+        made.disable_compile()
+        return made
+
+
+def _stamped(function, stamp):
+    """Return the function with `stamp` as a closure variable that it does not use.
+
+    numba's disk cache notices an edit of the function's own file and other values of its closure,
+    but not an edit of what the function calls; a stale kernel would call densities wrongly.
+    """
+    code = function.__code__
+    code = code.replace(co_freevars=(*code.co_freevars, "stamp"))
+    closure = (*(function.__closure__ or ()), CellType(stamp))
+    return FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__, closure
+    )
+
+
+def kernel(returns, *arguments, seconds=1):
+    """Decorate a kernel: ``@kernel(INT, ADDRESS, HANDLE, GENERATOR, ...)``, see `Kernel`."""
+    return lambda function: Kernel(function, returns(*arguments), seconds)
+
+
+def helper(function):
+    """Decorate a function that kernels of the same file call; it becomes part of them.
+
+    A function that stays one is compiled twice, alone and with its caller, and which of the two is
+    called depends on whether the caller came from the disk cache: the same run could then differ in
+    the last bit between a first process and the next. Besides, arrays are slow to pass.
+    """
+    return njit(**INLINED)(function)
+
+
+@kernel(types.void, ADDRESS, HANDLE, MATRIX, VECTOR)
+def _evaluate_rows(address, handle, thetas, values):
+    theta = np.empty(thetas.shape[1])
+    unused = np.empty(thetas.shape[1])
+    for i in range(thetas.shape[0]):
+        theta[:] = thetas[i]
+        values[i] = density(address, theta, unused, handle)
+
+
+def evaluate_many(bound, thetas):
+    """Return the log density at each row of `thetas`, (n, dim) float64 in C order.
+
+    An interrupt keeps the values found until then as the `partial` of the KeyboardInterrupt.
+    """
+    values, done = np.empty(len(thetas)), 0
+    _evaluate_rows.compile()  # which takes time of its own
+    try:
+        with watching("evaluations", len(thetas)):
+            for begin, end in blocks(len(thetas), first=1):
+                _evaluate_rows(bound.address, bound.handle, thetas[begin:end], values[begin:end])
+                done = end
+                count(end - begin)
+    except KeyboardInterrupt as interrupt:
+        interrupt.partial = values[:done]
+        raise
+    return values
+
+
+class Bound:
+    """A compiled density together with its data, ready for a kernel. One for each chain.
+
+    Attributes
+    ----------
+    address : int
+        Of the native function, for `density`.
+    handle : numpy.ndarray of int64
+        Where the data are, and the ends of the support where there are any. The last word counts
+        the exceptions raised, for which the callback returns -inf, plus `STOP` when the chain is
+        asked to end.
+    failed_at : numpy.ndarray, shape (dim,)
+        The first point at which the density raised.
+    """
+
+    def __init__(self, callback, arrays, dim, bounds, reading):
+        self._callback, self._arrays, self._bounds = callback, arrays, bounds
+        self._reading = reading
+        self.address = callback.address
+        self.failed_at = np.full(dim, np.nan)
+        words = []
+        for array in arrays:
+            words += [array.ctypes.data, *array.shape]
+        if bounds is not None:
+            words.append(bounds.ctypes.data)
+        self.handle = np.array([*words, self.failed_at.ctypes.data, 0], dtype=np.int64)
+
+    def __call__(self, theta, grad):
+        """Return the log density at `theta`, a (dim,) float64 array; a fused one fills `grad`."""
+        if config.DISABLE_JIT:
+            return self._callback(theta, grad, self.handle)
+        return self._callback.function(
+            theta.ctypes.data, grad.ctypes.data, theta.size, self.handle.ctypes.data
+        )
+
+    def renew(self, *, bounded=True):
+        """Return the same density with a handle of its own, or as it is without its bounds."""
+        bounds = self._bounds
+        if bounds is not None and not bounded:
+            bounds = np.full_like(bounds, np.nan)
+        return Bound(self._callback, self._arrays, self.failed_at.size, bounds, self._reading)
+
+    @property
+    def outdated(self):
+        """Whether the functions have changed, by a global or a helper of theirs, say."""
+        return self._reading.changed()
+
+    @property
+    def num_errors(self):
+        """How often the density raised."""
+        return int(self.handle[-1]) % STOP
+
+    def stop(self):
+        """Ask the kernel that runs on this handle to return; it does after one evaluation."""
+        self.handle[-1] += STOP
+
+
+class PlainCallback:
+    """An `Entry` in Python, for ``NUMBA_DISABLE_JIT=1``.
+
+    Where numba returns -inf or nan and plain Python raises (``math.log(0)``, ``1 / 0``), it
+    returns -inf: either way the point is rejected.
+    """
+
+    def __init__(self, function, data, dim, bounded):
+        self._function, self._data, self._dim, self._bounded = function, data, dim, bounded
+        self.address = next(_NUMBERS)
+        _PLAIN[self.address] = self
+
+    def __call__(self, theta, grad, handle):
+        theta = theta.view()
+        theta.flags.writeable = False
+        outside = False
+        if self._bounded:
+            low, high = _read(handle[-3], (2, self._dim))
+            outside = np.any((theta < low) | (theta > high))
+        try:
+            with np.errstate(all="ignore"):
+                value = float(self._function(theta, grad, *self._data))
+            return -np.inf if outside else value
+        except (ZeroDivisionError, OverflowError):
+            return -np.inf
+        except Exception as error:
+            if outside or isinstance(error, ValueError) and "math domain error" in str(error):
+                return -np.inf
+            if handle[-1] % STOP == 0:
+                _read(handle[-2], (self._dim,))[:] = theta
+            handle[-1] += 1
+            return -np.inf
+
+
+def _read(address, shape):
+    """Return the numbers at an address, as an array."""
+    pointer = ctypes.cast(int(address), ctypes.POINTER(ctypes.c_double))
+    return np.ctypeslib.as_array(pointer, shape)
+
+
+def aligned(array):
+    """Return a C-contiguous read-only copy that starts at a multiple of 64 bytes."""
+    copy = _aligned_buffer(array.nbytes).view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    copy.flags.writeable = False
+    return copy
+
+
+def workspace(num_rows, dim):
+    """Return room for vectors, (num_rows, at least dim), each on cache lines of its own."""
+    width = -(-dim // 8) * 8
+    return _aligned_buffer(8 * num_rows * width).view(np.float64).reshape(num_rows, width)
+
+
+def together(*arrays):
+    """Return copies of float64 arrays that lie in memory as they would in every other run.
+
+    A compiled loop has a vector and a scalar form, and takes the scalar one when the arrays it
+    reads and writes lie close to each other. The two add up in different orders, so where the
+    allocator happens to put an array would show in the last bit of a sum, and soon in the draws.
+    """
+    sizes = [-(-array.size // 8) * 64 + _APART for array in arrays]
+    buffer, copies, start = _aligned_buffer(sum(sizes)), [], 0
+    for array, size in zip(arrays, sizes, strict=True):
+        copy = buffer[start : start + array.nbytes].view(np.float64).reshape(array.shape)
+        copy[...] = array
+        copies.append(copy)
+        start += size
+    return copies
+
+
+def _aligned_buffer(num_bytes):
+    buffer = np.zeros(num_bytes + 64 + 2 * _APART, dtype=np.uint8)
+    start = _APART + -(buffer.ctypes.data + _APART) % 64
+    return buffer[start : start + num_bytes]

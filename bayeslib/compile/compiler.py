@@ -1,0 +1,298 @@
+"""From a Python function to a callback: compiled, kept on disk, and errors in words."""
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+import threading
+import types as pytypes
+from pathlib import Path
+
+import numba
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+
+from ..errors import BayeslibError, BayeslibTypeError, GradientError
+from . import entry
+from .callback import INLINED, Bound, PlainCallback
+from .fingerprint import Reading
+
+_TEMPLATE = 5  # raise when the generated code changes its meaning
+_SOURCE = "def density():\n    pass\n"
+_KEPT = 400  # stubs on disk; the oldest go first
+_compiled = {}
+_lock = threading.RLock()
+
+
+@intrinsic
+def constant(typingctx, array):
+    """Return the same array, typed as read-only: chains share it."""
+    return array.copy(readonly=True)(array), lambda context, builder, signature, args: args[0]
+
+
+def bind(kind, functions, data, dim, support=None):
+    """Compile a density (once) and tie it to its data.
+
+    Parameters
+    ----------
+    kind : {"value", "fused", "pair", "auto"}
+        What the callback computes, and from which `functions`: the log density; a fused log
+        density and gradient; a log density and a gradient; or a log density that is
+        differentiated automatically.
+    functions : tuple of callable
+        Plain Python functions.
+    data : tuple of numpy.ndarray
+        From `aligned`; a 0-d array is passed to the functions as a number.
+    dim : int
+        The number of parameters.
+    support : tuple of (low, high), optional
+        A pair a dimension, beyond which the log density counts as -inf.
+
+    Returns
+    -------
+    Bound
+        With a handle of its own.
+
+    Raises
+    ------
+    BayeslibTypeError
+        If a function does not compile or returns the wrong type.
+    GradientError
+        If automatic differentiation meets what it cannot differentiate.
+    """
+    bounds = _finite(support)
+    bounded = bounds is not None
+    form = tuple((a.dtype.str, a.ndim) for a in data), bounded
+    reading = Reading(kind, functions, form, _TEMPLATE, numba.__version__, _rules(kind, dim))
+    if numba.config.DISABLE_JIT:
+        function = plain_function(kind, functions, dim)
+        callback = PlainCallback(function, as_arguments(data), dim, bounded)
+        return Bound(callback, data, dim, bounds, reading)
+    key = reading.digest
+    with _lock:
+        if key not in _compiled:
+            _compiled[key] = _compile(key, kind, functions, data, dim, bounded)
+    return Bound(_compiled[key], data, dim, bounds, reading)
+
+
+def _finite(support):
+    """Return the ends of the support, (2, dim), or None if all are open."""
+    bounds = np.array(support, dtype=np.float64).T if support else np.empty((2, 0))
+    return np.ascontiguousarray(bounds) if np.isfinite(bounds).any() else None
+
+
+def as_arguments(data):
+    """Return the data as the functions see them: a 0-d array is a number."""
+    return tuple(a if a.ndim else a.item() for a in data)
+
+
+def plain_function(kind, functions, dim):
+    """Return (theta, grad, *data) -> float in plain Python, as the wrapper computes it."""
+    if kind == "value":
+        return lambda theta, grad, *data: functions[0](theta, *data)
+    if kind == "fused":
+        return functions[0]
+    if kind == "pair":
+        return _plain_pair(*functions)
+    from .autodiff import differentiate
+
+    return differentiate(functions[0], dim)
+
+
+def _plain_pair(logdensity, gradient):
+    def pair(theta, grad, *data):
+        value = logdensity(theta, *data)
+        grad[:] = gradient_array(gradient(theta, *data), grad.size, gradient)
+        return value
+
+    return pair
+
+
+def gradient_array(value, dim, function):
+    """Return a gradient as a (dim,) array, or raise GradientError naming both shapes."""
+    array = np.asarray(value)
+    if array.shape != (dim,):
+        raise GradientError(
+            f"gradient {function.__name__!r} must return shape ({dim},), got {array.shape}"
+        )
+    return array
+
+
+def _rules(kind, dim):
+    """Return what a derived gradient depends on besides the function: dim and the calculus."""
+    if kind != "auto":
+        return ()
+    folder = Path(__file__).parent.parent / "autodiff"
+    return (dim, *(path.read_bytes() for path in sorted(folder.glob("*.py"))))
+
+
+def _compile(key, kind, functions, data, dim, bounded):
+    path = _cache_folder() / f"density_{key}" / f"density_{key}.py"
+    if path.exists():
+        found = entry.load(_stub(path))
+        if found is not None:
+            return found
+        # The stub is on disk, its machine code is not: another processor, or a pruned cache.
+    compiled = _compiled_entry(kind, functions, data, dim, path.stem, bounded)
+    if path.exists() or _write(path, _SOURCE):
+        entry.store(_stub(path), compiled)
+    return entry.Entry(compiled)
+
+
+def _stub(path):
+    """Return a function of the file at `path`, under which numba keeps the machine code."""
+    namespace = _module(path.stem).__dict__
+    exec(compile(_SOURCE, str(path), "exec"), namespace)
+    return namespace["density"]
+
+
+def _module(name):
+    # Known by name: else numba stores the code as of '<dynamic>' and the next process fails.
+    return sys.modules.setdefault(name, pytypes.ModuleType(name))
+
+
+def _compiled_entry(kind, functions, data, dim, name, bounded):
+    jitted = _jitted(kind, functions, dim)
+    form = {"readonly_theta": kind != "auto", "has_grad": kind not in ("value", "pair")}
+    kinds = entry.argument_types(data, **form)
+    if kind == "pair":
+        for i, function in enumerate(functions):
+            _check_pair(function, jitted[i], kinds, i == 0)
+        jitted, form["has_grad"] = (_pair(*jitted),), True
+        kinds = entry.argument_types(data, **form)
+    _module(name)
+    jitted[0].py_func.__module__ = name
+    compile_ = _compile_derived if kind == "auto" else entry.compile_alone
+    compiled = _translated(functions[0], compile_, jitted[0], kinds)
+    _check_return_type(functions[0], compiled.signature.return_type, True)
+    entry.add_entry(compiled, kinds, has_grad=form["has_grad"], bounded=bounded)
+    return compiled
+
+
+def _jitted(kind, functions, dim):
+    from .autodiff import compilable, differentiate
+
+    if kind == "auto":
+        return (differentiate(functions[0], dim),)
+    return tuple(compilable(function, **INLINED) for function in functions)
+
+
+def _compile_derived(jitted, kinds):
+    try:
+        return entry.compile_alone(jitted, kinds)
+    except Exception as error:
+        raise jitted.explain(error) from None
+
+
+def _pair(f, k):
+    def pair(theta, grad, *data):
+        value = f(theta, *data)
+        slope = k(theta, *data)
+        if len(slope) != len(grad):
+            raise ValueError("length of gradient")
+        for i in range(len(grad)):
+            grad[i] = slope[i]
+        return value
+
+    from .autodiff.rewrite import unique
+
+    pair.__qualname__ = unique(pair.__qualname__)
+    return numba.njit(**INLINED)(pair)
+
+
+def _check_pair(function, jitted, kinds, is_density):
+    """Compile one of two functions alone, so that an error names it and not what joins them."""
+    _translated(function, jitted.get_call_template, kinds, {})
+    _check_return_type(function, jitted.nopython_signatures[-1].return_type, is_density)
+
+
+def _translated(function, compile_, *arguments):
+    try:
+        return compile_(*arguments)
+    except BayeslibError:
+        raise
+    except Exception as error:  # not all that the compiler raises is a NumbaError
+        raise _compile_error(function, error) from None
+
+
+def _check_return_type(function, returned, is_density):
+    name = function.__name__
+    from .autodiff.explain import only_raises
+
+    if not is_density:
+        if not (isinstance(returned, types.Array) and returned.ndim == 1):
+            raise GradientError(
+                f"gradient {name!r} must return a one-dimensional array, got {returned}; "
+                "write return np.array([...])"
+            )
+        return
+    if isinstance(returned, (types.Float, types.Integer)):
+        return
+    found = {
+        types.Array: "an array; sum it, or index it",
+        types.Boolean: "a bool; return the logarithm of the density",
+        types.Optional: "None on one branch; return -np.inf there",
+        types.NoneType: "None; is there a return statement?",
+    }
+    reason = next((text for kind, text in found.items() if isinstance(returned, kind)), None)
+    if isinstance(returned, types.NoneType) and only_raises(function):
+        reason = "none: it always raises; outside the support return -np.inf"
+    raise BayeslibTypeError(f"{name!r} must return a float, got {reason or returned}")
+
+
+def _compile_error(function, error):
+    from .autodiff.explain import of_scipy
+
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    noise = ("Failed in", "This error", "For more", "- Resolution", "<")
+    about = re.split(r"^(?:File |During:)|Raised from", text, flags=re.MULTILINE)[0]
+    lines = [line.strip() for line in about.splitlines()]
+    said = [line for line in lines if line and not line.startswith(noise)] or [type(error).__name__]
+    where = re.findall(r"File \"[^\"]*\", line (\d+)", text)
+    line = f" (line {where[-1]} of its file)" if where else ""
+    remedy = (
+        "Write it in numba's subset: numbers, loops, NumPy arrays and functions; "
+        "no scipy, no lists of mixed types."
+    )
+    if "readonly array" in text and "setitem" in text:
+        remedy = "theta and the data are read-only: write to a copy."
+    if "IMPORT_NAME" in text:
+        remedy = "Import outside the function."
+    reason = " ".join(said[:2]).rstrip(".")
+    if found := of_scipy(text):
+        reason, remedy = found[0], f"{found[1][0].upper()}{found[1][1:]}."
+    return BayeslibTypeError(f"{function.__name__!r} does not compile{line}: {reason}. {remedy}")
+
+
+def _cache_folder():
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        return Path(chosen) / "bayeslib"
+    from numba.misc.appdirs import AppDirs
+
+    folder = Path(AppDirs(appname="bayeslib", appauthor=False).user_cache_dir)
+    # an empty XDG_CACHE_HOME counts as unset; else wrappers land in the reader's folder
+    return folder if folder.is_absolute() else Path.home() / ".cache" / "bayeslib"
+
+
+def _write(path, source):
+    """Write the stub for other processes to find; say whether that was possible."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _prune(path.parent.parent)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+            file.write(source)
+        os.replace(file.name, path)
+    except OSError:
+        return False
+    return True
+
+
+def _prune(folder):
+    wrappers = list(folder.glob("density_*"))
+    if len(wrappers) > _KEPT:
+        wrappers.sort(key=lambda path: path.stat().st_mtime)
+        for path in wrappers[: _KEPT // 4]:
+            shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,225 @@
+"""A density's machine code: the user's function, and the few instructions around it.
+
+The way in is written as LLVM instructions. As a jitted function it took several times as long to
+compile as the densities that it served.
+"""
+
+import ctypes
+import warnings
+
+import numba
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.ccallback import _CFuncCompiler
+from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.errors import NumbaPerformanceWarning
+from numba.core.registry import cpu_target
+from numba.core.typing.templates import signature
+from numba.np.arrayobj import load_item, make_array, populate_array
+
+from .disk import cache_of
+
+FLOAT, INT = types.float64, types.int64
+# The same of every density: the name of its folder tells one from another.
+_KEY = signature(FLOAT, types.CPointer(FLOAT), types.CPointer(FLOAT), INT, types.CPointer(INT))
+
+_DOUBLE, _WORD, _INT32, _BYTE = ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(8)
+_NEVER = ir.Constant(_DOUBLE, float("-inf"))
+_TAKEN = [_DOUBLE.as_pointer(), _DOUBLE.as_pointer(), _WORD, _WORD.as_pointer()]
+_NATIVE = ir.FunctionType(_INT32, [_DOUBLE.as_pointer(), _BYTE.as_pointer().as_pointer(), *_TAKEN])
+
+
+class Entry:
+    """The machine code of a density; keeps it alive, and callable from Python.
+
+    Attributes
+    ----------
+    address : int
+        For kernels: int32 (double *result, char **unused, double *theta, double *grad, int64 dim,
+        int64 *handle), which always returns 0.
+    function : ctypes function
+        The same as double (theta, grad, dim, handle), of addresses.
+    """
+
+    _PROTOTYPE = ctypes.CFUNCTYPE(
+        ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p
+    )
+
+    @global_compiler_lock
+    def __init__(self, compiled):
+        self._library = compiled.library
+        native, plain = _symbols(compiled.fndesc)
+        self.address = self._library.get_pointer_to_function(native)
+        self.function = self._PROTOTYPE(self._library.get_pointer_to_function(plain))
+
+
+@global_compiler_lock
+def load(stub):
+    """Return the Entry stored on disk under the function `stub`, or None."""
+    compiled = cache_of(stub).load_overload(_KEY, cpu_target.target_context)
+    return None if compiled is None else Entry(compiled)
+
+
+@global_compiler_lock
+def store(stub, compiled):
+    """Put on disk what `compile_alone` returned, and `add_entry` completed."""
+    cache_of(stub).save_overload(_KEY, compiled)
+
+
+def argument_types(data, *, readonly_theta, has_grad):
+    """Return the types of a density's arguments."""
+    theta = types.Array(FLOAT, 1, "C", readonly=readonly_theta)
+    return (theta, *((FLOAT[::1],) if has_grad else ()), *(_type_of(array) for array in data))
+
+
+def _type_of(array):
+    scalar = numba.from_dtype(array.dtype)
+    return types.Array(scalar, array.ndim, "C", readonly=True) if array.ndim else scalar
+
+
+def compile_alone(dispatcher, kinds):
+    """Compile the function of a dispatcher for arguments of `kinds`, not yet to machine code.
+
+    Returns
+    -------
+    numba.core.compiler.CompileResult
+    """
+    options = dict(dispatcher.targetoptions) | {"no_cpython_wrapper": True}
+    compiler = _Compiler(dispatcher.py_func, cpu_target, options, {}, Compiler)
+    _, arguments = compiler.fold_argument_types(kinds, {})
+    with warnings.catch_warnings():  # on arrays that are not contiguous: nobody can help it
+        warnings.simplefilter("ignore", NumbaPerformanceWarning)
+        return compiler.compile(tuple(arguments), None)
+
+
+class _Compiler(_CFuncCompiler):
+    def _customize_flags(self, flags):
+        flags = super()._customize_flags(flags)
+        flags.no_cfunc_wrapper = True
+        return flags
+
+
+def _symbols(fndesc):
+    return f"density.{fndesc.mangled_name}", f"cfunc.density.{fndesc.mangled_name}"
+
+
+@global_compiler_lock
+def add_entry(compiled, kinds, *, has_grad, bounded):
+    """Add to a compiled function what `Entry` offers: arguments unpacked, exceptions counted.
+
+    If `bounded`, the handle also leads to the ends of the support, low ones first. Beyond them the
+    result is -inf, whatever the function returns or raises there.
+    """
+    context, fndesc = cpu_target.target_context, compiled.fndesc
+    module = context.create_module("entry")
+    native, plain = _symbols(fndesc)
+    inner = _native_entry(context, module, native, fndesc, kinds, has_grad, bounded)
+    outer = ir.Function(module, ir.FunctionType(_DOUBLE, _TAKEN), plain)
+    builder = ir.IRBuilder(outer.append_basic_block())
+    result = cgutils.alloca_once(builder, _DOUBLE)
+    unused = ir.Constant(_BYTE.as_pointer().as_pointer(), None)
+    builder.call(inner, [result, unused, *outer.args])
+    builder.ret(builder.load(result))
+    compiled.library.add_ir_module(module)
+    compiled.library.finalize()
+    # What the functions that it calls want done before it is linked, known only now.
+    compiled.reload_init.extend(compiled.library._reload_init.difference(compiled.reload_init))
+
+
+def _native_entry(context, module, name, fndesc, kinds, has_grad, bounded):
+    function = ir.Function(module, _NATIVE, name)
+    result, _, x, d, n, h = function.args
+    builder = ir.IRBuilder(function.append_basic_block())
+
+    def word(index, kind=None):
+        value = builder.load(builder.gep(h, [ir.Constant(_WORD, index)]))
+        return value if kind is None else builder.inttoptr(value, kind)
+
+    arguments = [_array(context, builder, kinds[0], x, [n])]
+    if has_grad:
+        arguments.append(_array(context, builder, kinds[1], d, [n]))
+    at = 0
+    for kind in kinds[len(arguments) :]:
+        is_array = isinstance(kind, types.Array)
+        stored = context.get_data_type(kind.dtype if is_array else kind).as_pointer()
+        shape = [word(at + 1 + j) for j in range(kind.ndim)] if is_array else []
+        view = kind if is_array else types.Array(kind, 1, "C")
+        pointer = word(at, stored)
+        arguments.append(
+            _array(context, builder, kind, pointer, shape)
+            if is_array
+            else load_item(context, builder, view, pointer)
+        )
+        at += 1 + len(shape)
+    outside = ir.Constant(ir.IntType(1), 0)
+    if bounded:
+        outside = _outside(builder, x, n, word(at, _DOUBLE.as_pointer()))
+        at += 1
+    callee = ir.Function(
+        module, context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes),
+        fndesc.llvm_func_name,
+    )  # fmt: skip
+    folded = _folded(context, builder, fndesc.argtypes, kinds, arguments)
+    status, value = context.call_conv.call_function(
+        builder, callee, fndesc.restype, fndesc.argtypes, folded
+    )
+    with builder.if_else(status.is_error, likely=False) as (raised, fine):
+        with raised:
+            errors = builder.gep(h, [ir.Constant(_WORD, at + 1)])
+            count = builder.load(errors)
+            inside = builder.not_(outside)
+            first = builder.icmp_signed("==", count, ir.Constant(_WORD, 0))
+            with builder.if_then(builder.and_(first, inside)):
+                failed = word(at, _DOUBLE.as_pointer())
+                with cgutils.for_range(builder, n, intp=_WORD) as loop:
+                    builder.store(
+                        builder.load(builder.gep(x, [loop.index])),
+                        builder.gep(failed, [loop.index]),
+                    )
+            builder.store(builder.add(count, builder.zext(inside, _WORD)), errors)
+            builder.store(_NEVER, result)
+        with fine:
+            value = context.cast(builder, value, fndesc.restype, FLOAT)
+            builder.store(builder.select(outside, _NEVER, value), result)
+    builder.ret(ir.Constant(_INT32, 0))
+    return function
+
+
+def _outside(builder, x, n, bounds):
+    """Say whether a component of x, (n,), lies beyond its bounds, (2, n)."""
+    beyond = cgutils.alloca_once_value(builder, ir.Constant(ir.IntType(1), 0))
+    with cgutils.for_range(builder, n, intp=_WORD) as loop:
+        value = builder.load(builder.gep(x, [loop.index]))
+        low = builder.load(builder.gep(bounds, [loop.index]))
+        high = builder.load(builder.gep(bounds, [builder.add(loop.index, n)]))
+        below = builder.fcmp_ordered("<", value, low)
+        above = builder.fcmp_ordered(">", value, high)
+        found = builder.or_(builder.load(beyond), builder.or_(below, above))
+        builder.store(found, beyond)
+    return builder.load(beyond)
+
+
+def _folded(context, builder, taken, kinds, arguments):
+    """Return the arguments as numba's functions take them: those of ``*data`` in a tuple."""
+    folded = []
+    for i, kind in enumerate(taken):
+        if isinstance(kind, types.Omitted):
+            folded.append(None)
+        elif isinstance(kind, types.BaseTuple):  # data are arrays and numbers only
+            folded.append(context.make_tuple(builder, kind, arguments[i:]))
+        else:
+            folded.append(arguments[i])
+    return folded
+
+
+def _array(context, builder, kind, data, shape):
+    array = make_array(kind)(context, builder)
+    size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    itemsize = ir.Constant(_WORD, size)
+    strides = [itemsize]
+    for extent in shape[:0:-1]:
+        strides.insert(0, builder.mul(strides[0], extent))
+    populate_array(array, data=data, shape=shape, strides=strides, itemsize=itemsize, meminfo=None)
+    return array._getvalue()

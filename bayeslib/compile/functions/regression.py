@@ -1,0 +1,320 @@
+"""Log likelihoods of regressions: a pass over the rows gives the value and its whole gradient."""
+
+import math
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+from numba.np.arrayobj import make_array, populate_array
+
+from ...errors import BayeslibError
+from ..arithmetic import FAST
+from .logistic import exp_negative, log1pexp, sigmoid
+from .native import NativePass, takes
+
+INLINED = {"error_model": "numpy", "nogil": True, "fastmath": FAST, "forceinline": True}
+INLINED["no_cfunc_wrapper"] = True  # nobody calls it, and it takes time to compile
+
+ROWS = 64  # a block of X stays in the first cache between the two times that it is read
+_VECTOR = types.Array(types.float64, 1, "C")
+_LOG_2PI = math.log(2.0 * math.pi)
+
+
+def _stack_vector(context, builder, data, size):
+    """An array of doubles that lives on the stack: no allocation, no reference count."""
+    step = ir.Constant(context.get_value_type(types.intp), 8)
+    array = make_array(_VECTOR)(context, builder)
+    populate_array(array, data=data, shape=[size], strides=[step], itemsize=step, meminfo=None)
+    return array._getvalue()
+
+
+@intrinsic
+def _scratch(typingctx):
+    """Room for one number a row of a block."""
+
+    def codegen(context, builder, signature, args):
+        size = ir.Constant(context.get_value_type(types.intp), ROWS)
+        data = cgutils.alloca_once(builder, ir.DoubleType(), size=size)
+        return _stack_vector(context, builder, data, size)
+
+    return _VECTOR(), codegen
+
+
+@intrinsic
+def stack_vector(typingctx, size):
+    """Room for `size` doubles, until the function that asks returns."""
+
+    def codegen(context, builder, signature, args):
+        data = builder.alloca(ir.DoubleType(), size=args[0])
+        return _stack_vector(context, builder, data, args[0])
+
+    return _VECTOR(types.intp), codegen
+
+
+@njit(**INLINED)
+def _predict(X, theta, first, num, out):
+    """out = X[first : first + num] @ theta. Four rows at a time: four independent sums."""
+    i = 0
+    while i + 4 <= num:
+        row = first + i
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for j in range(theta.size):
+            t = theta[j]
+            a += X[row, j] * t
+            b += X[row + 1, j] * t
+            c += X[row + 2, j] * t
+            d += X[row + 3, j] * t
+        out[i], out[i + 1], out[i + 2], out[i + 3] = a, b, c, d
+        i += 4
+    while i < num:
+        a = 0.0
+        for j in range(theta.size):
+            a += X[first + i, j] * theta[j]
+        out[i] = a
+        i += 1
+
+
+@njit(**INLINED)
+def _accumulate(X, weights, first, num, out):
+    """out += weights @ X[first : first + num]."""
+    i = 0
+    while i + 4 <= num:
+        row = first + i
+        a, b, c, d = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
+        for j in range(out.size):
+            out[j] += X[row, j] * a + X[row + 1, j] * b + X[row + 2, j] * c + X[row + 3, j] * d
+        i += 4
+    while i < num:
+        for j in range(out.size):
+            out[j] += X[first + i, j] * weights[i]
+        i += 1
+
+
+def _logistic_rows(theta, grad, X, y):
+    n = y.size
+    if X.shape[0] != n or X.shape[1] != theta.size:
+        raise ValueError("X must have shape (len(y), len(theta))")
+    # vectors of its own, which the compiler knows to lie apart from all others
+    s, values, slopes = _scratch(), stack_vector(theta.size), stack_vector(theta.size)
+    for j in range(theta.size):
+        values[j], slopes[j] = theta[j], 0.0
+    total = 0.0
+    for first in range(0, n, ROWS):
+        num = min(ROWS, n - first)
+        _predict(X, values, first, num, s)
+        # log(1 + e) summed as the logarithm of a product, which stays below 2**ROWS
+        product = 1.0
+        for i in range(num):
+            z = s[i]
+            e = exp_negative(-abs(z))
+            product *= 1.0 + e
+            total += y[first + i] * z - (z if z > 0.0 else 0.0)
+            s[i] = y[first + i] - (1.0 if z > 0.0 else e) / (1.0 + e)
+        total -= math.log(product)
+        if grad is not None:
+            _accumulate(X, s, first, num, slopes)
+    if grad is not None:
+        for j in range(theta.size):
+            grad[j] += slopes[j]
+    return total
+
+
+def _squares_rows(theta, grad, X, y):
+    n = y.size
+    if X.shape[0] != n or X.shape[1] != theta.size:
+        raise ValueError("X must have shape (len(y), len(theta))")
+    # vectors of its own, which the compiler knows to lie apart from all others
+    s, values, slopes = _scratch(), stack_vector(theta.size), stack_vector(theta.size)
+    for j in range(theta.size):
+        values[j], slopes[j] = theta[j], 0.0
+    total = 0.0
+    for first in range(0, n, ROWS):
+        num = min(ROWS, n - first)
+        _predict(X, values, first, num, s)
+        for i in range(num):
+            r = s[i] - y[first + i]
+            total += r * r
+            s[i] = 2.0 * r
+        if grad is not None:
+            _accumulate(X, s, first, num, slopes)
+    if grad is not None:
+        for j in range(theta.size):
+            grad[j] += slopes[j]
+    return total
+
+
+def logistic_pass(theta, grad, X, y):
+    """`logistic_log_likelihood`; its gradient is added to `grad`, unless that is None."""
+    theta, X, y = _as_regression(theta, X, y)
+    s = X @ theta
+    if grad is not None:
+        grad += (y - sigmoid(s)) @ X
+    return float(y @ s - np.sum(log1pexp(s)))
+
+
+def squares_pass(theta, grad, X, y):
+    """`sum_of_squares`; its gradient is added to `grad`, unless that is None."""
+    theta, X, y = _as_regression(theta, X, y)
+    r = X @ theta - y
+    if grad is not None:
+        grad += 2.0 * r @ X
+    return float(r @ r)
+
+
+def logistic_log_likelihood(theta, X, y):
+    """The log probability of binary outcomes in a logistic regression.
+
+    ``sum(y * s - log1pexp(s))`` with ``s = X @ theta``. In a log density under ``gradient="auto"``
+    its derivatives cost one pass over the rows, whatever the number of parameters.
+
+    Parameters
+    ----------
+    theta : array, shape (dim,)
+        Coefficients.
+    X : array, shape (n, dim)
+        Predictors, one row an observation; a column of ones for an intercept.
+    y : array, shape (n,)
+        Outcomes, 0 or 1; not checked.
+
+    Returns
+    -------
+    float
+        Compiled, to within about n times 1e-16, absolute.
+
+    Raises
+    ------
+    BayeslibError
+        When the shapes do not agree; in compiled code of your own, a plain ValueError.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, -1.0], [1.0, 0.5], [1.0, 2.0]])
+    >>> y = np.array([0.0, 0.0, 1.0])
+    >>> print(round(bl.logistic_log_likelihood(np.array([0.0, 1.0]), X, y), 4))
+    -1.4143
+    >>> def logdensity(theta, X, y):  # in a log density
+    ...     return bl.logistic_log_likelihood(theta, X, y) - 0.5 * np.sum(theta**2)
+    >>> target = bl.Target(logdensity, dim=2, data=(X, y))
+    >>> print(target.gradient([0.0, 1.0]).round(4))
+    [-0.7722 -0.8039]
+    """
+    return logistic_pass(theta, None, X, y)
+
+
+def sum_of_squares(theta, X, y):
+    """The sum of squared residuals of a linear regression, |y - X @ theta|**2."""
+    return squares_pass(theta, None, X, y)
+
+
+def linear_log_likelihood(theta, X, y, noise_scale):
+    """The log density of outcomes in a linear regression with Gaussian noise.
+
+    ``y ~ N(X @ theta, noise_scale)``. In a log density under ``gradient="auto"`` its derivatives
+    cost one pass over the rows, whatever the number of parameters.
+
+    Parameters
+    ----------
+    theta : array, shape (dim,)
+        Coefficients.
+    X : array, shape (n, dim)
+        Predictors, one row an observation; a column of ones for an intercept.
+    y : array, shape (n,)
+        Outcomes.
+    noise_scale : float
+        Standard deviation of the noise, in the units of `y`; may depend on the parameters.
+        Positive; not checked.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    BayeslibError
+        When the shapes do not agree; in compiled code of your own, a plain ValueError.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> X = np.array([[1.0, -1.0], [1.0, 0.5], [1.0, 2.0]])
+    >>> y = np.array([0.1, 0.9, 3.2])
+    >>> theta, noise_scale = np.array([1.0, 1.0]), 0.5
+    >>> print(round(bl.linear_log_likelihood(theta, X, y, noise_scale), 4))
+    -1.4974
+    >>> print(stats.norm(X @ theta, noise_scale).logpdf(y).sum().round(4))
+    -1.4974
+    """
+    squares = sum_of_squares(theta, X, y)
+    log_scale = np.log(noise_scale)
+    return -0.5 * (squares / noise_scale**2 + len(y) * (2.0 * log_scale + _LOG_2PI))
+
+
+def _as_regression(theta, X, y):
+    theta, X, y = (np.asarray(a, dtype=np.float64) for a in (theta, X, y))
+    if y.ndim != 1 or X.shape != (y.size, theta.size):
+        raise BayeslibError(
+            f"X must have shape (len(y), len(theta)) = ({y.size}, {theta.size}), got {X.shape}"
+        )
+    return theta, X, y
+
+
+# The functions of (theta, X, y) that one pass over the rows differentiates, and that pass.
+PASSES = {logistic_log_likelihood: logistic_pass, sum_of_squares: squares_pass}
+SUMS_OVER_ROWS = {*PASSES, linear_log_likelihood}
+
+
+def _is_floats(kind, ndim):
+    numbers = (types.Float, types.Integer, types.Boolean)
+    return isinstance(kind, types.Array) and kind.ndim == ndim and isinstance(kind.dtype, numbers)
+
+
+def _register(function, one_pass, rows, native):
+    function.__compiled__ = one_pass.__compiled__ = (rows,)
+
+    @overload(one_pass, jit_options=INLINED)
+    def compiled_pass(theta, grad, X, y):
+        if not takes(theta, grad, X, y):
+            return rows
+        call = native.call
+
+        def checked(theta, grad, X, y):
+            if X.shape[0] != y.size or X.shape[1] != theta.size:
+                raise ValueError("X must have shape (len(y), len(theta))")
+            return call(theta, grad, X, y)
+
+        return checked
+
+    @overload(function, jit_options=INLINED)
+    def compiled(theta, X, y):
+        if _is_floats(theta, 1) and _is_floats(X, 2) and _is_floats(y, 1):
+            return lambda theta, X, y: one_pass(theta, None, X, y)
+        return None
+
+
+def load_logistic():
+    """Make the logistic pass known to the linker."""
+    _LOGISTIC.load()
+
+
+def load_squares():
+    """Make the pass of least squares known to the linker."""
+    _SQUARES.load()
+
+
+_LOGISTIC = NativePass(_logistic_rows, load_logistic)
+_SQUARES = NativePass(_squares_rows, load_squares)
+_register(logistic_log_likelihood, logistic_pass, _logistic_rows, _LOGISTIC)
+_register(sum_of_squares, squares_pass, _squares_rows, _SQUARES)
+linear_log_likelihood.__compiled__ = (_squares_rows,)
+
+
+@overload(linear_log_likelihood, jit_options=INLINED)
+def _linear_log_likelihood(theta, X, y, noise_scale):
+    def compiled(theta, X, y, noise_scale):
+        squares = sum_of_squares(theta, X, y)
+        log_scale = np.log(noise_scale)
+        return -0.5 * (squares / noise_scale**2 + len(y) * (2.0 * log_scale + _LOG_2PI))
+
+    return compiled

@@ -1,0 +1,221 @@
+"""Geweke's test: two ways to draw parameters and data together that must agree."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from ...errors import BayeslibError
+from ...validate import as_count, as_rng
+from .shared import ALARM, Simulator, as_vector, check_callable, table
+
+
+@dataclass(frozen=True, repr=False)
+class JointTest:
+    """What a joint distribution test found.
+
+    Attributes
+    ----------
+    names : tuple of str
+        One a quantity.
+    forward : numpy.ndarray, shape (num_chains * num_steps, k)
+        The quantities of independent draws of parameters and data.
+    chains : numpy.ndarray, shape (num_chains, num_steps, k)
+        Those of the chains that alternate between the sampler and the simulator.
+    t : numpy.ndarray, shape (k, 2)
+        How many standard errors the chains' ranks among the forward draws are too high, and too
+        far out; Student's t with num_chains - 1 degrees of freedom if the sampler is right.
+    pvalues : numpy.ndarray, shape (k, 2)
+    pvalue : float
+        The smallest times their number (Bonferroni), at most 1: the test's own.
+    problems : tuple of str
+        The quantities with a p-value below 0.001 after Bonferroni, and how they differ.
+
+    Examples
+    --------
+    >>> test = bl.geweke_test(
+    ...     lambda rng: rng.normal(),
+    ...     lambda theta, rng: rng.normal(theta),
+    ...     lambda theta, y, rng: rng.normal(y / 2.0, 0.5),  # too narrow
+    ...     names=["mu"], num_steps=20, rng=1,
+    ... )
+    >>> print(test.problems[0].partition(" (")[0])
+    mu is too narrow in the chains
+    >>> print(test.forward.shape, test.chains.shape)
+    (2000, 1) (100, 20, 1)
+    """
+
+    names: tuple
+    forward: np.ndarray
+    chains: np.ndarray
+    t: np.ndarray
+    pvalues: np.ndarray
+
+    @property
+    def pvalue(self):
+        return float(min(1.0, self.pvalues.min() * self.pvalues.size))
+
+    @property
+    def problems(self):
+        found = []
+        for i, j in np.argwhere(self.pvalues * self.pvalues.size < ALARM):
+            how = [("low", "high"), ("narrow", "wide")][j][int(self.t[i, j] > 0.0)]
+            found.append(
+                f"{self.names[i]} is too {how} in the chains (t = {self.t[i, j]:.1f}): the sampler "
+                "does not draw from the posterior of the model that was simulated"
+            )
+        return tuple(found)
+
+    def __str__(self):
+        rows = [("", "t centre", "t spread", "p")]
+        rows += [
+            (name, *t, float(p.min()))
+            for name, t, p in zip(self.names, self.t, self.pvalues, strict=True)
+        ]
+        chains, steps = self.chains.shape[:2]
+        return table(f"joint test: {chains} chains of {steps} steps", rows, self.problems)
+
+    __repr__ = __str__
+
+
+def geweke_test(
+    sample_prior,
+    simulate,
+    transition,
+    *,
+    quantities=None,
+    names=None,
+    num_chains=100,
+    num_steps=100,
+    rng,
+):
+    """Test whether a sampler and its model agree on parameters and data jointly.
+
+    Parameters and data are drawn in two ways: independently, from the prior and then from the
+    simulator; and by chains that start like that and go on by turns, the sampler moving the
+    parameters given the data, the simulator making new data given the parameters. Both have the
+    same distribution if the sampler leaves the posterior alone.
+
+    Parameters
+    ----------
+    sample_prior : callable
+        sample_prior(rng) -> theta, a number or shape (dim,); handed on as (dim,) either way.
+    simulate : callable
+        simulate(theta, rng) -> data, anything.
+    transition : callable
+        transition(theta, data, rng) -> theta: one or more steps of the sampler from theta.
+    quantities : callable, optional
+        quantities(theta, data) -> a number or shape (k,), finite: what is compared besides the
+        parameters. Functions of the data, as the log likelihood, find what parameters hide.
+    names : sequence of str, optional
+        One for each parameter and quantity.
+    num_chains : int
+        At least 10. Chains are independent, which gives the standard error; no effective sample
+        size is estimated.
+    num_steps : int
+        Of each chain. Long enough to move far: a wrong sampler departs from the truth step by step.
+    rng : int, Generator, SeedSequence or None
+
+    Returns
+    -------
+    JointTest
+        ``pvalue``, ``problems``; printing it shows a table.
+
+    Raises
+    ------
+    BayeslibTypeError
+        When an argument is no function, or one does not return numbers.
+    BayeslibError
+        When what is returned is not finite, or changes its shape.
+
+    Notes
+    -----
+    Each quantity is replaced by its rank among the forward draws, u in (0, 1), so that heavy tails
+    do no harm; compared are the means of u and of (2u - 1)^2.
+
+    Draw order: ``rng.spawn(num_chains + 1)``. The first generator makes num_chains * num_steps
+    forward draws, prior then data each; every other one a chain: prior, then by turns data and
+    transition. Compared is what holds after each transition, the new parameters with the data that
+    they were drawn for. As a chain starts where it is to stay, nothing is thrown away.
+
+    References
+    ----------
+    Geweke (2004), "Getting it right: joint distribution tests of posterior simulators".
+
+    Examples
+    --------
+    >>> def sample_prior(rng):
+    ...     return rng.normal()
+    >>> def simulate(theta, rng):
+    ...     return rng.normal(theta, 1.0)
+    >>> def exact(theta, y, rng):  # the posterior is N(y / 2, 1 / 2)
+    ...     return rng.normal(y / 2.0, np.sqrt(0.5))
+    >>> def narrow(theta, y, rng):
+    ...     return rng.normal(y / 2.0, 0.5)
+    >>> for transition in (exact, narrow):
+    ...     test = bl.geweke_test(sample_prior, simulate, transition, num_steps=20, rng=1)
+    ...     print(transition.__name__, test.pvalue > 0.001, len(test.problems))
+    exact True 0
+    narrow False 1
+    """
+    check_callable(sample_prior=sample_prior, simulate=simulate, transition=transition)
+    if quantities is not None:
+        check_callable(quantities=quantities)
+    num_chains = as_count(num_chains, "num_chains", minimum=10)
+    num_steps = as_count(num_steps, "num_steps")
+    rng, _ = as_rng(rng)
+    simulator = Simulator(sample_prior, simulate, quantities, names)
+    first, *others = rng.spawn(num_chains + 1)
+    forward, dim = [], 0
+    for _ in range(num_chains * num_steps):
+        theta, data = simulator.draw(first)
+        dim = theta.size
+        forward.append(_same_size(simulator.values(theta, data), forward))
+    names = simulator.as_names(dim, forward[0].size)
+    chains = [_chain(simulator, transition, num_steps, generator) for generator in others]
+    forward, chains = np.array(forward), np.array(chains)
+    t = np.array([_compare(forward[:, i], chains[:, :, i]) for i in range(len(names))])
+    pvalues = 2.0 * special.stdtr(num_chains - 1, -np.abs(t))
+    return JointTest(names, forward, chains, t, pvalues)
+
+
+def _chain(simulator, transition, num_steps, rng):
+    theta, data = simulator.draw(rng)
+    rows = []
+    for step in range(num_steps):
+        if step > 0:
+            data = simulator.simulate(theta, rng)
+        new = as_vector(transition(theta.copy(), data, rng), "transition")
+        if new.shape != theta.shape:
+            raise BayeslibError(
+                f"transition must return theta of shape {theta.shape}, got {new.shape}"
+            )
+        theta = new
+        rows.append(_same_size(simulator.values(theta, data), rows))
+    return rows
+
+
+def _same_size(row, rows):
+    if rows and row.size != rows[0].size:
+        raise BayeslibError(
+            f"sample_prior and quantities returned {rows[0].size} numbers at first, and now "
+            f"{row.size}"
+        )
+    return row
+
+
+def _compare(forward, chains):
+    """t of the chains' mean rank and mean squared distance from the middle, (2,)."""
+    ordered = np.sort(forward)
+
+    def scores(x):
+        below, upto = (np.searchsorted(ordered, x, side) for side in ("left", "right"))
+        u = (0.5 * (below + upto)) / ordered.size
+        return np.stack([u, (2.0 * u - 1.0) ** 2])
+
+    expected, found = scores(forward), scores(chains).mean(axis=-1)
+    error = np.sqrt(
+        found.var(axis=-1, ddof=1) / chains.shape[0] + expected.var(axis=-1) / forward.size
+    )
+    change = found.mean(axis=-1) - expected.mean(axis=-1)
+    return np.divide(change, error, out=np.zeros(2), where=error > 0.0)

@@ -1,0 +1,279 @@
+"""Simulation-based calibration: ranks of true parameters among the draws of their fits."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from ... import diagnostics
+from ...errors import BayeslibError, BayeslibWarning
+from ...validate import as_count, as_floats, as_rng, check_finite
+from .shared import ALARM, Simulator, check_callable, table
+
+_TESTS = 3  # of each quantity: any shape, the centre, the spread
+
+
+@dataclass(frozen=True, repr=False)
+class Calibration:
+    """The ranks of simulation-based calibration, and whether they are uniform.
+
+    Attributes
+    ----------
+    names : tuple of str
+        One a quantity: the parameters, then the others.
+    ranks : numpy.ndarray of int, shape (num_fits, k)
+        How many of the fit's draws lie below the truth, 0 … num_draws.
+    num_draws : int
+    num_short : int
+        Fits whose chains were worth fewer than num_draws independent draws.
+    z : numpy.ndarray, shape (k, 2)
+        How many standard errors the mean rank, and the mean squared distance of ranks from the
+        middle, lie above those of uniform ranks.
+    pvalues : numpy.ndarray, shape (k,)
+        The smallest of a chi-square test in up to 20 bins and of the two z, times three.
+    pvalue : float
+        The smallest times their number (Bonferroni), at most 1: the test's own.
+    problems : tuple of str
+        The quantities with a p-value below 0.001 after Bonferroni, and what is wrong with them;
+        an interrupt; and when more than 5 % of the fits were worth too few draws.
+    interrupted : bool
+        Whether these are only the fits done until an interrupt.
+
+    Examples
+    --------
+    >>> calibration = bl.simulation_based_calibration(
+    ...     lambda rng: rng.normal(),
+    ...     lambda theta, rng: rng.normal(theta),
+    ...     lambda y, rng: rng.normal(y / 2.0, 0.4, size=99),  # too narrow
+    ...     names=["mu"], rng=1,
+    ... )
+    >>> print(calibration.problems[0])
+    mu is not calibrated: its posterior is too narrow on average (ranks pile up at the ends)
+    >>> print(calibration.ranks.shape)
+    (500, 1)
+    """
+
+    names: tuple
+    ranks: np.ndarray
+    num_draws: int
+    num_short: int
+    z: np.ndarray
+    pvalues: np.ndarray
+    interrupted: bool = False
+
+    @property
+    def pvalue(self):
+        return float(min(1.0, self.pvalues.min() * self.pvalues.size))
+
+    @property
+    def problems(self):
+        found = []
+        if self.interrupted:
+            found.append(f"interrupted: these are the ranks of the first {len(self.ranks)} fits")
+        for i in np.flatnonzero(self.pvalues * self.pvalues.size < ALARM):
+            found.append(f"{self.names[i]} is not calibrated: {_in_words(*self.z[i])}")
+        if self.num_short > 0.05 * len(self.ranks):
+            found.append(
+                f"{self.num_short} of {len(self.ranks)} fits were worth fewer than "
+                f"{self.num_draws} independent draws, whose ranks pile up at the ends: run the "
+                "fits longer, or ask for a smaller num_draws"
+            )
+        return tuple(found)
+
+    def __str__(self):
+        rows = [("", "z centre", "z spread", "p")]
+        rows += [
+            (name, *z, float(p))
+            for name, z, p in zip(self.names, self.z, self.pvalues, strict=True)
+        ]
+        title = f"simulation-based calibration: {len(self.ranks)} fits, {self.num_draws} draws each"
+        return table(title, rows, self.problems)
+
+    __repr__ = __str__
+
+
+def _in_words(centre, spread):
+    if max(abs(centre), abs(spread)) < 4.0:
+        return "the ranks are not uniform; look at their histogram"
+    if abs(spread) > abs(centre):
+        shape, ends = ("narrow", "at the ends") if spread > 0.0 else ("wide", "in the middle")
+        return f"its posterior is too {shape} on average (ranks pile up {ends})"
+    return f"its draws are too {'low' if centre > 0.0 else 'high'} on average"
+
+
+def simulation_based_calibration(
+    sample_prior,
+    simulate,
+    fit,
+    *,
+    quantities=None,
+    names=None,
+    num_fits=500,
+    num_draws=99,
+    rng,
+):
+    """Fit many data sets whose parameters are known: their ranks must be uniform.
+
+    Parameters are drawn from the prior, data from the parameters, and the posterior of the data is
+    sampled. On average over the prior, a parameter is as likely to have any rank among its
+    posterior's draws, and so is any function of parameters and data.
+
+    Parameters
+    ----------
+    sample_prior : callable
+        sample_prior(rng) -> theta, a number or shape (dim,); handed on as (dim,) either way.
+    simulate : callable
+        simulate(theta, rng) -> data, anything.
+    fit : callable
+        fit(data, rng) -> a `Draws`, an approximation with ``sample(num_samples, rng)``, or an
+        array of independent draws, shape (n,) or (n, dim) with n >= num_draws.
+    quantities : callable, optional
+        quantities(theta, data) -> a number or shape (k,), finite: what is ranked besides the
+        parameters. The log likelihood belongs here: with the parameters alone a "posterior" that
+        ignores the data, and returns the prior, passes.
+    names : sequence of str, optional
+        One for each parameter and quantity.
+    num_fits : int
+        500 see gross errors; subtle ones need thousands. At least 20.
+    num_draws : int
+        Draws kept of each fit, at least 9: chains are thinned to them evenly, weighted draws
+        resampled. With 99 the ranks are 0 … 99.
+    rng : int, Generator, SeedSequence or None
+
+    Returns
+    -------
+    Calibration
+        ``ranks``, ``pvalue``, ``problems``; printing it shows a table. An interrupt returns what
+        was done until then, when that is at least 20 fits.
+
+    Raises
+    ------
+    BayeslibTypeError
+        When an argument is no function, or one does not return numbers.
+    BayeslibError
+        When what is returned is not finite, or a fit has too few draws or another dimension.
+
+    Warns
+    -----
+    BayeslibWarning
+        When more than 5 % of the fits were worth fewer than `num_draws` independent draws.
+
+    Notes
+    -----
+    Draw order: ``rng.spawn(num_fits)``; the generator of a fit gives in turn the prior, the data,
+    the fit, what resampling takes, and one integer for each quantity that ties with some draws,
+    whose rank is then drawn among them.
+
+    References
+    ----------
+    Cook, Gelman and Rubin (2006); Talts, Betancourt, Simpson, Vehtari and Gelman (2018); Modrák et
+    al. (2023) for functions of parameters and data, and for ties.
+
+    Examples
+    --------
+    >>> def sample_prior(rng):
+    ...     return rng.normal()
+    >>> def simulate(theta, rng):
+    ...     return rng.normal(theta, 1.0)
+    >>> def exact(y, rng):  # the posterior is N(y / 2, 1 / 2)
+    ...     return rng.normal(y / 2.0, np.sqrt(0.5), size=99)
+    >>> def narrow(y, rng):
+    ...     return rng.normal(y / 2.0, 0.4, size=99)
+    >>> for fit in (exact, narrow):
+    ...     calibration = bl.simulation_based_calibration(sample_prior, simulate, fit, rng=1)
+    ...     print(fit.__name__, calibration.pvalue > 0.001, len(calibration.problems))
+    exact True 0
+    narrow False 1
+    """
+    check_callable(sample_prior=sample_prior, simulate=simulate, fit=fit)
+    if quantities is not None:
+        check_callable(quantities=quantities)
+    num_fits = as_count(num_fits, "num_fits", minimum=20)
+    num_draws = as_count(num_draws, "num_draws", minimum=9)
+    rng, _ = as_rng(rng)
+    simulator = Simulator(sample_prior, simulate, quantities, names)
+    ranks, num_short, interrupted = [], 0, False
+    try:
+        for generator in rng.spawn(num_fits):
+            rank, short, dim = _rank(simulator, fit, num_draws, generator)
+            names = simulator.as_names(dim, rank.size)
+            ranks.append(rank)
+            num_short += short
+    except KeyboardInterrupt:
+        if len(ranks) < 20:
+            raise
+        interrupted = True
+    except Exception as error:
+        error.add_note(f"bayeslib: in fit {len(ranks)} of simulation-based calibration")
+        raise
+    ranks = np.array(ranks)
+    z = _z(ranks, num_draws)
+    smallest = np.minimum(2.0 * special.ndtr(-np.abs(z)).min(axis=1), _chi_square(ranks, num_draws))
+    pvalues = np.minimum(1.0, _TESTS * smallest)
+    found = Calibration(names, ranks, num_draws, num_short, z, pvalues, interrupted)
+    if num_short > 0.05 * len(ranks):
+        warnings.warn(found.problems[-1], BayeslibWarning, stacklevel=2)
+    return found
+
+
+def _rank(simulator, fit, num_draws, rng):
+    theta, data = simulator.draw(rng)
+    draws, short = _thin(fit(data, rng), num_draws, theta.size, rng)
+    truth = simulator.values(theta, data)
+    values = np.array([simulator.values(draw, data) for draw in draws])
+    rank = np.sum(values < truth, axis=0)
+    ties = np.sum(values == truth, axis=0)
+    for i in np.flatnonzero(ties):
+        rank[i] += rng.integers(ties[i] + 1)
+    return rank, short, theta.size
+
+
+def _thin(found, num_draws, dim, rng):
+    """Return (num_draws, dim) draws of a fit, and whether they are worth less than that."""
+    short = False
+    chains = getattr(found, "values", None)
+    weighted = getattr(found, "log_weights", None) is not None
+    if chains is None and not hasattr(found, "sample"):
+        draws = as_floats(found, "fit")
+        draws = draws[:, None] if draws.ndim == 1 else draws
+    elif chains is None or weighted:
+        draws = found.sample(num_draws, rng)
+    else:
+        draws = found.flat
+        if not found.independent:
+            size = np.min(diagnostics.ess(found))
+            short = not size >= num_draws  # nan, of a chain that never moved, is short too
+    if draws.ndim != 2 or draws.shape[1] != dim:
+        raise BayeslibError(
+            f"fit must return draws of {dim} parameters, as sample_prior, got shape {draws.shape}"
+        )
+    if len(draws) < num_draws:
+        raise BayeslibError(
+            f"fit returned {len(draws)} draws, fewer than num_draws={num_draws}; draw more, or ask "
+            "for fewer"
+        )
+    check_finite(draws, "the draws of fit")
+    return draws[np.linspace(0, len(draws) - 1, num_draws).round().astype(int)], short
+
+
+def _z(ranks, num_draws):
+    """z of the mean rank and of the mean squared distance from the middle, (k, 2)."""
+    n, count = len(ranks), num_draws + 1.0
+    variance = (count**2 - 1.0) / 12.0
+    fourth = (count**2 - 1.0) * (3.0 * count**2 - 7.0) / 240.0
+    distance = ranks - 0.5 * num_draws
+    centre = distance.mean(axis=0) / np.sqrt(variance / n)
+    spread = (np.square(distance).mean(axis=0) - variance) / np.sqrt((fourth - variance**2) / n)
+    return np.column_stack([centre, spread])
+
+
+def _chi_square(ranks, num_draws):
+    """p-values of the ranks' histograms, in bins that expect at least ten, (k,)."""
+    count = num_draws + 1
+    num_bins = min(20, len(ranks) // 10, count)
+    edges = np.round(np.linspace(0, count, num_bins + 1)).astype(int)
+    expected = len(ranks) * np.diff(edges) / count
+    observed = [np.histogram(column, bins=edges - 0.5)[0] for column in ranks.T]
+    statistic = np.sum((np.array(observed) - expected) ** 2 / expected, axis=1)
+    return special.chdtrc(num_bins - 1, statistic)

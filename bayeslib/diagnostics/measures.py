@@ -1,0 +1,422 @@
+"""How much do these draws tell: autocorrelation, effective sample size, R-hat, Monte Carlo error.
+
+Every function takes a `Draws` or an array of shape (num_chains, num_samples) or
+(num_chains, num_samples, dim), and returns a float, or one value per dimension, shape (dim,).
+The definitions are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021).
+What cannot be estimated is nan: a constant array, a nan or infinite draw, fewer than 4 draws.
+Draws with weights are refused, since every one would count the same.
+"""
+
+import numpy as np
+
+from ..errors import BayeslibError
+from ..validate import as_count, as_floats, as_real
+
+
+def ess(draws, *, kind="bulk", probability=None):
+    """Effective sample size: how many independent draws would be worth as much.
+
+    Parameters
+    ----------
+    draws : Draws or array, shape (num_chains, num_samples[, dim])
+    kind : {"bulk", "tail", "mean", "sd", "quantile"}
+        "bulk": for the centre of the distribution, on rank-normalised split chains;
+        "tail": the smaller of those for the 5 % and the 95 % quantile;
+        "mean": for the mean itself, on split chains, without rank normalisation;
+        "sd": for the standard deviation; "quantile": for the quantile at `probability`.
+    probability : float, optional
+        Between 0 and 1; for kind "quantile" only.
+
+    Returns
+    -------
+    float or numpy.ndarray, shape (dim,)
+        nan where it cannot be estimated. May exceed the number of draws for
+        chains whose draws are negatively correlated.
+
+    Raises
+    ------
+    BayeslibError
+        For another kind or shape, a probability that is missing or out of place, or draws with
+        weights.
+
+    References
+    ----------
+    Geyer (1992) for the truncation; Vehtari et al. (2021) for ranks and tails.
+
+    Examples
+    --------
+    >>> fresh = np.random.default_rng(1).normal(size=(4, 1000))
+    >>> stale = np.repeat(fresh[:, :100], 10, axis=1)  # every draw ten times
+    >>> print(round(bl.ess(fresh), -2), round(bl.ess(stale), -2))
+    4000.0 400.0
+    >>> print(bl.ess(stale, kind="quantile", probability=0.9) < 600)
+    True
+    """
+    kinds = {
+        "bulk": _ess_bulk,
+        "tail": _ess_tail,
+        "mean": _ess_mean,
+        "sd": _ess_sd,
+        "quantile": lambda x: _ess_quantile(x, probability),
+    }
+    probability = _checked(kind, kinds, probability)
+    return _per_dimension(draws, kinds[kind])
+
+
+def rhat(draws):
+    """Rank-normalised split R-hat, the larger of the plain and the folded one.
+
+    Parameters
+    ----------
+    draws : Draws or array, shape (num_chains, num_samples[, dim])
+
+    Returns
+    -------
+    float or numpy.ndarray, shape (dim,)
+        1 when the chains agree; above 1.01 they do not yet. nan for one chain:
+        agreement needs at least two.
+
+    Raises
+    ------
+    BayeslibError
+        As in `ess`.
+
+    References
+    ----------
+    Vehtari et al. (2021).
+
+    Examples
+    --------
+    >>> together = np.random.default_rng(1).normal(size=(4, 1000))
+    >>> apart = together + np.array([[0.0], [0.0], [0.0], [2.0]])
+    >>> print(round(bl.rhat(together), 2), round(bl.rhat(apart), 2))
+    1.0 1.31
+    """
+    return _per_dimension(draws, _rhat_rank)
+
+
+def mcse(draws, *, kind="mean", probability=None):
+    """Monte Carlo standard error of the mean, of the standard deviation, or of a quantile.
+
+    Parameters
+    ----------
+    draws : Draws or array, shape (num_chains, num_samples[, dim])
+    kind : {"mean", "sd", "quantile"}
+        "mean": sd / sqrt(ess of the mean); "sd": by the delta method, from the variance of the
+        squared deviations; "quantile": half the width of the interval of the ordered draws that
+        covers the quantile at `probability` as often as one standard error does.
+    probability : float, optional
+        Between 0 and 1; for kind "quantile" only.
+
+    Returns
+    -------
+    float or numpy.ndarray, shape (dim,)
+        In the units of the draws.
+
+    Raises
+    ------
+    BayeslibError
+        As in `ess`.
+
+    References
+    ----------
+    Vehtari et al. (2021) for quantiles; Kenney and Keeping (1951) for the standard deviation.
+
+    Examples
+    --------
+    >>> draws = np.random.default_rng(1).normal(size=(4, 1000))
+    >>> print(f"{bl.mcse(draws):.4f} {1 / np.sqrt(4000):.4f}")
+    0.0158 0.0158
+    >>> print(f"{bl.mcse(draws, kind='quantile', probability=0.95):.3f}")
+    0.030
+    """
+    kinds = {
+        "mean": _mcse_mean,
+        "sd": _mcse_sd,
+        "quantile": lambda x: _mcse_quantile(x, probability),
+    }
+    probability = _checked(kind, kinds, probability)
+    return _per_dimension(draws, kinds[kind])
+
+
+def hdi(draws, *, probability=0.9):
+    """Highest density interval: the shortest that holds a share `probability` of the draws.
+
+    Parameters
+    ----------
+    draws : Draws or array, shape (num_chains, num_samples[, dim])
+    probability : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    numpy.ndarray, shape (2,) or (2, dim)
+        Its ends, in the units of the draws; nan when a draw is nan or infinite. Of a density with
+        several peaks it is one interval all the same, valleys included.
+
+    Raises
+    ------
+    BayeslibError
+        As in `ess`.
+
+    Examples
+    --------
+    >>> draws = np.random.default_rng(1).exponential(size=(4, 5000))
+    >>> print(bl.hdi(draws, probability=0.5).round(2))  # the shortest half
+    [0.   0.69]
+    >>> print(np.quantile(draws, [0.25, 0.75]).round(2))  # the middle half
+    [0.29 1.39]
+    """
+    probability = _as_probability(probability)
+
+    def interval(x):
+        if not np.isfinite(x).all():
+            return np.full(2, np.nan)
+        x = np.sort(x, axis=None)
+        inside = min(int(probability * x.size), x.size - 1)
+        first = int(np.argmin(x[inside:] - x[: x.size - inside]))
+        return x[[first, first + inside]]
+
+    return _per_dimension(draws, interval)
+
+
+def autocorrelation(draws, *, max_lag=None):
+    """Autocorrelation at lags 0 … max_lag, averaged over chains.
+
+    Parameters
+    ----------
+    draws : Draws or array, shape (num_chains, num_samples[, dim])
+    max_lag : int, optional
+        At most num_samples - 1, which is the default.
+
+    Returns
+    -------
+    numpy.ndarray, shape (max_lag + 1,) or (max_lag + 1, dim)
+
+    Raises
+    ------
+    BayeslibError
+        As in `ess`, and for a lag beyond the draws.
+
+    Examples
+    --------
+    >>> fresh = np.random.default_rng(1).normal(size=(4, 5000))
+    >>> stale = np.repeat(fresh, 2, axis=1)  # every draw twice
+    >>> print(bl.autocorrelation(stale, max_lag=1).round(1))
+    [1.  0.5]
+    """
+    values = _values(draws)
+    max_lag = as_count(
+        values.shape[1] - 1 if max_lag is None else max_lag,
+        "max_lag",
+        minimum=0,
+        maximum=values.shape[1] - 1,
+    )
+
+    def correlation(x):
+        covariance = _autocovariance(x)[:, : max_lag + 1].mean(axis=0)
+        return covariance / covariance[0] if covariance[0] > 0.0 else covariance * np.nan
+
+    return _per_dimension(draws, correlation)
+
+
+def bfmi(energy):
+    """Bayesian fraction of missing information of Hamiltonian chains (E-BFMI).
+
+    Parameters
+    ----------
+    energy : Draws or array, shape (num_chains, num_samples)
+        The Hamiltonian after each transition; of a `Draws`, its stats["energy"].
+
+    Returns
+    -------
+    numpy.ndarray, shape (num_chains,)
+        Below 0.3 the momentum refreshments explore the energy too slowly.
+
+    Raises
+    ------
+    BayeslibError
+        For draws that have no energy.
+
+    References
+    ----------
+    Betancourt (2016), "Diagnosing suboptimal cotangent disintegrations in HMC".
+
+    Examples
+    --------
+    >>> draws = bl.nuts(bl.posteriors.gaussian([0.0, 0.0], 1.0), num_samples=500, rng=1)
+    >>> print(bl.bfmi(draws) > 0.3)
+    [ True  True  True  True]
+    """
+    if hasattr(energy, "stats"):
+        if "energy" not in energy.stats:
+            raise BayeslibError(f"{energy.method} draws have no energy; bfmi needs hmc or nuts")
+        energy = energy.stats["energy"]
+    energy = np.atleast_2d(as_floats(energy, "energy"))
+    return np.square(np.diff(energy, axis=1)).mean(axis=1) / energy.var(axis=1, ddof=1)
+
+
+def _checked(kind, kinds, probability):
+    if kind not in kinds:
+        raise BayeslibError(f"kind must be one of {sorted(kinds)}, got {kind!r}")
+    if kind == "quantile":
+        return _as_probability(probability)
+    if probability is not None:
+        raise BayeslibError(f'probability={probability!r} needs kind="quantile", got {kind!r}')
+    return None
+
+
+def _as_probability(value):
+    value = as_real(value, "probability")
+    if not 0.0 < value < 1.0:
+        raise BayeslibError(f"probability must lie between 0 and 1, got {value}")
+    return value
+
+
+def _values(draws):
+    if getattr(draws, "log_weights", None) is not None:
+        raise BayeslibError(
+            "these draws have weights, which chains' diagnostics would ignore: summary() says what "
+            "they are worth; resample() makes draws that count the same"
+        )
+    values = as_floats(getattr(draws, "values", draws), "draws")
+    if values.ndim not in (2, 3):
+        raise BayeslibError(
+            "draws must have shape (num_chains, num_samples) or (num_chains, num_samples, dim), "
+            f"got {values.shape}; one chain of draws x is x[None]"
+        )
+    return values
+
+
+def _per_dimension(draws, statistic):
+    values = _values(draws)
+    if values.ndim == 2:
+        return statistic(values) if values.size else np.nan
+    return np.stack([statistic(values[:, :, i]) for i in range(values.shape[2])], axis=-1)
+
+
+def _unusable(x):
+    return x.shape[1] < 4 or not np.isfinite(x).all() or np.ptp(x) < np.finfo(float).resolution
+
+
+def _split(x):
+    half = x.shape[1] // 2
+    return np.concatenate([x[:, :half], x[:, -half:]])
+
+
+def _rank_normalise(x):
+    # Here and below: scipy takes longer to import than a small model to sample.
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    ranks = rankdata(x, method="average").reshape(x.shape)
+    return ndtri((ranks - 0.375) / (x.size + 0.25))
+
+
+def _autocovariance(x):
+    from scipy import fft
+
+    n = x.shape[1]
+    size = fft.next_fast_len(2 * n)
+    spectrum = fft.rfft(x - x.mean(axis=1, keepdims=True), n=size, axis=1)
+    return fft.irfft(np.abs(spectrum) ** 2, n=size, axis=1)[:, :n] / n
+
+
+def _ess_bulk(x):
+    return np.nan if _unusable(x) else _ess(_rank_normalise(_split(x)))
+
+
+def _ess_mean(x):
+    return np.nan if _unusable(x) else _ess(_split(x))
+
+
+def _ess_sd(x):
+    return np.nan if _unusable(x) else _ess_mean(np.square(x - x.mean()))
+
+
+def _ess_quantile(x, probability):
+    if _unusable(x):
+        return np.nan
+    return _ess(_split((x <= np.quantile(x, probability)).astype(float)))
+
+
+def _ess_tail(x):
+    return min(_ess_quantile(x, 0.05), _ess_quantile(x, 0.95))
+
+
+def _mcse_mean(x):
+    size = _ess_mean(x)
+    return np.nan if np.isnan(size) else np.std(x, ddof=1) / np.sqrt(size)
+
+
+def _mcse_sd(x):
+    if _unusable(x):
+        return np.nan
+    squares = np.square(x - x.mean())
+    return np.sqrt(squares.var() / _ess_mean(squares) / squares.mean()) / 2.0
+
+
+def _mcse_quantile(x, probability):
+    from scipy import special
+
+    size = _ess_quantile(x, probability)
+    if np.isnan(size):
+        return np.nan
+    within_one_error = special.ndtr([-1.0, 1.0])
+    shape = size * probability + 1.0, size * (1.0 - probability) + 1.0
+    low, high = special.betaincinv(*shape, within_one_error) * x.size - 1.0
+    x = np.sort(x, axis=None)
+    return (x[min(int(np.ceil(high)), x.size - 1)] - x[max(int(low), 0)]) / 2.0
+
+
+def _ess(x):
+    """Geyer's initial monotone sequence on chains x, (num_chains, num_samples)."""
+    chains, n = x.shape
+    if np.ptp(x) < np.finfo(float).resolution:
+        return np.nan
+    covariance = _autocovariance(x).mean(axis=0)
+    within = covariance[0] * n / (n - 1.0)
+    total = covariance[0]
+    if chains > 1:
+        total += x.mean(axis=1).var(ddof=1)
+    rho = 1.0 - (within - covariance) / total
+    tau = max(_integrated_time(rho), 1.0 / np.log10(x.size))
+    return x.size / tau
+
+
+def _integrated_time(rho):
+    """1 + 2 Σ rho, cut where the sum of a pair of neighbouring lags turns negative."""
+    n = rho.size
+    kept = np.zeros(n)
+    kept[0], kept[1] = even, odd = 1.0, rho[1]
+    t = 1
+    while t < n - 3 and even + odd > 0.0:
+        even, odd = rho[t + 1], rho[t + 2]
+        if even + odd >= 0.0:
+            kept[t + 1], kept[t + 2] = even, odd
+        t += 2
+    last = t - 2
+    if even > 0.0:
+        kept[last + 1] = even
+    for t in range(1, last - 1, 2):
+        # pair sums of a reversible chain decrease: what rises is noise
+        if kept[t + 1] + kept[t + 2] > kept[t - 1] + kept[t]:
+            kept[t + 1] = kept[t + 2] = 0.5 * (kept[t - 1] + kept[t])
+    return -1.0 + 2.0 * kept[: last + 1].sum() + kept[last + 1 : last + 2].sum()
+
+
+def _rhat_rank(x):
+    if _unusable(x) or x.shape[0] < 2:
+        return np.nan
+    halves = _split(x)
+    plain, folded = _rhat(_rank_normalise(halves)), np.abs(halves - np.median(halves))
+    if np.ptp(folded) == 0.0:
+        return plain  # of two values, each half of the time: both lie as far from the median
+    return max(plain, _rhat(_rank_normalise(folded)))
+
+
+def _rhat(x):
+    n = x.shape[1]
+    within = x.var(axis=1, ddof=1).mean()
+    between = n * x.mean(axis=1).var(ddof=1)
+    return np.sqrt((between / within + n - 1.0) / n) if within > 0.0 else np.inf

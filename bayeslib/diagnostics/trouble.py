@@ -1,0 +1,357 @@
+"""What speaks against a set of draws, in words that say what to do."""
+
+import numpy as np
+
+from .. import diagnostics
+from .tails import tail_shape
+
+ESS_PER_CHAIN = 100
+RHAT_LIMIT = 1.01
+NEARLY_EQUAL = 0.9  # of the draws that weights are worth: k-hat is of their noise, or of rounding
+WEIGHTED_RHAT_LIMIT = 1.1  # it does not see weights, which say what late draws are worth
+BFMI_LIMIT = 0.3
+DEPTH_LIMIT = 0.01
+FEW_DIVERGENCES = 0.001  # a share that hardly moves an average
+STAY_LIMIT = 0.05
+SWAP_LIMIT = 0.05
+HEAT_LIMIT = 0.1
+GROWTH_LIMIT = 0.75  # 1 is that of a walk that has met no wall yet
+FEWEST_FAMILIES = 20
+LEAST_EVEN = 0.3  # of families' worth over their number, a half by chance alone
+VIRIAL_LIMIT = 0.2  # a tenth of the spread of a Gaussian
+_BORDER = 0.05  # of a tail index that is not measured at infinity
+_ENOUGH_FOR_A_TRIP = 1000  # draws, in which every chain's replicas should have travelled
+_SHORTEST_HALF = 20  # draws that a working chain may well reject in a row
+
+
+def khat_limit(num_samples):
+    """The largest k-hat at which an average of `num_samples` weighted draws is reliable."""
+    return min(1.0 - 1.0 / np.log10(max(num_samples, 11)), 0.7)
+
+
+def find_problems(draws):
+    """List why `draws` are not to be trusted as they stand.
+
+    Parameters
+    ----------
+    draws : Draws
+
+    Returns
+    -------
+    tuple of str
+        Empty when nothing was found, which is no proof that nothing is wrong.
+    """
+    found = []
+    if draws.settings.get("interrupted"):
+        found.append("the run was interrupted; these are the draws made until then")
+    if not np.isfinite(draws.values).all():
+        found.append("some draws are nan or infinite")
+        return tuple(found)
+    if draws.settings.get("elsewhere"):
+        found.append(draws.settings["elsewhere"])
+    found += noise_problems(draws)
+    if draws.log_weights is not None or "family" in draws.stats:
+        found += _weight_problems(draws)
+    elif not draws.independent:
+        found += _chain_problems(draws)
+    return tuple(found)
+
+
+def _weight_problems(draws):
+    diverged = divergence_problem(draws)
+    if diverged:
+        yield diverged
+    size = draws.num_chains * draws.num_samples
+    ess = draws.worth
+    khat = draws.settings.get("khat", -np.inf)
+    if khat > khat_limit(size) and ess < NEARLY_EQUAL * size:
+        yield (
+            f"k-hat is {khat:.2f}, above {khat_limit(size):.2f}: a few weights "
+            "dominate and the standard error cannot be believed; use a proposal with heavier tails"
+        )
+    elif draws.settings.get("khat_beyond", -np.inf) > khat_limit(size):
+        yield (
+            f"further out than the draws k-hat is {draws.settings['khat_beyond']:.2f}, above "
+            f"{khat_limit(size):.2f}: the weights go on rising where the draws end, as the target "
+            "has heavier tails than the proposal, and the standard errors are too small; use a "
+            "proposal with heavier tails"
+        )
+    if ess < min(10.0, size):
+        kind = "weighted" if draws.log_weights is not None else "resampled"
+        yield f"{size} {kind} draws are worth {ess:.1f}: find a better proposal"
+    yield from particle_problems(draws)
+    heavy = tail_problem(draws)
+    if heavy:
+        yield heavy
+    if draws.num_chains > 1 and not draws.independent:
+        rhat = np.atleast_1d(diagnostics.rhat(draws.values))
+        if np.any(rhat > WEIGHTED_RHAT_LIMIT):
+            worst = int(np.nanargmax(rhat))
+            yield (
+                f"R-hat is {_above(rhat[worst], WEIGHTED_RHAT_LIMIT)} for {draws.names[worst]}, "
+                f"above {WEIGHTED_RHAT_LIMIT}: the chains disagree; run longer, or find what "
+                "separates them"
+            )
+
+
+def _chain_problems(draws):
+    diverged = divergence_problem(draws)
+    if diverged:
+        yield diverged
+    saturated = np.mean(draws.stats.get("reached_max_treedepth", 0.0))
+    if saturated > DEPTH_LIMIT:
+        yield (
+            f"{100.0 * saturated:.1f} % of the trajectories reached max_tree_depth before they "
+            'turned: reparameterise, try metric="dense", or raise it'
+        )
+    if "energy" in draws.stats and draws.num_samples > 3:
+        worst = float(np.min(diagnostics.bfmi(draws)))
+        if worst < BFMI_LIMIT:
+            yield (
+                f"E-BFMI is {worst:.2f}, below {BFMI_LIMIT}: the energy is explored too slowly for "
+                "tails this heavy, or a neck this narrow; reparameterise"
+            )
+    stay = longest_stay_problem(draws)
+    if stay:
+        yield stay
+    yield from ladder_problems(draws)
+    constant = [n for n in draws.names if np.any(np.ptp(draws[n], axis=1) == 0.0)]
+    if constant:
+        why = ": its proposals were all rejected" if "accepted" in draws.stats else ""
+        yield f"a chain never moved in {_listed(constant)}{why}"
+    elif stood := [n for n in draws.names if _stood_still(draws[n])]:
+        yield (
+            f"a chain stood still in {_listed(stood)} for half of its draws or more, so that its "
+            "errors and sample sizes mean nothing: take smaller steps, or reparameterise"
+        )
+    rhat = np.atleast_1d(diagnostics.rhat(draws))
+    if draws.num_chains == 1:
+        yield "one chain cannot show that it disagrees with others: run at least 4"
+    elif np.any(rhat > RHAT_LIMIT):
+        worst = int(np.nanargmax(rhat))
+        yield (
+            f"R-hat is {_above(rhat[worst], RHAT_LIMIT)} for {draws.names[worst]}, above "
+            f"{RHAT_LIMIT}: the chains disagree; run longer, or find what separates them"
+        )
+    heavy = tail_problem(draws)
+    if heavy:
+        yield heavy
+    known = np.isfinite(draws.settings.get("tail_index", np.inf))
+    shapes = np.array([np.nan if known else tail_shape(draws[name]) for name in draws.names])
+    if np.any(shapes > khat_limit(draws[draws.names[0]].size)):
+        worst = int(np.nanargmax(shapes))
+        yield (
+            f"the tails of {draws.names[worst]} are so heavy (k-hat {shapes[worst]:.2f}) that its "
+            "mean may not exist and its errors cannot be believed: use quantiles"
+        )
+    wanted = ESS_PER_CHAIN * draws.num_chains
+    for kind in ("bulk", "tail"):
+        ess = np.atleast_1d(diagnostics.ess(draws, kind=kind))
+        if np.any(ess < wanted) and not constant:
+            worst = int(np.nanargmin(ess))
+            yield (
+                f"{kind} ESS is {ess[worst]:.0f} for {draws.names[worst]}, below {wanted} "
+                f"({ESS_PER_CHAIN} a chain): run longer"
+            )
+
+
+def particle_problems(draws):
+    """Say where tempered particles had not moved, or too few families remember their modes."""
+    growth = np.atleast_1d(draws.settings.get("growth", 0.0))
+    growth = np.where(np.isnan(growth), 0.0, growth)
+    limit = GROWTH_LIMIT + 1.0 / np.sqrt(draws.num_samples)
+    if np.any(growth > limit):
+        k, given = int(np.argmax(growth)), draws.settings
+        if np.isfinite(growth[k]):
+            why = (
+                "the particles' squared distance from where they began still grew "
+                f"{100.0 * growth[k]:.0f} % as fast in the second half as in the first (limit "
+                f"{100.0 * limit:.0f} %)"
+            )
+        else:
+            why = "half of them left most particles where they were"
+        if given["num_steps"] is not None:
+            remedy = "raise num_steps, or leave it out"
+        elif given["scale"] is not None:
+            remedy = "leave scale out"
+        else:
+            remedy = "reparameterise, or take a proposal nearer to the target"
+        yield (
+            f"at stage {k + 1} of {growth.size}, inverse temperature "
+            f"{given['inverse_temperatures'][k + 1]:.2g}, {given['num_moves'][k]} moves were too "
+            f"few: {why}, and means, errors and evidence may all be wrong; {remedy}"
+        )
+    families = draws.settings.get("num_families", np.inf)
+    if families < min(FEWEST_FAMILIES, draws.num_samples):
+        yield (
+            f"the shares of modes, and the evidence, rest on {families:.1f} families of particles "
+            f"(limit {FEWEST_FAMILIES}), as moves from mode to mode were too rare: take more "
+            "particles, or a proposal nearer to the target"
+        )
+    even = draws.settings.get("evenness", 1.0)
+    if even < LEAST_EVEN:
+        yield (
+            f"the families of particles are worth {100.0 * even:.0f} % of their number (limit "
+            f"{100.0 * LEAST_EVEN:.0f} %): a few have taken over, as they would if a region that "
+            "matters was found by few particles, and the evidence may be far beyond its error; "
+            "take more particles, or a proposal nearer to the target"
+        )
+
+
+def divergence_problem(draws):
+    """Say how many transitions diverged, why if that is known, and what to do; None for none."""
+    diverging = draws.stats.get("diverging")
+    if diverging is None or not np.any(diverging):
+        return None
+    count, share = int(np.sum(diverging)), float(np.mean(diverging))
+    percent = f"{100.0 * share:.1f}" if share >= 0.001 else f"{100.0 * share:.2g}"
+    said = f"{count} of {diverging.size} transitions diverged ({percent} %)"
+    outside = int(np.sum(draws.settings.get("num_outside", 0)))
+    if 2 * outside >= count:
+        return (
+            f"{said}, {outside} of them into a log density of -inf: smaller steps do not help at "
+            "the edge of a support; give the Target its support=, sample "
+            "free = bl.unconstrained(target), and take free.constrain(draws)"
+        )
+    remedy = "reparameterise (bounded parameters by bl.unconstrained), or take smaller steps"
+    if draws.settings.get("adapted"):
+        higher = 1.0 - (1.0 - draws.settings["target_accept"]) / 4.0
+        remedy += f" (target_accept={higher:.4g})"
+    if share <= FEW_DIVERGENCES:
+        return (
+            f"{said}: too few to move an average by themselves, but they may mark a place where "
+            f"the draws are too thin; see whether they go when you {remedy}"
+        )
+    return f"{said}: {remedy}"
+
+
+def noise_problems(draws):
+    """List what noisy gradients did that the run itself could see."""
+    found = [heat_problem(draws), negative_problem(draws)]
+    if "kinetic_energy" in draws.stats and not found[0]:
+        energies = draws.stats["kinetic_energy"]
+        temperature = 2.0 * float(energies.mean()) / draws.dim
+        error = 2.0 * float(diagnostics.mcse(energies)) / draws.dim
+        if temperature - 1.0 > HEAT_LIMIT + 4.0 * error:
+            found.append(
+                f"the temperature of the momenta is {temperature:.3g}, not 1, so that the draws "
+                "are too wide: take smaller steps, larger batches or more friction, or pass "
+                "noise_estimate"
+            )
+        elif 1.0 - temperature > HEAT_LIMIT + 4.0 * error:
+            found.append(
+                f"the temperature of the momenta is {temperature:.3g}, not 1, so that the draws "
+                "are too narrow: pass a smaller noise_estimate"
+            )
+    found = [problem for problem in found if problem]
+    return found or [problem for problem in [virial_problem(draws)] if problem]
+
+
+def virial_problem(draws):
+    """Say that steps or noise made the draws too wide or too narrow, or return None.
+
+    The virial is 1 under the target, and s^2 where the draws of a Gaussian are s times too wide. It
+    is accused beyond 0.2 and three of its standard errors, sqrt(2 / ESS) for a Gaussian.
+    """
+    if "virial" not in draws.settings or draws.num_samples < 4:
+        return None
+    virial = np.atleast_2d(draws.settings["virial"]).mean(axis=0)
+    error = np.sqrt(2.0 / np.atleast_1d(diagnostics.ess(draws.values, kind="bulk")))
+    excess = np.abs(virial - 1.0) - VIRIAL_LIMIT - 3.0 * error
+    if not np.any(excess > 0.0):
+        return None
+    worst = int(np.nanargmax(excess))
+    return (
+        f"the virial of {draws.names[worst]} is {virial[worst]:.3g}, not 1, so that the draws are "
+        f"too {'wide' if virial[worst] > 1.0 else 'narrow'}: take smaller steps, or larger batches"
+    )
+
+
+def heat_problem(draws):
+    """Say that noise heats the momenta without end, or return None."""
+    if not draws.settings.get("heated"):
+        return None
+    return (
+        "friction is 0 and the gradient is noisy, so that the momenta heat up for ever and the "
+        "draws spread the longer they run: pass friction, or refresh"
+    )
+
+
+def negative_problem(draws):
+    """Say that there was more noise than friction, or return None."""
+    count = int(np.sum(draws.settings.get("num_negative", 0)))
+    if not count:
+        return None
+    return (
+        f"at {count} steps the gradient's noise was estimated larger than the friction allows, "
+        "and the draws are too wide: take more friction, smaller steps or larger batches"
+    )
+
+
+def tail_problem(draws):
+    """Say which averages do not exist because the density falls as a power, or return None."""
+    index = draws.settings.get("tail_index", np.inf)
+    if index <= 0.0 + _BORDER:
+        return (
+            "far out the density falls so slowly that it has no integral: check that every "
+            "parameter has a proper prior, and that the function returns a logarithm"
+        )
+    if index <= 2.0 + _BORDER:
+        missing = "means do not exist" if index <= 1.0 + _BORDER else "variances do not exist"
+        return (
+            f"far out the density falls so slowly (tail index {index:.2g}) that {missing}, and the "
+            "errors of means cannot be believed: use quantiles"
+        )
+    return None
+
+
+def _above(value, limit):
+    """Print to three decimals, or to as many as show that it is above the limit."""
+    return next(s for n in range(3, 18) if float(s := f"{value:.{n}f}") > limit)
+
+
+def _stood_still(x):
+    half = x.shape[1] // 2
+    ends = (x[:, :half], x[:, -half:])
+    return half >= _SHORTEST_HALF and any(np.any(np.ptp(end, axis=1) == 0.0) for end in ends)
+
+
+def longest_stay_problem(draws):
+    """Say which chain of independent proposals was held by one state, or return None."""
+    stays = np.atleast_1d(draws.settings.get("longest_stay", 0))
+    worst = int(np.argmax(stays))
+    if stays[worst] <= max(STAY_LIMIT * draws.num_samples, 20):
+        return None
+    return (
+        f"chain {worst} stayed in one state for {stays[worst]} of {draws.num_samples} draws: the "
+        "proposal is too thin there; use one with heavier tails"
+    )
+
+
+def ladder_problems(draws):
+    """List what kept the replicas of parallel tempering from travelling."""
+    if "round_trips" not in draws.settings:
+        return []
+    found, rates = [], np.atleast_2d(draws.settings["swap_acceptance"])
+    betas = np.atleast_2d(draws.settings["inverse_temperatures"])
+    # Where hardly anything swaps the barrier is higher than its estimate.
+    more = max(int(np.ceil(2.0 * np.max(draws.settings["barrier"]))) + 1, 2 * betas.shape[1])
+    chain, pair = np.unravel_index(np.argmin(rates), rates.shape)
+    if rates[chain, pair] < SWAP_LIMIT:
+        found.append(
+            f"chain {chain} swapped {100.0 * rates[chain, pair]:.1f} % of the time between inverse "
+            f"temperatures {betas[chain, pair]:.3g} and {betas[chain, pair + 1]:.3g}: the ladder "
+            f"is too coarse; pass inverse_temperatures={more} or more"
+        )
+    idle = int(np.sum(np.asarray(draws.settings["round_trips"]) == 0))
+    if idle and (idle == draws.num_chains or draws.num_samples >= _ENOUGH_FOR_A_TRIP):
+        found.append(
+            f"in {idle} of {draws.num_chains} chains no replica made the way from the hottest "
+            "rung to the coldest and back: the cold chains learn nothing from the hot ones; run "
+            f"longer, or pass inverse_temperatures={more}"
+        )
+    return found
+
+
+def _listed(names):
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

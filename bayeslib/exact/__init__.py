@@ -1,0 +1,1 @@
+"""Exact answers where they can be had: enumeration, grids and adaptive quadrature."""

@@ -1,0 +1,195 @@
+"""Posteriors over finitely many hypotheses, by enumeration."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import special
+
+from ..errors import BayeslibError, BayeslibTypeError
+from ..results import Estimate, Summary
+from ..results.rows import apply_rows
+from ..validate import as_count, as_floats, as_rng
+
+_LISTED = 10
+
+
+@dataclass(frozen=True, repr=False)
+class Enumeration:
+    """A posterior over a finite list of hypotheses, exact.
+
+    Attributes
+    ----------
+    hypotheses : numpy.ndarray, shape (n,) or (n, k)
+        One row a hypothesis.
+    probabilities : numpy.ndarray, shape (n,)
+        Sum to 1.
+    log_evidence : Estimate
+        Without error.
+    num_evals : int
+    method : str
+
+    Examples
+    --------
+    >>> log_joint = [-1.0, -2.0, -np.inf]
+    >>> posterior = bl.enumerate_posterior(log_joint, ["cold", "flu", "neither"])
+    >>> print(posterior.summary())
+    enumerate_posterior: 3 hypotheses
+             probability
+    cold          0.7311
+    flu           0.2689
+    neither            0
+    >>> round(posterior["flu"], 4)
+    0.2689
+    >>> np.unique(posterior.sample(100, rng=1)).tolist()
+    ['cold', 'flu']
+    """
+
+    hypotheses: np.ndarray
+    probabilities: np.ndarray
+    log_evidence: Estimate
+    num_evals: int
+    method: str = field(default="enumerate_posterior", init=False)
+
+    def __getitem__(self, hypothesis):
+        """The posterior probability of one hypothesis."""
+        rows = self.hypotheses.reshape(len(self.hypotheses), -1)
+        same = np.all(rows == np.asarray(hypothesis).reshape(1, -1), axis=1)
+        if not same.any():
+            raise BayeslibError(f"{hypothesis!r} is not among the {len(rows)} hypotheses")
+        return float(self.probabilities[same].sum())
+
+    def expect(self, f=None):
+        """The exact posterior expectation of `f`.
+
+        Parameters
+        ----------
+        f : callable, optional
+            Takes all `hypotheses` at once, returns (n,) or (n, k); or takes one, and returns a
+            number or k numbers; see `Draws.expect`. None is the identity, for hypotheses that
+            are numbers.
+
+        Returns
+        -------
+        Estimate
+            Without error.
+        """
+        if f is None:
+            results = as_floats(self.hypotheses, "hypotheses")
+        else:
+            results = apply_rows(f, self.hypotheses).astype(float)
+        # a hypothesis that is impossible may have an infinite f
+        possible = self.probabilities > 0.0
+        value = self.probabilities[possible] @ results[possible]
+        error = 0.0 if results.ndim == 1 else np.zeros(results.shape[1])
+        return Estimate(float(value) if results.ndim == 1 else value, error, self.num_evals)
+
+    def sample(self, num_samples, rng):
+        """Draw hypotheses with their probabilities, shape (num_samples,) or (num_samples, k).
+
+        Draw order: ``rng.choice(n, size=num_samples, p=probabilities)``, one uniform each.
+        """
+        num_samples = as_count(num_samples, "num_samples")
+        rng, _ = as_rng(rng)
+        index = rng.choice(self.probabilities.size, size=num_samples, p=self.probabilities)
+        return self.hypotheses[index]
+
+    def summary(self):
+        """The most probable hypotheses and their probabilities, as a `Summary`."""
+        order = np.argsort(-self.probabilities, kind="stable")[:_LISTED]
+        rows = {str(self.hypotheses[i]): (float(self.probabilities[i]),) for i in order}
+        title = f"{self.method}: {self.probabilities.size:,} hypotheses"
+        if len(order) < self.probabilities.size:
+            title += f", the {len(order)} most probable"
+        return Summary(title, ("probability",), rows)
+
+    def _repr_html_(self):
+        return self.summary()._repr_html_()
+
+    def __repr__(self):
+        best = int(np.argmax(self.probabilities))
+        return (
+            f"Enumeration({self.probabilities.size} hypotheses, most probable "
+            f"{self.hypotheses[best]!s}: {self.probabilities[best]:.6g})"
+        )
+
+
+def enumerate_posterior(log_joint, hypotheses):
+    """Apply Bayes' rule to every hypothesis in a list.
+
+    Parameters
+    ----------
+    log_joint : callable or array, shape (n,)
+        ``log_joint(hypothesis)`` is log prior + log likelihood of one hypothesis, -inf when it is
+        impossible; or all their values.
+    hypotheses : sequence or other iterable of n hypotheses
+        Numbers, strings, or equally long tuples or rows. They must exclude each other.
+
+    Returns
+    -------
+    Enumeration
+        ``probabilities``, ``log_evidence``, ``expect`` and ``sample``.
+
+    Raises
+    ------
+    BayeslibError
+        When there is no hypothesis, a value is nan or +inf, or all are -inf.
+
+    Examples
+    --------
+    >>> def log_joint(p):  # eight heads, two tails; three coins, alike at first
+    ...     return np.log(1 / 3) + 8 * np.log(p) + 2 * np.log(1 - p)
+    >>> posterior = bl.enumerate_posterior(log_joint, [0.3, 0.5, 0.8])
+    >>> print(posterior.probabilities.round(4), round(posterior[0.8], 4))
+    [0.0042 0.1265 0.8693] 0.8693
+    >>> print(posterior.expect(lambda p: p > 0.4))
+    0.995835 ± 0
+    """
+    if isinstance(hypotheses, Iterable) and not isinstance(hypotheses, (str, np.ndarray)):
+        hypotheses = list(hypotheses)
+    try:
+        hypotheses = np.asarray(hypotheses)
+    except ValueError:
+        raise BayeslibError(
+            "hypotheses that are tuples must all be equally long; number those that are not, and "
+            "look them up in log_joint"
+        ) from None
+    if hypotheses.ndim == 0 or len(hypotheses) == 0:
+        raise BayeslibError(f"hypotheses must be a sequence of at least one, got {hypotheses!r}")
+    if callable(log_joint):
+        log_joint = np.array([_value(log_joint, h) for h in hypotheses])
+    log_joint = as_floats(log_joint, "log_joint")
+    if log_joint.shape != (len(hypotheses),):
+        raise BayeslibError(
+            f"log_joint must have shape ({len(hypotheses)},), one value a hypothesis, "
+            f"got {log_joint.shape}"
+        )
+    bad = np.isnan(log_joint) | (log_joint == np.inf)
+    if bad.any():
+        first = int(bad.argmax())
+        raise BayeslibError(
+            f"log_joint is {log_joint[first]} for the hypothesis {hypotheses[first]!s}; it must be "
+            "finite, or -inf for what is impossible"
+        )
+    log_evidence = special.logsumexp(log_joint)
+    if log_evidence == -np.inf:
+        raise BayeslibError(
+            "log_joint is -inf for every hypothesis: none of them can have produced the data"
+        )
+    probabilities = np.exp(log_joint - log_evidence)
+    return Enumeration(
+        hypotheses,
+        probabilities / probabilities.sum(),
+        Estimate(float(log_evidence), 0.0, len(hypotheses)),
+        len(hypotheses),
+    )
+
+
+def _value(log_joint, hypothesis):
+    value = log_joint(hypothesis)
+    if np.ndim(value) != 0 or isinstance(value, (bool, np.bool_)):
+        raise BayeslibTypeError(
+            f"log_joint must return a number for one hypothesis, it returned {value!r} for "
+            f"{hypothesis!s}"
+        )
+    return value

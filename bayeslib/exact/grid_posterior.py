@@ -1,0 +1,258 @@
+"""Posteriors as weighted points that fill the space: the result class, and the plain grid."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import BayeslibError, TargetError
+from ..results import Estimate, Summary
+from ..results.rows import apply_rows
+from ..target.target import as_target
+from ..validate import as_count, as_floats, as_rng, blame, check_memory, shown
+
+_PROBABILITIES = (0.05, 0.5, 0.95)
+
+
+@dataclass(frozen=True, repr=False)
+class Grid:
+    """A density known at points, each of which stands for a cell around it.
+
+    Attributes
+    ----------
+    points : numpy.ndarray, shape (n, dim)
+    weights : numpy.ndarray, shape (n,)
+        Posterior mass of each point's cell; sums to 1.
+    coarse : numpy.ndarray, shape (n,)
+        Mass by a coarser rule on the same points: the difference measures the error.
+    blocks : int
+        The points come in this many equal blocks, in each of which both rules stand alone.
+    cells : numpy.ndarray, shape (2, n, dim)
+        Lower and upper corner of the cells, in the coordinates that `place` maps to the points'.
+    place : callable
+        place(t (n, dim)) -> (n, dim): the map from the coordinates of the cells to parameters.
+    log_evidence : Estimate
+        Its error, as that of `expect`, is the sum over blocks of the difference of the two rules:
+        not random, and as a rule much larger than the true error.
+    num_evals : int
+    method : str
+        "grid_posterior" or "quadrature".
+    names : tuple of str
+    settings : dict
+        What was asked for; of `quadrature` also the relative error of the evidence reached.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.banana()
+    >>> grid = bl.grid_posterior(target, [(-5, 5), (-4, 24)], num_points=200)
+    >>> grid
+    Grid(grid_posterior, 40000 points, dim=2)
+    >>> print(np.diag(grid.cov).round(2), np.diag(target.truth.cov).round(2))
+    [1.   2.25] [1.   2.25]
+    >>> grid.sample(10, rng=1).shape
+    (10, 2)
+    """
+
+    points: np.ndarray
+    weights: np.ndarray
+    coarse: np.ndarray
+    blocks: int
+    cells: np.ndarray
+    place: object
+    log_evidence: Estimate
+    num_evals: int
+    method: str
+    names: tuple
+    settings: dict = field(default_factory=dict)
+
+    @property
+    def dim(self):
+        """The number of parameters."""
+        return self.points.shape[1]
+
+    @property
+    def mean(self):
+        """Posterior mean, shape (dim,)."""
+        return self.weights @ self.points
+
+    @property
+    def cov(self):
+        """Posterior covariance, shape (dim, dim)."""
+        centred = self.points - self.mean
+        return (self.weights[:, None] * centred).T @ centred
+
+    def expect(self, f=None):
+        """The posterior expectation of `f`, with the error of the rule.
+
+        Parameters
+        ----------
+        f : callable, optional
+            Takes all points at once, (n, dim), returns (n,) or (n, k); or takes one, (dim,), and
+            returns a number or k numbers; see `Draws.expect`. None is the mean.
+
+        Returns
+        -------
+        Estimate
+            Floats for an `f` of shape (n,), else (k,).
+        """
+        results = self.points if f is None else apply_rows(f, self.points).astype(float)
+        used = (self.weights > 0.0) | (self.coarse > 0.0)
+        results = np.where(used.reshape(-1, *[1] * (results.ndim - 1)), results, 0.0)
+        value = self.weights @ results
+        error = rule_error(results - value, self.weights - self.coarse, self.blocks)
+        if results.ndim == 1:
+            value, error = float(value), float(error)
+        return Estimate(value, error, self.num_evals)
+
+    def sample(self, num_samples, rng):
+        """Draw a cell by its mass and a place in it uniformly, (num_samples, dim).
+
+        The draws follow a density that is constant in each cell. Draw order:
+        ``rng.choice(n, size=num_samples, p=weights)``, then ``rng.random((num_samples, dim))``.
+        """
+        num_samples = as_count(num_samples, "num_samples")
+        rng, _ = as_rng(rng)
+        index = rng.choice(self.weights.size, size=num_samples, p=self.weights)
+        low, high = self.cells[0, index], self.cells[1, index]
+        return self.place(low + (high - low) * rng.random((num_samples, self.dim)))
+
+    def quantile(self, probability):
+        """Marginal quantiles of the density that is constant in each cell, shape (dim,)."""
+        t = np.empty(self.dim)
+        for j in range(self.dim):
+            low, high = self.cells[:, :, j]
+            ends = np.concatenate([low, high])
+            slope = self.weights / (high - low)
+            order = np.argsort(ends)
+            density = np.cumsum(np.concatenate([slope, -slope])[order])[:-1]
+            below = np.cumsum(density * np.diff(ends[order]))
+            t[j] = np.interp(probability, np.append(0.0, below), ends[order])
+        return self.place(t[None])[0]
+
+    def summary(self):
+        """Means, standard deviations and quantiles of the marginals, as a `Summary`."""
+        columns = ("mean", "error", "sd", *(f"{100 * p:g}%" for p in _PROBABILITIES))
+        mean = self.expect()
+        table = [mean.value, mean.mcse, np.sqrt(np.diag(self.cov))]
+        table += [self.quantile(p) for p in _PROBABILITIES]
+        rows = {
+            name: tuple(float(column[i]) for column in table) for i, name in enumerate(self.names)
+        }
+        title = f"{self.method}: {self.weights.size:,} points, {self.num_evals:,} evaluations"
+        return Summary(title, columns, rows)
+
+    def __repr__(self):
+        return f"Grid({self.method}, {self.weights.size} points, dim={self.dim})"
+
+    def _repr_html_(self):
+        return self.summary()._repr_html_()
+
+
+def rule_error(results, difference, blocks):
+    """Sum over blocks of the absolute difference of two rules: (n,) -> float, (n, k) -> (k,)."""
+    terms = difference.reshape(-1, *[1] * (results.ndim - 1)) * results
+    return np.abs(terms.reshape(blocks, -1, *results.shape[1:]).sum(axis=1)).sum(axis=0)
+
+
+def grid_posterior(target, bounds=None, *, num_points):
+    """Evaluate the posterior on a regular grid.
+
+    Parameters
+    ----------
+    target : Target
+    bounds : sequence of dim pairs (low, high), finite; or one pair for dim = 1
+        What lies outside is treated as impossible. None takes the target's support.
+    num_points : int or sequence of dim int
+        Points along each axis, at least 2: the centres of that many equal cells.
+
+    Returns
+    -------
+    Grid
+        As many points as the product of `num_points` over the axes. Its errors compare all points
+        with every other one, as on a chessboard; mass outside the bounds is not in them.
+
+    Raises
+    ------
+    BayeslibError
+        When the bounds are not finite or the density is zero at every point.
+    TargetError
+        When the log density is nan or +inf at a point.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.coin(8, 2)  # its support is (0, 1)
+    >>> grid = bl.grid_posterior(target, num_points=200)
+    >>> print(grid.mean.round(4), target.truth.mean.round(4))
+    [0.75] [0.75]
+    >>> print(grid.expect(lambda p: p[:, 0] > 0.5))
+    0.9673 ± 0.0012
+    """
+    bounds = as_bounds(bounds, as_target(target))
+    if not np.isfinite(bounds).all():
+        raise BayeslibError(f"a grid needs finite bounds, got {bounds.tolist()}; or use quadrature")
+    counts = [num_points] * target.dim if np.ndim(num_points) == 0 else list(num_points)
+    if len(counts) != target.dim:
+        raise BayeslibError(f"num_points must be one number or {target.dim}, got {num_points!r}")
+    counts = [as_count(n, "num_points", minimum=2) for n in counts]
+    check_memory((np.prod(counts, dtype=float), 4 * target.dim + 3), "the grid")
+    steps = (bounds[:, 1] - bounds[:, 0]) / counts
+    index = np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1)
+    index = index.reshape(-1, target.dim)
+    low = bounds[:, 0] + index * steps
+    points = low + 0.5 * steps
+    logdensity = evaluate(target, points)
+    shift = logdensity.max()
+    if shift == -np.inf:
+        words = f"the density is zero at all {len(points)} points of the grid: it lies elsewhere, "
+        raise BayeslibError(blame(target, words + "or between them"))
+    mass = np.exp(logdensity - shift)
+    total = mass.sum()
+    white = index.sum(axis=1) % 2 == 0
+    coarse = mass / total * white / white.mean()
+    return Grid(
+        points=points,
+        weights=mass / total,
+        coarse=coarse,
+        blocks=1,
+        cells=np.stack([low, low + steps]),
+        place=_same,
+        log_evidence=Estimate(
+            float(shift + np.log(total * np.prod(steps))),
+            abs(float(coarse.sum()) - 1.0),
+            len(points),
+        ),
+        num_evals=len(points),
+        method="grid_posterior",
+        names=target.names,
+        settings={"bounds": bounds.tolist(), "num_points": counts},
+    )
+
+
+def _same(t):
+    return t
+
+
+def as_bounds(bounds, target):
+    """Return bounds as an array (dim, 2); None is the target's support, or the whole space."""
+    if bounds is None:
+        bounds = target.support or ((-np.inf, np.inf),) * target.dim
+    array = as_floats(bounds, "bounds")
+    if target.dim == 1 and array.shape == (2,):
+        array = array[None]
+    if array.shape != (target.dim, 2):
+        raise BayeslibError(
+            f"bounds must be {target.dim} pairs (low, high), one a dimension, got {bounds!r}"
+        )
+    if np.isnan(array).any() or not np.all(array[:, 0] < array[:, 1]):
+        raise BayeslibError(f"bounds need low < high in every dimension, got {bounds!r}")
+    return array
+
+
+def evaluate(target, points):
+    """The log density at points (n, dim), none of which may be nan or +inf."""
+    values = target.many(points)
+    bad = np.isnan(values) | (values == np.inf)
+    if bad.any():
+        first = int(bad.argmax())
+        words = f"the log density is {values[first]} at theta={shown(points[first])}"
+        raise TargetError(blame(target, words))
+    return values

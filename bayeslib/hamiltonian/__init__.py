@@ -1,0 +1,1 @@
+"""Hamiltonian flow: HMC, NUTS, and flow along noisy gradients."""

@@ -1,0 +1,116 @@
+"""The leapfrog integrator, for looking at trajectories."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..compile.callback import together
+from ..errors import GradientError
+from ..target.target import as_target
+from ..validate import as_count, as_covariance, as_position, as_positive, as_scale, check_memory
+from .kernels import leapfrog_kernel
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A path of the leapfrog integrator, its start included.
+
+    Attributes
+    ----------
+    positions, momenta : numpy.ndarray, shape (num_steps + 1, dim)
+        nan beyond a point at which the log density is not finite.
+    logdensity : numpy.ndarray, shape (num_steps + 1,)
+    energy : numpy.ndarray, shape (num_steps + 1,)
+        p' M^-1 p / 2 - log density, which an exact trajectory conserves.
+    num_evals : int
+        Evaluations of the log density with its gradient.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.gaussian([0.0, 0.0], 1.0)
+    >>> path = bl.leapfrog(target, [1.0, 0.0], [0.0, 1.0], step_size=0.2, num_steps=10)
+    >>> print(path.positions.shape, path.energy.shape, path.num_evals)
+    (11, 2) (11,) 11
+    """
+
+    positions: np.ndarray
+    momenta: np.ndarray
+    logdensity: np.ndarray
+    energy: np.ndarray
+    num_evals: int
+
+
+def leapfrog(target, position, momentum, *, step_size, num_steps, inverse_mass_matrix=None):
+    """Follow the Hamiltonian dynamics by the leapfrog integrator.
+
+    Parameters
+    ----------
+    target : Target
+        With a gradient.
+    position, momentum : array_like, shape (dim,)
+    step_size : float
+        A time, as in `hmc`.
+    num_steps : int
+    inverse_mass_matrix : array_like, shape (dim,) or (dim, dim), optional
+        M^-1, its diagonal alone or all of it; the identity when None.
+
+    Returns
+    -------
+    Trajectory
+
+    Raises
+    ------
+    BayeslibError
+        For arguments out of range, each named; GradientError for a target without a gradient.
+
+    Notes
+    -----
+    Each step is a half kick p += step_size / 2 * grad log p(q), a drift q += step_size * M^-1 p,
+    and a half kick. It is reversible and preserves volume; its energy error over a fixed time is
+    of the order step_size**2.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.gaussian([0.0], 1.0)
+    >>> how = dict(step_size=0.1, num_steps=31)  # half a period
+    >>> path = bl.leapfrog(target, [1.0], [0.0], **how)
+    >>> print(path.positions[-1].round(2), np.ptp(path.energy).round(3))
+    [-1.] 0.001
+    >>> back = bl.leapfrog(target, path.positions[-1], -path.momenta[-1], **how)
+    >>> print(np.allclose(back.positions[-1], [1.0]))
+    True
+    """
+    position = as_position(position, "position", as_target(target).dim)
+    momentum = as_position(momentum, "momentum", target.dim)
+    step_size = as_positive(step_size, "step_size")
+    num_steps = as_count(num_steps, "num_steps")
+    metric, _ = as_metric(inverse_mass_matrix, target.dim)
+    check_memory((2, num_steps + 1, target.dim + 1), "the trajectory")
+    if not target.has_gradient:
+        raise GradientError(f"leapfrog needs a gradient, which {target!r} has not")
+    positions = np.full((num_steps + 1, target.dim), np.nan)
+    momenta = positions.copy()
+    logdensity, energy = np.full((2, num_steps + 1), np.nan)
+    positions[0], momenta[0] = position, momentum
+    bound = target.bind(gradient=True)
+    position, momentum, gradient, metric = together(
+        position, momentum, np.zeros(target.dim), metric
+    )
+    num_evals = leapfrog_kernel(
+        bound.address, bound.handle, position, momentum, gradient, metric, step_size, positions,
+        momenta, logdensity, energy,
+    )  # fmt: skip
+    if bound.num_errors:
+        raise target.explain(bound.failed_at)
+    return Trajectory(positions, momenta, logdensity, energy, int(num_evals))
+
+
+def as_metric(inverse_mass_matrix, dim):
+    """Return M^-1 and its root, as the kernels take them."""
+    if inverse_mass_matrix is None:
+        return np.ones((1, dim)), np.ones((1, dim))
+    if np.ndim(inverse_mass_matrix) < 2:
+        metric = as_scale(inverse_mass_matrix, "inverse_mass_matrix", dim)[None, :]
+        return metric, np.sqrt(metric)
+    metric = as_covariance(inverse_mass_matrix, "inverse_mass_matrix", dim)
+    return metric, np.ascontiguousarray(np.linalg.cholesky(metric))

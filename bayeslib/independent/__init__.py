@@ -1,0 +1,1 @@
+"""Independent draws: Monte Carlo, rejection, importance sampling and its particles."""

@@ -1,0 +1,158 @@
+"""Adaptive importance sampling: population Monte Carlo with a mixture of Student-t's."""
+
+import numpy as np
+
+from ..errors import BayeslibError
+from ..target.proposals import as_proposal
+from ..target.target import as_target
+from ..validate import as_count, as_positive, as_real, as_rng, check_memory
+from ..waiting import watched
+from .importance_sample import warn_of_weights, weighted_draws
+from .mixture import StudentMixture
+from .psis import psis
+from .resample import choose
+
+
+@watched("for what it draws while it learns is of other proposals")
+def adaptive_importance_sample(
+    target,
+    proposal,
+    *,
+    num_samples,
+    num_components=1,
+    num_rounds=10,
+    num_adapt=1000,
+    df=5.0,
+    defensive=0.1,
+    progress=None,
+    rng,
+):
+    """Learn a proposal from weighted draws, then sample by importance with it.
+
+    The first round draws from `proposal` and fits a mixture of Student-t distributions; each
+    further round draws from the mixture and improves it by one step of expectation maximisation.
+    The draws that are returned are new, from the last mixture, which no longer changes: what
+    holds for `importance_sample` holds for them.
+
+    Parameters
+    ----------
+    target : Target
+    proposal : distribution
+        See `as_proposal`. Where to begin; wide enough to find every region of weight, for what
+        it misses the mixture will hardly learn.
+    num_samples : int
+        Draws returned.
+    num_components : int
+    num_rounds : int
+        At least 1.
+    num_adapt : int
+        Draws a round.
+    df : float
+        Degrees of freedom of the components, above 2.
+    defensive : float
+        The share of the mixture that `proposal` keeps, at least 0 and below 1. Above 0 the
+        weights are never larger than 1 / defensive times those of `proposal`.
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
+    rng : int, Generator, SeedSequence or None
+
+    Returns
+    -------
+    Draws
+        As `importance_sample` returns; ``num_evals`` counts the rounds too. ``settings`` holds
+        the mixture (``weights``, the last of which is the share of `proposal`; ``means``; ``covs``,
+        the components' scale matrices: their covariances are df / (df - 2) times as large; ``df``)
+        and ``round_ess``, the worth of each round's draws.
+
+    Raises
+    ------
+    BayeslibError
+        As `importance_sample`; for df up to 2; for fewer draws a round than components.
+
+    Warns
+    -----
+    BayeslibWarning
+        As `importance_sample`.
+
+    Notes
+    -----
+    Draw order: ``proposal.sample(num_adapt, rng)``, num_components uniforms (the centres are
+    resampled draws); in each further round, and then for the draws returned, one multinomial for
+    the number of draws of each component, then for each component its normals and its chi-square
+    variates, and last the draws of `proposal`.
+
+    References
+    ----------
+    Cappé, Guillin, Marin and Robert (2004), Population Monte Carlo; Cappé, Douc, Guillin, Marin
+    and Robert (2008), Adaptive importance sampling in general mixture classes; Hesterberg (1995)
+    for the defensive share.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> two = bl.posteriors.mixture([0.3, 0.7], [-4.0, 4.0], [1.0, 1.0])
+    >>> draws = bl.adaptive_importance_sample(
+    ...     two, stats.norm(0.0, 10.0), num_samples=2000, num_components=2, rng=1
+    ... )
+    >>> print(draws.expect(), two.truth.mean.round(2))
+    [1.547 ± 0.088] [1.6]
+    >>> print(round(draws.worth / draws.num_samples, 1), draws.log_evidence)
+    0.9 0.0004 ± 0.0070
+    """
+    proposal = as_proposal(proposal, as_target(target).dim)
+    num_samples = as_count(num_samples, "num_samples")
+    num_components = as_count(num_components, "num_components")
+    num_rounds = as_count(num_rounds, "num_rounds")
+    num_adapt = as_count(num_adapt, "num_adapt", minimum=max(2, num_components))
+    if as_positive(df, "df") <= 2.0:
+        raise BayeslibError(f"df must be above 2, for a covariance to exist, got {df!r}")
+    defensive = as_real(defensive, "defensive", minimum=0.0)
+    if defensive >= 1.0:
+        raise BayeslibError(f"defensive must be below 1, or nothing is learned, got {defensive!r}")
+    check_memory((max(num_samples, num_adapt), target.dim + 3), "the draws")
+    rng, seed = as_rng(rng)
+    current, round_ess = proposal, []
+    for number in range(num_rounds):
+        learner = as_proposal(current, target.dim)
+        found = weighted_draws(target, learner, num_adapt, rng, method="", settings={})
+        if found.settings["interrupted"]:
+            raise KeyboardInterrupt
+        round_ess.append(found.settings["ess"])
+        smoothed, _ = psis(found.log_weights)
+        weights = np.exp(smoothed.ravel())
+        ess = 1.0 / np.square(weights).sum()
+        if number == 0:
+            current = _first(
+                found.flat, weights, num_components, float(df), defensive, proposal, rng
+            )
+        current = current.improved(found.flat, weights, ess)
+    settings = {
+        "proposal": proposal.label,
+        "num_samples": num_samples,
+        "num_rounds": num_rounds,
+        "num_adapt": num_adapt,
+        "defensive": defensive,
+        "weights": current.weights,
+        "means": current.means,
+        "covs": current.covs,
+        "df": current.df,
+        "round_ess": np.array(round_ess),
+        "seed": seed,
+    }
+    draws = weighted_draws(
+        target, as_proposal(current, target.dim), num_samples, rng,
+        method="adaptive_importance_sample", settings=settings, spent=num_adapt * num_rounds,
+    )  # fmt: skip
+    warn_of_weights(draws)
+    return draws
+
+
+def _first(x, weights, num_components, df, defensive, proposal, rng):
+    """Components centred on resampled draws, each as wide as all draws together."""
+    mean = weights @ x
+    cov = (x - mean).T @ ((x - mean) * weights[:, None])
+    cov += np.diag(1e-10 * np.diag(cov) + np.finfo(float).tiny)
+    centres = x[choose(weights, num_components, rng, "stratified")]
+    shares = np.append(np.full(num_components, (1.0 - defensive) / num_components), defensive)
+    covs = np.tile(cov, (num_components, 1, 1))
+    return StudentMixture(shares, centres, covs, df, proposal)

@@ -1,0 +1,276 @@
+"""Adaptive rejection sampling: tangents of a log-concave density are its envelope."""
+
+import numpy as np
+
+from ..chains.blocks import Outcome, run_chains
+from ..chains.blocks import advance as advance_chain
+from ..errors import BayeslibError, EnvelopeError, TargetError
+from ..results import Draws, Estimate
+from ..target.target import as_target
+from ..validate import as_count, as_floats, as_rng, blame, check_finite, check_memory
+from .hull import (
+    AREA,
+    BAD_RATIO,
+    BAD_X,
+    CONVEX,
+    FINE,
+    HIGH,
+    LOW,
+    MOST_POINTS,
+    NOT_FINITE,
+    SHIFT,
+    SIZE,
+    SLOPE,
+    STATUS,
+    SUM,
+    SUM_SQUARES,
+    H,
+    X,
+    draw,
+)
+
+_MOST_CHECKED = 100
+
+
+def adaptive_rejection_sample(target, *, points, num_samples, rng):
+    """Draw exactly from a log-concave density on the line, with few evaluations.
+
+    The tangents at the points evaluated so far lie above the log density, the chords between them
+    below it. Proposals come from the exponential of the tangents; most are accepted because they
+    lie under the chords, and only the others cost an evaluation, which refines both.
+
+    Parameters
+    ----------
+    target : Target
+        One-dimensional and log-concave, with a gradient. `support` says where it ends; None is the
+        whole line.
+    points : array, shape (k,)
+        Where to start, inside the support. Where the support has no end the outermost point on that
+        side must lie beyond the mode.
+    num_samples : int
+    rng : int, Generator, SeedSequence or None
+
+    Returns
+    -------
+    Draws
+        Independent, shape (1, num_samples, 1), without `logdensity`, which is mostly never
+        computed. ``stats``: ``num_proposals`` and ``num_evals`` that each draw took; the run's
+        `num_evals` adds those at `points` and of the final check. ``settings["hull"]``: the
+        points of the final envelope. ``log_evidence`` is the log of N / sum(1 / area), the sum
+        over the envelopes of all proposals, kept between the areas under the final chords and
+        tangents. Interrupted, it returns what was drawn, ``settings["interrupted"]`` set.
+
+    Raises
+    ------
+    EnvelopeError
+        When the density is found not to be log-concave: at a point evaluated, or at one of the
+        first hundred draws, which are looked at again for that. A density that is convex where
+        none of them fell goes unnoticed.
+    GradientError
+        When the target has no gradient.
+    TargetError
+        When the log density is nan or infinite inside the support.
+    BayeslibError
+        When the points do not fit the support, or do not enclose the mode where they must.
+
+    Notes
+    -----
+    Draw order: for each proposal two uniforms, ``rng.random()`` for its place, by the inverse of
+    the envelope's distribution function from left to right, and ``rng.random()`` for acceptance:
+    first against the chords, then, if need be, against the log density, after which the point joins
+    the hull whether it was accepted or not.
+
+    References
+    ----------
+    Gilks and Wild (1992), "Adaptive rejection sampling for Gibbs sampling".
+
+    Examples
+    --------
+    >>> target = bl.posteriors.coin(8, 2)
+    >>> draws = bl.adaptive_rejection_sample(
+    ...     target, points=[0.3, 0.7, 0.9], num_samples=2000, rng=1
+    ... )
+    >>> print(draws.expect(), target.truth.mean.round(4))
+    [0.7501 ± 0.0026] [0.75]
+    >>> print(draws.num_evals < 200, "evaluations are enough for", draws.num_samples)
+    True evaluations are enough for 2000
+    """
+    if as_target(target).dim != 1:
+        raise BayeslibError(
+            f"adaptive rejection sampling draws on the line, but the target has dim={target.dim}"
+        )
+    num_samples = as_count(num_samples, "num_samples")
+    check_memory((num_samples, 4), "the draws")
+    rng, seed = as_rng(rng)
+    start = np.unique(np.atleast_1d(as_floats(points, "points")))
+    check_finite(start, "points")
+    bound = target.bind(gradient=True)
+    hull, words, numbers = _first_hull(target, bound, start)
+    draw.compile()
+    job = (target, bound, rng, hull, words, numbers, num_samples)
+    (done,), interrupted = run_chains(
+        _run, [job], num_iterations=num_samples, title="adaptive_rejection_sample"
+    )
+    error = _trouble(target, bound, words, numbers)
+    checked = 0
+    if error is None:
+        checked = min(done.done, _MOST_CHECKED)
+        error = _check_draws(bound, done.values[:checked], hull[:, : words[SIZE]])
+    num_evals = start.size + checked + int(done.stats["num_evals"].sum())
+    settings = {
+        "points": start,
+        "num_samples": num_samples,
+        "seed": seed,
+        "hull": hull[X, : words[SIZE]].copy(),
+        "interrupted": interrupted,
+    }
+    draws = Draws(
+        done.values[None, : done.done, None],
+        stats={name: array[None, : done.done] for name, array in done.stats.items()},
+        num_evals=num_evals,
+        method="adaptive_rejection_sample",
+        settings=settings,
+        names=target.names,
+        log_evidence=_log_evidence(done.done, hull, words, numbers, num_evals),
+        independent=True,
+    )
+    if error is not None:
+        error.partial = draws
+        raise error
+    return draws
+
+
+def _first_hull(target, bound, start):
+    low, high = target.support[0] if target.support else (-np.inf, np.inf)
+    if start.size == 0 or start.size > MOST_POINTS // 2:
+        raise BayeslibError(f"points must be 1 to {MOST_POINTS // 2} numbers, got {start.size}")
+    if not (low < start[0] and start[-1] < high):
+        raise BayeslibError(
+            f"points must lie inside the support ({low:g}, {high:g}), got {start.tolist()}"
+        )
+    hull = np.zeros((5, MOST_POINTS))
+    words = np.array([start.size, FINE])
+    numbers = np.zeros(7)
+    numbers[LOW], numbers[HIGH] = low, high
+    grad = np.empty(1)
+    for i, x in enumerate(start):
+        hull[X, i], hull[H, i] = x, bound(np.array([x]), grad)
+        hull[SLOPE, i] = grad[0]
+        if bound.num_errors:
+            raise target.explain(bound.failed_at)
+        if not (np.isfinite(hull[H, i]) and np.isfinite(grad[0])):
+            words = f"the log density is {hull[H, i]} with slope {grad[0]} at the point {x:g}; "
+            raise TargetError(blame(target, words + "points must lie where both are finite"))
+    _check_slopes(start, hull, low, high)
+    _check_concave(start, hull)
+    return hull, words, numbers
+
+
+def _rounding(h):
+    return 1e-9 * (1.0 + np.abs(h))
+
+
+def _check_slopes(start, hull, low, high):
+    last = start.size - 1
+    for side, end, i, sign in (("left", low, 0, 1.0), ("right", high, last, -1.0)):
+        if np.isinf(end) and sign * hull[SLOPE, i] <= 0.0:
+            raise BayeslibError(
+                f"the support has no end on the {side}, so the {side}most point must lie beyond "
+                f"the mode, but the log density changes by {hull[SLOPE, i]:.3g} a unit at "
+                f"{start[i]:g}; add a point further {side}"
+            )
+
+
+def _check_concave(start, hull):
+    h, slope = hull[H, : start.size], hull[SLOPE, : start.size]
+    tangents = h[:, None] + slope[:, None] * (start[None, :] - start[:, None])
+    above = h[None, :] - tangents
+    above -= _rounding(h)[None, :] + _rounding(tangents)
+    i, j = np.unravel_index(np.argmax(above), above.shape)
+    if above[i, j] > 0.0:
+        raise _not_concave(start[j], float(h[j] - tangents[i, j]))
+
+
+def _check_draws(bound, values, hull):
+    """Catch what the chords hide: look at draws that were accepted without an evaluation."""
+    x, h, slope = hull[X], hull[H], hull[SLOPE]
+    grad = np.empty(1)
+    value = np.array([bound(np.array([v]), grad) for v in values])
+    above = value - np.min(h + slope * (values[:, None] - x), axis=1)
+    below = np.interp(values, x, h, left=-np.inf, right=-np.inf) - value
+    excess = np.maximum(above, below) - _rounding(value)
+    worst = np.argmax(excess)
+    if excess[worst] > 0.0:
+        return _not_concave(float(values[worst]), float(above[worst]))
+    return None
+
+
+def _not_concave(x, log_ratio):
+    how = (
+        f"at theta={x:.6g} it lies {log_ratio:.3g} above the tangent at another point"
+        if log_ratio > 0.0
+        else f"its value or slope at theta={x:.6g} is too low between those of its neighbours"
+    )
+    return EnvelopeError(
+        f"the log density is not concave: {how}. Use rejection_sample with an envelope of your "
+        "own, or restrict the support to where it is concave",
+        position=np.array([x]),
+        log_ratio=log_ratio,
+    )
+
+
+def _trouble(target, bound, words, numbers):
+    if bound.num_errors:
+        return target.explain(bound.failed_at)
+    if words[STATUS] == CONVEX:
+        return _not_concave(numbers[BAD_X], float(numbers[BAD_RATIO]))
+    if words[STATUS] == NOT_FINITE:
+        return TargetError(
+            f"the log density or its slope is nan or infinite at theta={numbers[BAD_X]:.6g}, "
+            f"inside the support ({numbers[LOW]:g}, {numbers[HIGH]:g}); give the target its "
+            "true support"
+        )
+    return None
+
+
+def _log_evidence(num_accepted, hull, words, numbers, num_evals):
+    # Given the past, proposal t is accepted with probability a_t = Z / area_t: accepted - a_t has
+    # mean 0 and variance a_t (1 - a_t), and Z is what makes the a_t sum to the number accepted.
+    # It lies between the areas under the final chords and the final tangents in any case; and as no
+    # rejection may just be luck, the variance of the sum counts as that of one at least.
+    if num_accepted == 0:
+        return None
+    log_area = numbers[SHIFT] + np.log(hull[AREA, words[SIZE] - 1])
+    log_chords = _log_chord_area(hull[X, : words[SIZE]], hull[H, : words[SIZE]])
+    rate = np.clip(num_accepted / numbers[SUM], np.exp(log_chords - log_area), 1.0)
+    variance = max(num_accepted - rate**2 * numbers[SUM_SQUARES], 1.0)
+    error = np.sqrt(variance) / num_accepted
+    return Estimate(float(log_area + np.log(rate)), float(error), num_evals)
+
+
+def _log_chord_area(x, h):
+    if x.size < 2:
+        return -np.inf
+    fall = np.abs(np.diff(h))
+    # integral of an exponential between two points, from the higher end downwards
+    part = np.where(fall > 1e-12, -np.expm1(-fall) / np.maximum(fall, 1e-12), 1.0)
+    top = h.max()
+    return top + np.log(np.sum(np.exp(np.maximum(h[1:], h[:-1]) - top) * np.diff(x) * part))
+
+
+def _run(control, chain, target, bound, rng, hull, words, numbers, num_samples):
+    values = np.empty(num_samples)
+    num_proposals = np.zeros(num_samples, dtype=np.int64)
+    num_evals = np.zeros(num_samples, dtype=np.int64)
+
+    def step(first, last):
+        return draw(
+            bound.address, bound.handle, rng, hull, words, numbers,
+            values, num_proposals, num_evals, first, last,
+        )  # fmt: skip
+
+    done = advance_chain(
+        step, bound=bound, control=control, chain=chain, num_iterations=num_samples
+    )
+    stats = {"num_proposals": num_proposals, "num_evals": num_evals}
+    return Outcome(done, values, None, stats, {}, np.zeros(3, int), None, None, {})

@@ -1,0 +1,162 @@
+"""Annealed importance sampling: weights along a path from the proposal to the target."""
+
+import numpy as np
+
+from ..errors import BayeslibError
+from ..target.proposals import as_proposal
+from ..target.target import as_target
+from ..validate import as_count, as_floats, as_rng, as_scale, check_memory
+from ..waiting import watched
+from .bridge import Cloud, as_temperatures, spread_factor
+from .importance_sample import no_weight, warn_of_weights, weighted, with_tails
+from .resample import choose
+
+_PILOTS, _PILOT_STEPS = 200, 3
+
+
+@watched("for before the last temperature no weight is complete")
+def annealed_importance_sample(
+    target,
+    proposal,
+    *,
+    num_samples,
+    inverse_temperatures=20,
+    scale=None,
+    num_steps=1,
+    progress=None,
+    rng,
+):
+    """Weight draws along a path of distributions from the proposal to the target.
+
+    Each draw starts from the proposal. Stage after stage the inverse temperature b rises; the
+    weight takes in the ratio of the new density q^(1 - b) p^b to the old one at the draw, which
+    then makes `num_steps` random-walk Metropolis steps under the new density.
+
+    Parameters
+    ----------
+    target : Target
+    proposal : distribution
+        See `as_proposal`. Normalised, for `log_evidence` to be right.
+    num_samples : int
+    inverse_temperatures : array_like or int
+        From 0 to 1, or a number of equal steps, so that n steps have n + 1 temperatures. Each step
+        is a stage.
+    scale : float or array_like, shape (dim,) or (number of stages, dim), optional
+        Standard deviations of the Metropolis steps. None finds them by a pilot run of 200 other
+        draws, so that the weights stay unbiased.
+    num_steps : int
+        Metropolis steps of each draw in each stage.
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
+    rng : int, Generator, SeedSequence or None
+
+    Returns
+    -------
+    Draws
+        Independent, (1, num_samples, dim), with raw `log_weights`. ``settings``: ``khat``,
+        ``ess``, ``acceptance``, the ``scale`` used. ``log_evidence``: the mean weight is
+        unbiased, however badly the draws have mixed; its logarithm is biased low.
+
+    Raises
+    ------
+    BayeslibError
+        For arguments out of range, each named; when the proposal's own density is zero, infinite
+        or nan at one of its draws; ZeroWeightsError when no draw has a weight; TargetError when
+        the log density is +inf at a draw.
+
+    Warns
+    -----
+    BayeslibWarning
+        When k-hat is above min(1 - 1 / log10(num_samples), 0.7), when fewer than ten draws'
+        worth remain, or when the log density was nan somewhere.
+
+    Notes
+    -----
+    Draw order: a pilot run draws from ``rng.spawn(1)``, not from `rng`. Then
+    ``proposal.sample(num_samples, rng)``, and in each Metropolis step num_samples * dim normals,
+    draw by draw, and num_samples uniforms. Cost: num_samples * (1 + stages * num_steps)
+    evaluations, and the pilot's.
+
+    References
+    ----------
+    Neal (2001), Annealed importance sampling.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> target = bl.posteriors.gamma_student()
+    >>> draws = bl.annealed_importance_sample(target, stats.gamma(3), num_samples=1000, rng=1)
+    >>> print(draws.expect(), target.truth.mean.round(3))
+    [4.159 ± 0.043] [4.167]
+    >>> print(draws.log_evidence, round(target.truth.log_evidence, 3))
+    -2.361 ± 0.015 -2.37
+    """
+    proposal = as_proposal(proposal, as_target(target).dim)
+    num_samples = as_count(num_samples, "num_samples")
+    num_steps = as_count(num_steps, "num_steps")
+    betas = as_temperatures(inverse_temperatures)
+    if scale is not None:
+        scale = _as_scales(scale, betas.size - 1, target.dim)
+    check_memory((4, num_samples, target.dim + 3), "the draws")
+    rng, seed = as_rng(rng)
+    pilot_evals = 0
+    if scale is None:
+        scale, pilot_evals = _pilot(target, proposal, betas, rng.spawn(1)[0])
+    cloud = Cloud(target, proposal, proposal.sample(num_samples, rng))
+    log_weights, moved = np.zeros(num_samples), 0
+    for k in range(1, betas.size):
+        log_weights += (betas[k] - betas[k - 1]) * cloud.log_ratio
+        for _ in range(num_steps):
+            moved += cloud.move(betas[k], scale[k - 1], rng).sum()
+    if log_weights.max() == -np.inf:
+        raise no_weight(target, cloud.values, proposal.label)
+    cloud.warn_of_nan()
+    draws = weighted(
+        cloud.values,
+        cloud.log_p,
+        log_weights,
+        num_evals=cloud.num_evals + pilot_evals,
+        method="annealed_importance_sample",
+        settings={
+            "proposal": proposal.label,
+            "num_samples": num_samples,
+            "inverse_temperatures": betas,
+            "scale": scale,
+            "num_steps": num_steps,
+            "acceptance": float(moved / (num_samples * num_steps * (betas.size - 1))),
+            "seed": seed,
+        },
+        names=target.names,
+    )
+    draws = with_tails(target, draws)
+    warn_of_weights(draws)
+    return draws
+
+
+def _as_scales(value, num_stages, dim):
+    array = as_floats(value, "scale")
+    if array.ndim == 2 and array.shape != (num_stages, dim):
+        raise BayeslibError(
+            f"scale must be a number or have shape ({dim},) or ({num_stages}, {dim}), "
+            f"got {array.shape}"
+        )
+    if array.ndim < 2:
+        return np.tile(as_scale(array, "scale", dim), (num_stages, 1))
+    return as_scale(array.ravel(), "scale", array.size).reshape(array.shape)
+
+
+def _pilot(target, proposal, betas, rng):
+    """Spreads along the path, from a few particles that are resampled at each stage."""
+    cloud = Cloud(target, proposal, proposal.sample(_PILOTS, rng))
+    scales, log_tuning = np.empty((betas.size - 1, target.dim)), 0.0
+    for k in range(1, betas.size):
+        log_weights = (betas[k] - betas[k - 1]) * cloud.log_ratio
+        if log_weights.max() == -np.inf:
+            raise no_weight(target, cloud.values, proposal.label, ", or pass scale")
+        weights = np.exp(log_weights - log_weights.max())
+        weights /= weights.sum()
+        factor = spread_factor(cloud.values, weights)
+        cloud.keep(choose(weights, _PILOTS, rng, "systematic"))
+        _, log_tuning = cloud.move_tuned(betas[k], factor, log_tuning, _PILOT_STEPS, rng)
+        scales[k - 1] = np.exp(log_tuning) * np.sqrt(np.square(factor).sum(axis=1))
+    return scales, cloud.num_evals

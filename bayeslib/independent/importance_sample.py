@@ -1,0 +1,241 @@
+"""Importance sampling: draws of a proposal, weighted to stand for the target."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..chains.far import tail_index
+from ..compile.callback import evaluate_many
+from ..errors import BayeslibError, TargetError, ZeroWeightsError, warn
+from ..results import Draws, Estimate
+from ..target.proposals import as_proposal
+from ..target.target import as_target
+from ..validate import as_count, as_rng, blame, check_memory, shown
+from ..waiting import watching
+from .psis import psis
+
+_ENDS = 8  # draws on rays through which the weights are followed outwards, and as many on axes
+_REACH = 2.0  # times as far from the centre as the draws
+_HIGHER = 0.01  # log weights above that of the mean, beneath which there is nothing to follow
+_MATTERS = 1.0  # standard errors of a mean by which what lies out there would move it
+
+
+def importance_sample(target, proposal, *, num_samples, progress=None, rng):
+    """Draw from `proposal` and weight each draw by target over proposal.
+
+    Parameters
+    ----------
+    target : Target
+        Its log density need not be normalised.
+    proposal : distribution
+        See `as_proposal`. Its tails should be heavier than the target's; its log density must be
+        normalised for `log_evidence` to be right.
+    num_samples : int
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
+    rng : int, Generator, SeedSequence or None
+
+    Returns
+    -------
+    Draws
+        Independent, shape (1, num_samples, dim), with raw, unnormalised `log_weights`.
+        ``settings`` holds ``khat``, the Pareto shape of the weights' tail, and ``ess``, what the
+        draws are worth for the mean of a function unrelated to the weights. ``log_evidence`` is
+        the log of the mean weight, with its error by the delta method: the mean weight is
+        unbiased, its logarithm is biased low. ``khat_beyond`` is what k-hat would become further
+        out, see Notes; -inf where the outermost weights are small. ``num_evals`` counts the at
+        most 16 evaluations that it takes. Interrupted, it returns the draws that had been weighted,
+        ``settings["interrupted"]`` set.
+
+    Raises
+    ------
+    ZeroWeightsError
+        When no draw has a positive weight.
+    TargetError
+        When the log density is +inf at a draw.
+    BayeslibError
+        When the proposal's own density is zero, infinite or nan at one of its draws.
+
+    Warns
+    -----
+    BayeslibWarning
+        When k-hat is above min(1 - 1 / log10(num_samples), 0.7), or stays below it only until
+        draws come from further out; when fewer than ten draws' worth remain, or when the log
+        density is nan somewhere (that draw gets no weight).
+
+    Notes
+    -----
+    k-hat sees the weights of the draws. A Gaussian proposal ends before the tails of a Student-t
+    target begin to matter: the weights are tame, and the error too small. So the density is asked
+    twice as far out, on rays through the draws of the least proposal density and along the axes
+    through the least and greatest values of the coordinates, where these have more than the mean
+    weight. Between, the log weight rises by ``khat_beyond`` for each unit by which the proposal's
+    log density falls. It is given where the mass out there, as a Pareto tail of that shape, would
+    move a mean by more than its standard error.
+
+    Draw order: ``proposal.sample(num_samples, rng)``, nothing else.
+
+    References
+    ----------
+    Kahn and Marshall (1953) for the method; Vehtari, Simpson, Gelman, Yao and Gabry (2024) for
+    k-hat.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> target = bl.posteriors.gamma_student()
+    >>> draws = bl.importance_sample(target, stats.gamma(3), num_samples=4000, rng=1)
+    >>> print(draws.expect(), target.truth.mean.round(3))
+    [4.146 ± 0.021] [4.167]
+    >>> print(draws.log_evidence, round(target.truth.log_evidence, 3))
+    -2.363 ± 0.017 -2.37
+    >>> print(f"k-hat {draws.settings['khat']:.1f}, worth {draws.settings['ess']:.0f} draws")
+    k-hat -1.6, worth 1843 draws
+    """
+    q = as_proposal(proposal, as_target(target).dim)
+    num_samples = as_count(num_samples, "num_samples")
+    check_memory((num_samples, target.dim + 3), "the draws")
+    rng, seed = as_rng(rng)
+    with watching("importance_sample", num_samples, progress):
+        draws = weighted_draws(
+            target, q, num_samples, rng, method="importance_sample",
+            settings={"proposal": q.label, "num_samples": num_samples, "seed": seed},
+        )  # fmt: skip
+    if not draws.settings["interrupted"]:
+        khat, spent = _beyond(target, q, draws, getattr(proposal, "transform", None))
+        num_evals = draws.num_evals + spent
+        draws = replace(
+            draws, settings=draws.settings | {"khat_beyond": khat}, num_evals=num_evals,
+            log_evidence=replace(draws.log_evidence, num_evals=num_evals),
+        )  # fmt: skip
+    warn_of_weights(draws)
+    return draws
+
+
+def _beyond(target, proposal, draws, transform):
+    """Return how steeply weights that matter rise beyond the draws, and the evaluations spent."""
+    log_weights, size, dim = draws.log_weights[0], draws.num_samples, draws.dim
+    values, log_q = draws.flat, proposal.logdensity(draws.flat)
+    x = values if transform is None else transform.unconstrain(values)
+    excess = log_weights - float(draws.log_evidence)
+    ends = np.append(x.argmin(axis=0), x.argmax(axis=0))
+    most = np.argsort(-excess[ends], kind="stable")[:_ENDS]
+    starts = np.append(np.argsort(log_q, kind="stable")[:_ENDS], ends[most])
+    away = x[starts] - x.mean(axis=0)
+    away[-most.size :] *= np.eye(dim)[most % dim]
+    kept = excess[starts] > _HIGHER
+    starts, away = starts[kept], away[kept]
+    points, bound = x[starts] + (_REACH - 1.0) * away, target.bind(gradient=False)
+    points = points if transform is None else transform.constrain(points)
+    found = evaluate_many(bound, points)
+    if bound.num_errors:
+        return -np.inf, starts.size
+    with np.errstate(all="ignore"):
+        far = proposal.logdensity(points)
+        fall = log_q[starts] - far
+        khat = (found - far - log_weights[starts]) / fall
+        reach = np.abs((values[starts] - values.mean(axis=0)) / values.std(axis=0)).max(axis=1)
+        shift = np.exp(excess[starts]) * reach / np.sqrt(size) / np.maximum(1.0 - khat, 0.1)
+        told = np.isfinite(fall) & (fall > 1.0) & (shift > _MATTERS)
+    return float(np.max(khat[told], initial=-np.inf)), starts.size
+
+
+def weighted_draws(target, proposal, num_samples, rng, *, method, settings, spent=0):
+    """Draw from `proposal` and weight, `spent` evaluations having been made before.
+
+    After an interrupt these are the first of the draws.
+    """
+    values, interrupted = proposal.sample(num_samples, rng), False
+    try:
+        logdensity = target.many(values)
+    except KeyboardInterrupt as interrupt:
+        logdensity, interrupted = getattr(interrupt, "partial", np.empty(0)), True
+        if logdensity.size < 2:
+            raise
+        values = values[: logdensity.size]
+    log_q = proposal.logdensity(values)
+    log_weights = _log_weights(target, values, logdensity, log_q, proposal.label)
+    return weighted(
+        values, logdensity, log_weights,
+        num_evals=len(values) + spent, method=method, names=target.names,
+        settings=settings | {"interrupted": interrupted},
+    )  # fmt: skip
+
+
+def weighted(values, logdensity, log_weights, *, num_evals, method, settings, names):
+    """Make independent `Draws` of weighted values, with k-hat, ESS and the evidence."""
+    _, khat = psis(log_weights)
+    weights = np.exp(log_weights - log_weights.max())
+    ess = weights.sum() ** 2 / np.square(weights).sum()
+    return Draws(
+        values[None],
+        logdensity=logdensity[None],
+        log_weights=log_weights[None],
+        num_evals=num_evals,
+        method=method,
+        settings=settings | {"khat": khat, "ess": float(ess)},
+        names=names,
+        log_evidence=_log_mean(log_weights, num_evals),
+        independent=True,
+    )
+
+
+def with_tails(target, draws):
+    """Return the draws with the setting ``tail_index`` that chains have, and its evaluations."""
+    if not np.isfinite(draws.values).all():
+        return draws
+    index, spent = tail_index(target, draws.values)
+    num_evals = draws.num_evals + spent
+    return replace(
+        draws, settings=draws.settings | {"tail_index": index}, num_evals=num_evals,
+        log_evidence=replace(draws.log_evidence, num_evals=num_evals),
+    )  # fmt: skip
+
+
+def warn_of_weights(draws):
+    """Warn the caller of a public function when the weights are not to be trusted."""
+    if draws.problems:
+        warn("; ".join(draws.problems))
+
+
+def _log_weights(target, values, logdensity, log_q, label):
+    bad = ~np.isfinite(log_q)
+    if bad.any():
+        first = int(bad.argmax())
+        raise BayeslibError(
+            f"the log density of the proposal {label} is {log_q[first]} at "
+            f"theta={shown(values[first])}, a point it drew itself, so that no weight can be "
+            "given to it: its sample and logdensity disagree"
+        )
+    if np.any(logdensity == np.inf):
+        first = int(np.argmax(logdensity))
+        raise TargetError(f"the log density is +inf at theta={shown(values[first])}: it overflows")
+    nan = np.isnan(logdensity)
+    log_weights = np.where(nan, -np.inf, logdensity - log_q)
+    if not np.any(log_weights > -np.inf):
+        raise no_weight(target, values, label)
+    if nan.any():
+        warn(
+            f"the log density is nan at theta={shown(values[nan.argmax()])} and "
+            f"{int(nan.sum()) - 1} other draws, which get no weight"
+        )
+    return log_weights
+
+
+def no_weight(target, values, label, more=""):
+    """Return the error for draws of a proposal, (n, dim), none of which has any weight."""
+    words = (
+        f"none of {len(values)} draws of the proposal {label}, the first at "
+        f"theta={shown(values[0])}, lies in the target's support: move or widen the proposal{more}"
+    )
+    return ZeroWeightsError(blame(target, words))
+
+
+def _log_mean(log_weights, num_evals):
+    """Logarithm of the mean weight, with its error by the delta method."""
+    size = log_weights.size
+    shift = log_weights.max()
+    weights = np.exp(log_weights - shift)
+    mean = weights.mean()
+    spread = weights.std(ddof=1) if size > 1 else np.nan
+    return Estimate(float(shift + np.log(mean)), float(spread / (mean * np.sqrt(size))), num_evals)

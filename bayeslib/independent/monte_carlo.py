@@ -1,0 +1,172 @@
+"""Simple Monte Carlo: the average of f over draws, with its error."""
+
+import numpy as np
+
+from ..errors import BayeslibError, BayeslibTypeError
+from ..results import Estimate
+from ..results.rows import apply_rows
+from ..validate import as_count, as_rng, check_memory, shown
+
+
+def monte_carlo(f, sample, *, num_samples, rng):
+    """Estimate the expectation of `f` by its average over independent draws.
+
+    Parameters
+    ----------
+    f : callable
+        Takes all draws at once, as `sample` makes them, and returns one number a draw, (n,), or k
+        numbers, (n, k), which is fast; or takes one draw, and returns a number or k numbers; see
+        `Draws.expect`.
+    sample : callable or distribution
+        ``sample(num_samples, rng)`` returning (num_samples, …) independent draws; or a frozen
+        `scipy.stats` distribution; or an approximation, whose own ``sample`` is used.
+    num_samples : int
+        At least 2: one draw has no measurable error.
+    rng : int, Generator, SeedSequence or None
+
+    Returns
+    -------
+    Estimate
+        Floats for an `f` of shape (n,), arrays (k,) else. The error is sd / sqrt(num_samples): it
+        means something only when f has a finite variance.
+
+    Raises
+    ------
+    BayeslibTypeError
+        When `f` is not callable or returns no numbers, or `sample` cannot be drawn from.
+    BayeslibError
+        When `sample` returns another number of rows than `num_samples`, or `f` is nan or infinite
+        at a draw.
+
+    Notes
+    -----
+    Draw order: ``sample(num_samples, rng)``, which for a frozen distribution is exactly
+    ``sample.rvs(size=num_samples, random_state=rng)``.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> normal = stats.norm(0.0, 1.0)
+    >>> print(bl.monte_carlo(lambda x: x**2, normal, num_samples=10_000, rng=1))
+    0.997 ± 0.014
+    >>> def dice(num_samples, rng):  # two at a time
+    ...     return rng.integers(1, 7, size=(num_samples, 2))
+    >>> def is_seven(d):
+    ...     return d.sum(axis=1) == 7
+    >>> seven = bl.monte_carlo(is_seven, dice, num_samples=10_000, rng=1)
+    >>> print(seven, round(1 / 6, 4))
+    0.1652 ± 0.0037 0.1667
+    """
+    if not callable(f):  # before drawing
+        raise BayeslibTypeError(f"f must be callable, got {f!r}")
+    num_samples = as_count(num_samples, "num_samples", minimum=2)
+    check_memory((num_samples,), "the draws")
+    rng, _ = as_rng(rng)
+    draws = _draw(sample, num_samples, rng)
+    results = apply_rows(f, draws).astype(float)
+    bad = np.argwhere(~np.isfinite(results))
+    if bad.size:
+        raise BayeslibError(
+            f"f is {results[tuple(bad[0])]} at draw {bad[0][0]}, "
+            f"theta={shown(draws[bad[0][0]])}, and at {len(bad) - 1} other places: "
+            "its average means nothing"
+        )
+    value = results.mean(axis=0)
+    error = results.std(axis=0, ddof=1) / np.sqrt(num_samples)
+    if results.ndim == 1:
+        value, error = float(value), float(error)
+    return Estimate(value, error, num_samples)
+
+
+def _draw(sample, num_samples, rng):
+    if hasattr(sample, "rvs"):
+        if isinstance(sample, type) or type(sample).__name__.endswith("_gen"):
+            raise BayeslibTypeError(
+                f"{getattr(sample, 'name', sample)} is not frozen: call it with its parameters "
+                "first, as in scipy.stats.norm(0, 1)"
+            )
+        draws = sample.rvs(size=num_samples, random_state=rng)
+    elif callable(getattr(sample, "sample", None)):
+        draws = sample.sample(num_samples, rng)
+    elif callable(sample):
+        try:
+            draws = sample(num_samples, rng)
+        except Exception as error:
+            error.add_note("bayeslib: sample was called as sample(num_samples, rng)")
+            raise
+    else:
+        raise BayeslibTypeError(
+            "sample must be a function sample(num_samples, rng), a frozen scipy.stats "
+            f"distribution or an approximation, got {sample!r}"
+        )
+    draws = np.asarray(draws)
+    if draws.shape[:1] != (num_samples,):
+        raise BayeslibError(
+            f"sample returned shape {draws.shape} when asked for {num_samples} draws"
+        )
+    return draws
+
+
+def inverse_cdf_sample(ppf, *, num_samples, rng):
+    """Draw by sending uniforms through a quantile function.
+
+    Parameters
+    ----------
+    ppf : callable
+        The quantile function (the generalised inverse of the distribution function): takes (n,)
+        probabilities in [0, 1) and returns (n,), which is fast, or takes one probability.
+    num_samples : int
+    rng : int, Generator, SeedSequence or None
+
+    Returns
+    -------
+    numpy.ndarray, shape (num_samples,)
+        Independent draws, of the type that `ppf` returns.
+
+    Raises
+    ------
+    BayeslibTypeError
+        When `ppf` is not callable or returns no numbers.
+    BayeslibError
+        When `ppf` returns more than one number for a probability, returns nan, or is not
+        increasing.
+
+    Notes
+    -----
+    Draw order: ``rng.random(num_samples)``.
+
+    Examples
+    --------
+    >>> def quantile(u):  # of the exponential distribution
+    ...     return -np.log1p(-u)
+    >>> draws = bl.inverse_cdf_sample(quantile, num_samples=10_000, rng=1)
+    >>> print(draws.shape, draws.mean().round(2))
+    (10000,) 1.01
+    """
+    if not callable(ppf):
+        raise BayeslibTypeError(
+            f"ppf must be callable, got {ppf!r}; of a frozen scipy.stats distribution pass its .ppf"
+        )
+    num_samples = as_count(num_samples, "num_samples")
+    check_memory((num_samples,), "the draws")
+    rng, _ = as_rng(rng)
+    u = rng.random(num_samples)
+    values = apply_rows(ppf, u, "ppf")
+    if values.shape != u.shape:
+        raise BayeslibError(
+            f"ppf must return one number for each of {num_samples} probabilities; it returned "
+            f"shape {values.shape}"
+        )
+    nan = np.isnan(values)
+    if nan.any():
+        raise BayeslibError(f"ppf({u[nan.argmax()]:.6g}) is nan")
+    order = np.argsort(u)
+    drop = np.diff(values[order])
+    # an inverse found numerically may waver by its own tolerance
+    if np.any(drop < -1e-6 * (1.0 + np.abs(values[order][1:]))):
+        i = order[drop.argmin() : drop.argmin() + 2]
+        raise BayeslibError(
+            f"a quantile function increases, but ppf({u[i[0]]:.6g}) is {values[i[0]]:.6g} and "
+            f"ppf({u[i[1]]:.6g}) is {values[i[1]]:.6g}"
+        )
+    return values

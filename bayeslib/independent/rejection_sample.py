@@ -1,0 +1,241 @@
+"""Rejection sampling under an envelope that is known beforehand."""
+
+import numpy as np
+
+from ..errors import BayeslibError, EnvelopeError, RejectionError, TargetError, warn
+from ..results import Draws, Estimate
+from ..target.proposals import as_proposal
+from ..target.target import as_target
+from ..validate import as_count, as_real, as_rng, blame, check_memory, shown
+from ..waiting import watched
+
+
+@watched()
+def rejection_sample(
+    target, proposal, *, log_bound, num_samples, rng, max_proposals=None, progress=None
+):
+    """Draw exactly from `target` by accepting some of the draws of `proposal`.
+
+    Parameters
+    ----------
+    target : Target
+        Its log density need not be normalised.
+    proposal : distribution
+        See `as_proposal`; its log density must be normalised for `log_evidence` to be right.
+    log_bound : float
+        The logarithm of c in ``p~(theta) <= c q(theta)``, which must hold everywhere.
+    num_samples : int
+        Draws to return.
+    rng : int, Generator, SeedSequence or None
+    max_proposals : int, optional
+        Give up when this many proposals were not enough; 10,000 a draw and at least a million.
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
+
+    Returns
+    -------
+    Draws
+        Independent, shape (1, num_samples, dim). ``stats["num_proposals"]`` holds how many
+        proposals each draw took; ``settings`` the totals: ``num_proposed``, up to and including
+        the last one accepted, and ``acceptance``; and ``interrupted``. ``log_evidence`` follows
+        from the acceptance.
+
+    Raises
+    ------
+    EnvelopeError
+        At the first round in which the target rises above the envelope, with the worst position.
+    RejectionError
+        When `max_proposals` were made; its `partial` holds the draws accepted until then.
+    TargetError
+        When the log density is +inf at a proposal.
+    BayeslibError
+        When the proposal's own density is zero, infinite or nan at one of its draws.
+
+    Warns
+    -----
+    BayeslibWarning
+        When the log density is nan at a proposal, which is rejected.
+
+    Notes
+    -----
+    Draw order: a round is ``proposal.sample(num_samples, rng)`` and then
+    ``rng.random(num_samples)``; proposal i is accepted when
+    ``log u_i < log p~ - log q - log_bound``. Rounds follow until `num_samples` are accepted; what
+    the last round accepts beyond that is dropped, so that the draws come in the order proposed.
+
+    After N acceptances in T proposals (N - 1) / (T - 1) estimates the acceptance probability
+    without bias (Haldane 1945), and its variance is estimated by a (1 - a) / (T - 2). The evidence
+    is that times exp(log_bound); its logarithm gets its error by the delta method.
+
+    An interrupt returns what was accepted until then, flagged in ``settings["interrupted"]``.
+
+    References
+    ----------
+    von Neumann (1951), "Various techniques used in connection with random digits".
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> target = bl.posteriors.coin(8, 2)
+    >>> log_bound = target(0.8)  # the mode: nowhere is the density higher
+    >>> draws = bl.rejection_sample(
+    ...     target, stats.uniform(), log_bound=log_bound, num_samples=2000, rng=1
+    ... )
+    >>> print(draws.expect(), target.truth.mean.round(4))
+    [0.7480 ± 0.0027] [0.75]
+    >>> print(draws.log_evidence, round(target.truth.log_evidence, 3))
+    -6.190 ± 0.019 -6.205
+    """
+    proposal = as_proposal(proposal, as_target(target).dim)
+    log_bound = as_real(log_bound, "log_bound")
+    num_samples = as_count(num_samples, "num_samples")
+    if max_proposals is None:
+        max_proposals = max(1_000_000, 10_000 * num_samples)
+    max_proposals = as_count(max_proposals, "max_proposals")
+    check_memory((num_samples, target.dim + 3), "a round of proposals")
+    rng, seed = as_rng(rng)
+    settings = {
+        "proposal": proposal.label,
+        "log_bound": log_bound,
+        "num_samples": num_samples,
+        "max_proposals": max_proposals,
+        "seed": seed,
+        "interrupted": False,
+    }
+    rounds = _Rounds(target, settings)
+    try:
+        while rounds.num_accepted < num_samples:
+            if rounds.num_proposed >= max_proposals:
+                raise _gave_up(rounds)
+            values = proposal.sample(num_samples, rng)
+            log_u = np.log(rng.random(num_samples))
+            rounds.add(values, log_u, proposal.logdensity(values))
+    except KeyboardInterrupt:
+        if rounds.num_accepted == 0:
+            raise
+        settings["interrupted"] = True
+    if rounds.first_nan is not None:
+        warn(
+            f"the log density is nan at theta={shown(rounds.first_nan)} and {rounds.num_nan - 1} "
+            "other proposals, which were rejected"
+        )
+    return rounds.draws()
+
+
+class _Rounds:
+    """What the rounds so far have accepted."""
+
+    def __init__(self, target, settings):
+        self.target, self.settings = target, settings
+        self.values, self.logdensity, self.index = [], [], []
+        self.num_accepted = self.num_proposed = self.num_nan = 0
+        self.first_nan = None
+
+    def add(self, values, log_u, log_q):
+        interrupted = None
+        try:
+            log_p = self.target.many(values)
+        except KeyboardInterrupt as interrupt:
+            interrupted, log_p = interrupt, getattr(interrupt, "partial", np.empty(0))
+            if log_p.size == 0:
+                raise
+            values, log_u, log_q = (array[: log_p.size] for array in (values, log_u, log_q))
+        self._check_proposal(values, log_q)
+        nan = np.isnan(log_p)
+        if nan.any():
+            self.num_nan += int(nan.sum())
+            if self.first_nan is None:
+                self.first_nan = values[nan.argmax()]
+        log_ratio = np.where(nan, -np.inf, log_p - log_q - self.settings["log_bound"])
+        self._check_envelope(values, log_p, log_q, log_ratio)
+        accepted = np.flatnonzero(log_u < log_ratio)
+        self.values.append(values[accepted])
+        self.logdensity.append(log_p[accepted])
+        self.index.append(self.num_proposed + accepted)
+        self.num_accepted += accepted.size
+        self.num_proposed += len(values)
+        if interrupted:
+            raise interrupted
+
+    def _check_proposal(self, values, log_q):
+        if not np.isfinite(log_q).all():
+            worst = np.flatnonzero(~np.isfinite(log_q))[0]
+            raise BayeslibError(
+                f"the log density of the proposal {self.settings['proposal']} is {log_q[worst]} "
+                f"at theta={shown(values[worst])}, a point it drew itself: its sample and "
+                "logdensity disagree"
+            )
+
+    def _check_envelope(self, values, log_p, log_q, log_ratio):
+        worst = int(np.argmax(log_ratio))
+        rounding = 1e-12 * (1.0 + abs(log_q[worst]) + abs(self.settings["log_bound"]))
+        if log_ratio[worst] <= rounding:
+            return
+        if log_p[worst] == np.inf:
+            raise TargetError(
+                f"the log density is +inf at theta={shown(values[worst])}: it overflows, or no "
+                "envelope can cover it"
+            )
+        bound = self.settings["log_bound"]
+        needed = bound + log_ratio[worst]
+        enough = np.ceil(1e4 * needed) / 1e4
+        raise EnvelopeError(
+            f"the target rises above the envelope at theta={shown(values[worst])}: "
+            f"log p~ - log q = {needed:.6g} there, but log_bound={bound:.6g}. Draws would follow "
+            f"min(p~, c q) instead of p~. Use log_bound >= {enough:.10g} (more may "
+            "be needed where nothing was proposed yet), or a proposal with heavier tails",
+            position=values[worst].copy(),
+            log_ratio=float(log_ratio[worst]),
+            needed_log_bound=float(needed),
+        )
+
+    def draws(self):
+        """What was accepted as `Draws`; without a complete run the count of proposals is fixed."""
+        wanted = self.settings["num_samples"]
+        dim = self.target.dim
+        values = np.concatenate([np.empty((0, dim)), *self.values])[:wanted]
+        index = np.concatenate([np.empty(0, dtype=int), *self.index])[:wanted]
+        logdensity = np.concatenate([np.empty(0), *self.logdensity])[:wanted]
+        complete = len(values) == wanted
+        trials = int(index[-1]) + 1 if complete else self.num_proposed
+        acceptance, error = _acceptance(len(values), trials, complete)
+        log_evidence = None
+        if acceptance > 0.0:
+            log_evidence = Estimate(
+                float(np.log(acceptance) + self.settings["log_bound"]),
+                error / acceptance,
+                self.num_proposed,
+            )
+        return Draws(
+            values[None],
+            logdensity=logdensity[None],
+            stats={"num_proposals": np.diff(index, prepend=-1)[None]},
+            num_evals=self.num_proposed,
+            method="rejection_sample",
+            settings={**self.settings, "num_proposed": trials, "acceptance": acceptance},
+            names=self.target.names,
+            log_evidence=log_evidence,
+            independent=True,
+        )
+
+
+def _acceptance(num_accepted, num_proposed, complete):
+    """Unbiased acceptance estimate and its standard error, stopped by count or by budget."""
+    lost = 1 if complete else 0
+    if num_accepted <= lost or num_proposed <= lost + 1:
+        return (0.0 if num_accepted == 0 else float("nan")), float("nan")
+    rate = (num_accepted - lost) / (num_proposed - lost)
+    return rate, float(np.sqrt(rate * (1.0 - rate) / (num_proposed - lost - 1)))
+
+
+def _gave_up(rounds):
+    made, got = rounds.num_proposed, rounds.num_accepted
+    words = (
+        f"{got} of {rounds.settings['num_samples']} draws after {made:,} proposals, an acceptance "
+        f"of about {max(got, 1) / made:.2g}{' at most' if got == 0 else ''}. Lower log_bound if "
+        "the envelope allows it, choose a proposal closer to the target, or raise max_proposals; "
+        "what was accepted is in the error's `partial`"
+    )
+    error = RejectionError(words if got else blame(rounds.target, words))
+    error.partial = rounds.draws()
+    return error

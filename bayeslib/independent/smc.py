@@ -1,0 +1,216 @@
+"""The sequential Monte Carlo sampler: temper, resample, move."""
+
+import numpy as np
+
+from ..errors import BayeslibError
+from ..results import Draws, Estimate
+from ..target.proposals import as_proposal
+from ..target.target import as_target
+from ..validate import as_count, as_real, as_rng, as_scale, check_memory
+from ..waiting import watched
+from .bridge import Cloud, as_temperatures
+from .cloud import Walk
+from .genealogy import Genealogy
+from .importance_sample import no_weight, warn_of_weights, with_tails
+from .resample import as_scheme, choose
+
+_SLOWEST = 1e-8  # smaller steps of the inverse temperature get nowhere
+
+
+@watched("for before its last temperature no particle stands for the target")
+def smc(
+    target,
+    proposal,
+    *,
+    num_samples,
+    inverse_temperatures=None,
+    ess_threshold=0.5,
+    scale=None,
+    num_steps=None,
+    scheme="systematic",
+    progress=None,
+    rng,
+):
+    """Sample by tempering a cloud of draws from the proposal to the target.
+
+    The density q^(1 - b) p^b is the proposal's at b = 0, the target's at b = 1. Each stage raises
+    b, weights the particles by the ratio of the two densities, resamples if the weights have become
+    uneven, and moves each particle by random-walk Metropolis steps until the particles have moved:
+    until their mean squared distance from where they were, along each principal axis of the cloud,
+    grows in the second half of the moves by less than half of what it did in the first.
+
+    Parameters
+    ----------
+    target : Target
+    proposal : distribution
+        See `as_proposal`. Normalised, for `log_evidence` to be right; wide.
+    num_samples : int
+        Particles, at least 2.
+    inverse_temperatures : array_like or int, optional
+        From 0 to 1, or a number of equal steps, so that n steps have n + 1 temperatures. None
+        chooses each so that the weights are worth `ess_threshold` times the particles.
+    ess_threshold : float
+        Strictly between 0 and 1. Resample when the weights are worth less than this share; at
+        every stage but the last where the temperatures are chosen.
+    scale : float or array_like, shape (dim,), optional
+        Standard deviations of Gaussian steps, at every stage. None takes differences of two
+        particles, times a factor near 1.7 / sqrt(dim) that is tuned for the longest jumps.
+    num_steps : int, optional
+        Metropolis steps of each particle in each stage. None makes as many as it takes, at most
+        512 after each resampling: some five times the dimension for a posterior near a Gaussian.
+    scheme : str
+        See `resample`.
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
+    rng : int, Generator, SeedSequence or None
+
+    Returns
+    -------
+    Draws
+        Shape (1, num_samples, dim), with the weights gained since the last resampling (pass them
+        to `resample` for draws of equal weight). ``stats["family"]``: the index of a first particle
+        each descends from, or of a later one when too few have descendants left; errors count
+        a family as one. ``settings``: ``inverse_temperatures``, ``ess``, ``acceptance_rates``,
+        ``num_moves`` and ``growth`` (of the distance; nan where the next stage moves on) of each
+        stage; ``num_families``, what the families were worth when fewest remembered their modes;
+        ``evenness``, what they were worth over their number, at worst. ``log_evidence`` with the
+        error that the families show: the evidence is unbiased for fixed temperatures, scale and
+        number of steps, and nearly so when they adapt.
+
+    Raises
+    ------
+    BayeslibError
+        For arguments out of range, each named; when the proposal's own density is zero, infinite
+        or nan at one of its draws; ZeroWeightsError when no particle has weight; TargetError when
+        the log density is +inf at a particle.
+
+    Warns
+    -----
+    BayeslibWarning
+        When at some stage the moves were too few; when too few families of particles remember
+        from which modes they come, or a few families have taken over; or when the log density
+        was nan. The first three stand in ``problems``.
+
+    Notes
+    -----
+    The errors come from one run, and no run knows of a mode that none of its particles has found
+    while it was still wide. Families that a few stages ago were one count as several once their
+    particles' positions have nothing to do with those they had then.
+
+    Draw order: ``proposal.sample(num_samples, rng)``; then in each stage the uniforms of the
+    scheme if it resamples, and in each Metropolis step, with `scale`, num_samples * dim normals,
+    particle by particle, and num_samples uniforms; without, twice num_samples integers and twice
+    num_samples uniforms. Cost: num_samples * (1 + the sum of ``num_moves``) evaluations.
+
+    References
+    ----------
+    Del Moral, Doucet and Jasra (2006), Sequential Monte Carlo samplers; Jasra, Stephens, Doucet
+    and Tsagaris (2011) for the temperatures; Fearnhead and Taylor (2013) for the length of steps,
+    ter Braak (2006) for their directions. For the errors: Lee and Whiteley (2018).
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> two = bl.posteriors.mixture([0.3, 0.7], [-4.0, 4.0], [1.0, 1.0])
+    >>> draws = bl.smc(two, stats.norm(0.0, 10.0), num_samples=2000, rng=1)
+    >>> print(draws.expect(), two.truth.mean.round(2))
+    [1.60 ± 0.10] [1.6]
+    >>> print(draws.log_evidence, draws.settings["inverse_temperatures"].round(2))
+    -0.004 ± 0.028 [0.   0.23 1.  ]
+    """
+    proposal = as_proposal(proposal, as_target(target).dim)
+    num_samples = as_count(num_samples, "num_samples", minimum=2)
+    num_steps = None if num_steps is None else as_count(num_steps, "num_steps")
+    as_scheme(scheme)
+    ess_threshold = as_real(ess_threshold, "ess_threshold")
+    if not 0.0 < ess_threshold < 1.0:
+        raise BayeslibError(f"ess_threshold must lie between 0 and 1, got {ess_threshold!r}")
+    if inverse_temperatures is not None:
+        inverse_temperatures = as_temperatures(inverse_temperatures)
+    if scale is not None:
+        scale = as_scale(scale, "scale", target.dim)
+    check_memory((4, num_samples, target.dim + 3), "the particles")
+    rng, seed = as_rng(rng)
+    cloud = Cloud(target, proposal, proposal.sample(num_samples, rng))
+    genealogy, betas = Genealogy(num_samples), [0.0]
+    weights = np.full(num_samples, 1.0 / num_samples)
+    walk, log_evidence, ess = Walk(scale, num_steps), 0.0, []
+    walk.begin(cloud.values, resampled=False)
+    while betas[-1] < 1.0:
+        beta = _next(cloud.log_ratio, betas, inverse_temperatures, ess_threshold)
+        if cloud.log_ratio.max() == -np.inf:
+            raise no_weight(target, cloud.values, proposal.label)
+        weights, gained = _reweighted(weights, cloud.log_ratio, beta - betas[-1])
+        log_evidence += gained
+        ess.append(1.0 / np.square(weights).sum())
+        wanted = inverse_temperatures is None and beta < 1.0  # b was chosen to need it
+        if wanted or ess[-1] < ess_threshold * num_samples:
+            chosen = choose(weights, num_samples, rng, scheme)
+            cloud.keep(chosen)
+            genealogy.resample(chosen, weights, cloud.values)
+            weights = np.full(num_samples, 1.0 / num_samples)
+            walk.begin(cloud.values)
+        walk.stage(cloud, beta, rng)
+        betas.append(beta)
+    error = float(np.sqrt(genealogy.variance(weights)))
+    cloud.warn_of_nan()
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(weights)
+    draws = Draws(
+        cloud.values[None],
+        logdensity=cloud.log_p[None],
+        log_weights=log_weights[None],
+        stats={"family": genealogy.family[None]},
+        num_evals=cloud.num_evals,
+        method="smc",
+        settings={
+            "proposal": proposal.label,
+            "num_samples": num_samples,
+            "num_steps": num_steps,
+            "scheme": scheme,
+            "ess_threshold": ess_threshold,
+            "scale": scale,
+            "inverse_temperatures": np.array(betas),
+            "ess": np.array(ess),
+            "acceptance_rates": np.array(walk.rates),
+            "num_moves": np.array(walk.num_moves),
+            "growth": np.array(walk.growth),
+            "num_families": float(genealogy.fewest),
+            "evenness": min(genealogy.least_even, genealogy.evenness(weights)),
+            "seed": seed,
+        },
+        names=target.names,
+        log_evidence=Estimate(log_evidence, error, cloud.num_evals),
+    )
+    draws = with_tails(target, draws)
+    warn_of_weights(draws)
+    return draws
+
+
+def _next(log_ratio, betas, given, ess_threshold):
+    """The next inverse temperature: the one given, or the one that leaves the wanted ESS."""
+    if given is not None:
+        return float(given[len(betas)])
+    low, high = betas[-1], 1.0
+    if log_ratio.max() == -np.inf or _share(log_ratio, high - betas[-1]) >= ess_threshold:
+        return high
+    while high - low > 1e-12 + 1e-6 * (high - betas[-1]):
+        middle = 0.5 * (low + high)
+        if _share(log_ratio, middle - betas[-1]) >= ess_threshold:
+            low = middle
+        else:
+            high = middle
+    # where a share of the particles has no weight at all, no temperature leaves the wanted ESS
+    return min(max(low, betas[-1] + _SLOWEST), 1.0)
+
+
+def _share(log_ratio, step):
+    weights = np.exp(step * (log_ratio - log_ratio.max()))
+    return weights.sum() ** 2 / np.square(weights).sum() / weights.size
+
+
+def _reweighted(weights, log_ratio, step):
+    """The weights after a step of the inverse temperature, and the log of what they sum to."""
+    highest = log_ratio.max()
+    new = weights * np.exp(step * (log_ratio - highest))
+    return new / new.sum(), float(step * highest + np.log(new.sum()))

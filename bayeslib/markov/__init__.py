@@ -1,0 +1,1 @@
+"""Markov chains: Metropolis, Gibbs, slices, tempering, annealing, lattices."""

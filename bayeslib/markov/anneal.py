@@ -1,0 +1,388 @@
+"""Simulated annealing: a Metropolis walk that is cooled until it stays where it is."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..chains.blocks import (
+    INFINITE,
+    NUM_EVALS,
+    NUM_NAN,
+    STATUS,
+    Record,
+    advance,
+    outcome,
+    run_chains,
+    spawn,
+)
+from ..compile.callback import (
+    ADDRESS,
+    FLAGS,
+    GENERATOR,
+    HANDLE,
+    INT,
+    INTS,
+    MATRIX,
+    VECTOR,
+    density,
+    kernel,
+    together,
+)
+from ..errors import BayeslibError, warn
+from ..validate import as_count, as_floats, as_positions, as_rng, check_memory, shown
+from .energies import Landscape
+from .schedules import as_schedule
+
+_WRONG_CHANGE = 1e-6  # relative difference from the energy that no rounding explains
+
+
+@dataclass(frozen=True, repr=False)
+class Annealed:
+    """What simulated annealing found: the lowest states, which are no draws from anything.
+
+    Attributes
+    ----------
+    best_state : numpy.ndarray, shape (dim,)
+        The lowest that any chain visited.
+    best_energy : float
+    best_states : numpy.ndarray, shape (num_chains, dim)
+        The lowest that each chain visited.
+    best_energies : numpy.ndarray, shape (num_chains,)
+    final_states : numpy.ndarray, shape (num_chains, dim)
+        Where each chain ended.
+    energies : numpy.ndarray, shape (num_chains, num_iterations)
+        After each iteration.
+    temperatures : numpy.ndarray, shape (num_iterations,)
+    accepted : numpy.ndarray of bool, shape (num_chains, num_iterations)
+    num_evals : int
+        Evaluations of the energy, or of its change.
+    settings : dict
+        ``schedule``, its name, a function's, or "given" for temperatures; ``seed``; ``compiled``,
+        whether `propose` and `change` ran as machine code; ``interrupted``; ``num_nan``, at how
+        many proposals the energy was nan.
+
+    Examples
+    --------
+    >>> found = bl.anneal(
+    ...     lambda x: abs(x[0] - 7.0), [0.0], initial_temperature=5.0, num_iterations=2000,
+    ...     propose=lambda x, rng: x + rng.integers(-1, 2), num_chains=2, rng=1,
+    ... )
+    >>> print(found.best_states.ravel(), found.energies.shape)
+    [7. 7.] (2, 2000)
+    >>> print(found.acceptance < 1.0)
+    True
+    """
+
+    best_state: np.ndarray
+    best_energy: float
+    best_states: np.ndarray
+    best_energies: np.ndarray
+    final_states: np.ndarray
+    energies: np.ndarray
+    temperatures: np.ndarray
+    accepted: np.ndarray
+    num_evals: int
+    settings: dict = field(default_factory=dict)
+
+    @property
+    def acceptance(self):
+        """The share of proposals that were accepted."""
+        return float(self.accepted.mean())
+
+    def summary(self):
+        """Return what was found, in words."""
+        (num_chains, num_iterations), lowest = self.energies.shape, self.best_energies
+        lines = [
+            f"anneal: lowest energy {self.best_energy:.6g}",
+            f"{num_chains} × {num_iterations} iterations, {100.0 * self.acceptance:.1f} % accepted",
+            f"lowest of each chain: from {lowest.min():.6g} to {lowest.max():.6g}",
+            "optimisation: the states are not draws from any posterior",
+        ]
+        if self.settings.get("interrupted"):
+            lines.append("the run was interrupted; this is what was found until then")
+        return "\n".join(lines)
+
+    def __repr__(self):
+        return self.summary()
+
+
+@kernel(
+    INT, ADDRESS, HANDLE, ADDRESS, HANDLE, ADDRESS, HANDLE, GENERATOR, INT, INT, VECTOR, VECTOR,
+    VECTOR, VECTOR, VECTOR, INTS, MATRIX, VECTOR, FLAGS,
+)  # fmt: skip
+def annealing_kernel(
+    address, handle, move, move_handle, change, change_handle, rng, first, last, temperatures,
+    state, proposal, best, current, counts, points, energies, accepted,
+):  # fmt: skip
+    """Do the iterations first, …, last - 1; return where it stopped.
+
+    `move` and `change` are callbacks of two vectors; no change has address 0. `current` holds the
+    energies at `state` and at `best`.
+    """
+    dim = state.size
+    unused = np.empty(dim)
+    for t in range(first, last):
+        density(move, state, proposal, move_handle)
+        if move_handle[move_handle.size - 1] != 0:
+            return t
+        uniform = rng.random()
+        counts[NUM_EVALS] += 1
+        if change != 0:
+            rise = density(change, proposal, state, change_handle)
+            energy = current[0] + rise
+            if change_handle[change_handle.size - 1] != 0:
+                return t
+        else:
+            energy = density(address, proposal, unused, handle)
+            rise = energy - current[0]
+        if handle[handle.size - 1] != 0:
+            return t
+        if not energy > -np.inf:
+            if energy == -np.inf:
+                counts[STATUS] = INFINITE
+                points[1] = proposal
+                return t
+            if counts[NUM_NAN] == 0:
+                points[0] = proposal
+            counts[NUM_NAN] += 1
+            rise = np.inf
+        # At temperature 0 only what is not uphill; 0 / 0 would be nan.
+        accept = rise <= 0.0
+        if not accept and temperatures[t] > 0.0:
+            accept = uniform < np.exp(-rise / temperatures[t])
+        if accept:
+            current[0] = energy
+            for i in range(dim):
+                state[i] = proposal[i]
+            if current[0] < current[1]:
+                current[1] = current[0]
+                for i in range(dim):
+                    best[i] = state[i]
+        energies[t] = current[0]
+        accepted[t] = accept
+    return last
+
+
+def _annealing_chain(control, chain, landscape, rng, start, temperatures):
+    dim, num_iterations, record = landscape.dim, temperatures.size, Record(landscape.dim)
+    callbacks = bound, move, change = landscape.bind(rng)
+    state, proposal, best = together(start, start, start)
+    energy = bound(state, np.empty(dim))
+    current = np.array([energy, energy])
+    energies, accepted = np.empty(num_iterations), np.zeros(num_iterations, dtype=bool)
+    changes = (0, np.zeros(1, dtype=np.int64))
+    if change is not None:
+        changes = change.address, change.handle
+
+    def step(first, last):
+        return annealing_kernel(
+            bound.address, bound.handle, move.address, move.handle, *changes, rng, first, last,
+            temperatures, state, proposal, best, current, record.counts, record.points, energies,
+            accepted,
+        )  # fmt: skip
+
+    done = advance(step, bound=bound, control=control, chain=chain, num_iterations=num_iterations)
+    raised = landscape.explain(callbacks, state, proposal, rng)
+    if raised is None and change is not None and done == num_iterations:
+        raised = _wrong_change(bound(state, np.empty(dim)), current[0], state)
+    return outcome(
+        done, bound=bound, record=record, rng=rng, values=np.stack([best, state]),
+        logdensity=energies, stats={"accepted": accepted},
+        settings={"best_energy": bound(best, np.empty(dim))}, raised=raised,
+    )  # fmt: skip
+
+
+def _wrong_change(energy, summed, state):
+    """Return the error that the changes of energy do not add up to the energy, or None."""
+    if abs(energy - summed) <= _WRONG_CHANGE * (1.0 + abs(energy)):
+        return None
+    return BayeslibError(
+        f"the changes of energy add up to {summed:.9g} at state={shown(state)}, where the energy "
+        f"is {energy:.9g}: change must return energy(proposed) - energy(state), for every proposal"
+    )
+
+
+def anneal(
+    energy,
+    initial_state,
+    *,
+    propose,
+    change=None,
+    args=(),
+    schedule="geometric",
+    initial_temperature=None,
+    final_temperature=None,
+    num_iterations=None,
+    num_chains=4,
+    rng,
+    executor=None,
+    progress=None,
+):
+    """Look for the lowest energy by simulated annealing: optimisation, not sampling.
+
+    Parameters
+    ----------
+    energy : callable
+        energy(state, *args) -> float, in numba's subset of Python; +inf forbids a state. state is
+        (dim,) float64, read-only: whole numbers, such as a tour's cities, are held exactly, and
+        become indices by ``int(state[i])``.
+    initial_state : array_like, shape (dim,) or (num_chains, dim)
+    propose : callable
+        propose(state, rng, *args) -> (dim,), or a number when dim is 1: drawn by the methods of
+        the Generator `rng` and nothing else, from a distribution that is as likely to lead back.
+    change : callable, optional
+        change(proposed, state, *args) -> float: energy(proposed) - energy(state), where that costs
+        less than the energy. It is compared with it at the first proposal and at the end.
+    args : tuple of arrays and numbers
+        Passed on to the functions, never compiled in.
+    schedule : {"geometric", "logarithmic"}, callable or array_like, shape (num_iterations,)
+        "geometric" falls by the same factor an iteration, from `initial_temperature` to
+        `final_temperature`; "logarithmic" is initial_temperature * log(2) / log(k + 2) at iteration
+        k = 0, 1, …, which ends at the lowest energy with a probability that tends to one, exactly
+        if initial_temperature * log(2) is at least the critical depth (Hajek, 1988), which is
+        seldom known. Or schedule(k), for k = 0, …, num_iterations - 1 in one array, or the
+        temperatures.
+    initial_temperature : float, optional
+        In units of the energy; for the two named schedules, which need it. Uphill moves of the
+        usual size should mostly be accepted.
+    final_temperature : float, optional
+        Of the geometric schedule; a thousandth of the first when None.
+    num_iterations : int, optional
+        10 000 when None, or as many as there are temperatures.
+    num_chains : int
+        Independent runs.
+    rng : int, Generator, SeedSequence or None
+        One chain draws from it; several draw from ``rng.spawn(num_chains)``. None takes fresh
+        entropy and records it in ``settings["seed"]``.
+    executor : concurrent.futures.Executor, optional
+        Where the chains run; threads by default.
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
+
+    Returns
+    -------
+    Annealed
+        Its fields: ``best_state``, ``best_energy``, those of each chain (``best_states``,
+        ``best_energies``, ``final_states``), the traces ``energies``, ``temperatures`` and
+        ``accepted``. Not `Draws`: the states follow no distribution that could be averaged over.
+        Interrupted, it is what was found until then, ``settings["interrupted"]`` set.
+
+    Raises
+    ------
+    BayeslibError
+        For arguments out of range, each named; StartError when the energy at a start is not
+        finite. When the energy reaches -inf, or `change` is not the change of the energy.
+    Exception
+        Whatever one of the functions raises.
+    MemoryError
+        Before the run, when the traces would not fit.
+
+    Warns
+    -----
+    BayeslibWarning
+        When `propose` or `change` is not in numba's subset of Python, and runs slowly; when the
+        energy was nan at a proposal, which is rejected.
+
+    Notes
+    -----
+    A proposal that raises the energy by d is accepted at temperature T with probability
+    exp(-d / T); one that does not, always. Draw order, for each iteration: whatever `propose`
+    draws, then one uniform, also when it cannot matter; accepted when it is below the probability.
+
+    For an energy difference in constant time, let `propose` leave in spare entries of the state
+    which move it made; `change` reads them there.
+
+    References
+    ----------
+    Kirkpatrick, Gelatt and Vecchi (1983), Optimization by simulated annealing. Geman and Geman
+    (1984), Stochastic relaxation, Gibbs distributions, and the Bayesian restoration of images.
+    Hajek (1988), Cooling schedules for optimal annealing.
+
+    Examples
+    --------
+    >>> def energy(x):  # two valleys, the left one deeper
+    ...     return (x[0] ** 2 - 1.0) ** 2 + 0.3 * x[0]
+    >>> def propose(x, rng):
+    ...     return x + 0.5 * rng.standard_normal(1)
+    >>> found = bl.anneal(energy, [1.0], propose=propose, initial_temperature=1.0, rng=1)
+    >>> print(found.best_state.round(1), round(found.best_energy, 2))
+    [-1.] -0.31
+    """
+    num_chains = as_count(num_chains, "num_chains")
+    temperatures, named = as_schedule(
+        schedule, initial_temperature, final_temperature, num_iterations
+    )
+    starts = as_floats(initial_state, "initial_state")
+    dim = starts.shape[-1] if starts.ndim else 1
+    if dim == 0:
+        raise BayeslibError("initial_state is empty; it must have at least one entry")
+    starts = as_positions(starts, "initial_state", dim, num_chains)
+    check_memory((2, num_chains, temperatures.size), "the traces")
+    landscape = Landscape(energy, propose, change, args, dim)
+    rng, seed = as_rng(rng)
+    generators = spawn(rng, num_chains)
+    landscape.verify(starts, generators[0])
+    annealing_kernel.compile()
+    jobs = [
+        (landscape, generator, start, temperatures)
+        for generator, start in zip(generators, starts, strict=True)
+    ]
+    outcomes, interrupted = run_chains(
+        _annealing_chain, jobs, num_iterations=temperatures.size, executor=executor,
+        progress=progress, title="anneal",
+    )  # fmt: skip
+    if num_chains == 1:
+        rng.bit_generator.state = outcomes[0].rng_state
+    settings = {"schedule": named, "seed": seed, "compiled": landscape.compiled}
+    return _collected(outcomes, landscape, temperatures, interrupted, settings)
+
+
+def _collected(outcomes, landscape, temperatures, interrupted, settings):
+    found = _join(outcomes, temperatures, interrupted, settings)
+    for chain, one in enumerate(outcomes):
+        error = one.error
+        if error is None and one.ended_early:
+            error = one.raised
+            if error is None and one.failed_at is not None:
+                error = landscape.explain_energy(one.failed_at)
+            if error is None:
+                error = BayeslibError(
+                    f"the energy is -inf at state={shown(one.points[1])}: nothing lies below, and "
+                    "no temperature leads away; it overflows, or is not an energy"
+                )
+        if error is not None:
+            error.add_note(f"bayeslib: in chain {chain}, iteration {one.done}")
+            error.partial = found
+            raise error
+    if found is None:
+        raise KeyboardInterrupt
+    num_nan = found.settings["num_nan"]
+    if num_nan:
+        first = next(one.points[0] for one in outcomes if one.counts[NUM_NAN])
+        warn(
+            f"the energy was nan at {num_nan} proposals, which were rejected; the first was "
+            f"state={shown(first)}"
+        )
+    return found
+
+
+def _join(outcomes, temperatures, interrupted, settings):
+    kept = [one for one in outcomes if one.error is None and one.done > 0]
+    if not kept:
+        return None
+    size = min(one.done for one in kept)
+    lowest = np.array([one.settings["best_energy"] for one in kept])
+    first = int(np.argmin(lowest))
+    num_nan = sum(int(one.counts[NUM_NAN]) for one in kept)
+    return Annealed(
+        best_state=kept[first].values[0],
+        best_energy=float(lowest[first]),
+        best_states=np.stack([one.values[0] for one in kept]),
+        best_energies=lowest,
+        final_states=np.stack([one.values[1] for one in kept]),
+        energies=np.stack([one.logdensity[:size] for one in kept]),
+        temperatures=temperatures[:size],
+        accepted=np.stack([one.stats["accepted"][:size] for one in kept]),
+        num_evals=sum(int(one.counts[NUM_EVALS]) for one in kept),
+        settings=settings | {"interrupted": interrupted, "num_nan": num_nan},
+    )

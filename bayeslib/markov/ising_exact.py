@@ -1,0 +1,280 @@
+"""What is exactly known of the Ising model: small lattices, tori, and the infinite one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import BayeslibError
+from ..validate import as_floats, as_positive
+from .ising_sample import as_model
+
+CRITICAL = 0.5 * np.log1p(np.sqrt(2.0))  # inverse temperature times coupling (Kramers, Wannier)
+MOST_SITES = 20
+_CHUNK = 1 << 14
+
+
+@dataclass(frozen=True)
+class IsingTruth:
+    """Exact expectations under an Ising model; None where no formula is known.
+
+    Attributes
+    ----------
+    log_partition : float
+        Logarithm of the sum over all states of exp(-inverse_temperature * E).
+    energy : float
+        A site.
+    heat_capacity : float
+        A site: inverse_temperature^2 * num_sites * variance of the energy a site.
+    magnetisation, abs_magnetisation : float or None
+        Mean, and mean size, of the mean spin.
+    mean_spins : numpy.ndarray, shape (rows, cols), or None
+
+    Examples
+    --------
+    >>> truth = bl.ising_exact((3, 3), inverse_temperature=0.4, field=0.1, periodic=False)
+    >>> print(round(truth.log_partition, 4), round(truth.magnetisation, 4))
+    7.2926 0.1377
+    >>> print(truth.mean_spins.round(2))
+    [[0.12 0.14 0.12]
+     [0.14 0.17 0.14]
+     [0.12 0.14 0.12]]
+    """
+
+    log_partition: float
+    energy: float
+    heat_capacity: float
+    magnetisation: float | None = None
+    abs_magnetisation: float | None = None
+    mean_spins: np.ndarray | None = None
+
+
+def ising_exact(shape, *, inverse_temperature, field=0.0, coupling=1.0, periodic=True):
+    """Exact answers for an Ising model, by enumeration or by Kaufman's formula.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        (rows, cols); up to 20 sites, or any number when the lattice is periodic, the coupling
+        positive and there is no field.
+    inverse_temperature : float
+    field : float or array_like, shape (rows, cols)
+    coupling : float
+    periodic : bool
+        As `ising_sample` takes them.
+
+    Returns
+    -------
+    IsingTruth
+        Of more than 20 sites without `abs_magnetisation`.
+
+    Raises
+    ------
+    BayeslibError
+        When the lattice is too large and no formula is known.
+
+    References
+    ----------
+    Kaufman (1949), Crystal statistics II: partition function evaluated by spinor analysis.
+
+    Examples
+    --------
+    >>> small = bl.ising_exact((4, 4), inverse_temperature=0.3)
+    >>> large = bl.ising_exact((64, 64), inverse_temperature=0.3)
+    >>> print(round(small.energy, 4), round(large.energy, 4))
+    -0.8441 -0.7045
+    """
+    model = as_model(shape, inverse_temperature, field, coupling, periodic)
+    if model.num_sites <= MOST_SITES:
+        return _enumerated(model)
+    if not model.periodic or model.has_field or model.coupling <= 0.0 or model.beta == 0.0:
+        raise BayeslibError(
+            f"{model.num_sites} sites are too many to enumerate, {MOST_SITES} at most; beyond, "
+            "exact answers are known for periodic=True, field=0 and inverse_temperature and "
+            "coupling above zero"
+        )
+    k = model.beta * model.coupling
+    value, first, second = _torus(*model.shape, k)
+    return IsingTruth(
+        log_partition=value,
+        energy=-model.coupling * first / model.num_sites,
+        heat_capacity=k * k * second / model.num_sites,
+        magnetisation=0.0,
+        mean_spins=np.zeros(model.shape),
+    )
+
+
+def _enumerated(model):
+    from scipy.special import logsumexp  # takes longer to import than a small model to sample
+
+    rows, cols = model.shape
+    n = model.num_sites
+    log_w, energies, moments = [], [], []
+    field = model.field if model.field.size else np.full(model.shape, model.uniform_field)
+    for first in range(0, 1 << n, _CHUNK):
+        numbers = np.arange(first, min(first + _CHUNK, 1 << n))
+        spins = 2.0 * ((numbers[:, None] >> np.arange(n)) & 1) - 1.0
+        s = spins.reshape(-1, rows, cols)
+        energy = -model.coupling * _bonds(s, model.periodic) - spins @ field.ravel()
+        energies.append(energy)
+        log_w.append(-model.beta * energy)
+        shift = log_w[-1].max()
+        weights = np.exp(log_w[-1] - shift)
+        mean = spins.mean(axis=1)
+        moments.append((shift, weights @ np.column_stack([mean, np.abs(mean), spins])))
+    log_w, energies = np.concatenate(log_w), np.concatenate(energies)
+    log_partition = float(logsumexp(log_w))
+    p = np.exp(log_w - log_partition)
+    sums = np.sum([np.exp(shift - log_partition) * row for shift, row in moments], axis=0)
+    energy = float(p @ energies)
+    return IsingTruth(
+        log_partition=log_partition,
+        energy=energy / n,
+        heat_capacity=float(model.beta**2 * (p @ np.square(energies - energy))) / n,
+        magnetisation=float(sums[0]),
+        abs_magnetisation=float(sums[1]),
+        mean_spins=sums[2:].reshape(rows, cols),
+    )
+
+
+def _bonds(s, periodic):
+    """Sum of s_i s_j over bonds; s is (..., rows, cols)."""
+    if periodic:
+        return np.sum(s * (np.roll(s, -1, axis=-1) + np.roll(s, -1, axis=-2)), axis=(-2, -1))
+    across = np.sum(s[..., :, 1:] * s[..., :, :-1], axis=(-2, -1))
+    return across + np.sum(s[..., 1:, :] * s[..., :-1, :], axis=(-2, -1))
+
+
+def _torus(rows, cols, k):
+    """Return log Z of a torus and its first two derivatives by k (Kaufman, 1949).
+
+    Z is half of (2 sinh 2k)^(rows cols / 2) times the sum of four products, of 2 cosh and of
+    2 sinh of rows g / 2, over the odd and the even of the modes j = 0, …, 2 cols - 1, where
+    cosh g = cosh 2k coth 2k - cos(pi j / cols).
+    """
+    modes = [0.5 * rows * part for part in _modes(cols, k)]
+    terms = [
+        _product(*(part[parity::2] for part in modes), is_cosh)
+        for parity in (1, 0)
+        for is_cosh in (True, False)
+    ]
+    logs, values, firsts, seconds = np.array(terms).T
+    weights = np.exp(logs - logs.max())
+    total = weights @ values
+    mean, square = weights @ firsts / total, weights @ seconds / total
+    sites, sinh, cosh = rows * cols, np.sinh(2.0 * k), np.cosh(2.0 * k)
+    value = 0.5 * sites * np.log(2.0 * sinh) - np.log(2.0) + logs.max() + np.log(total)
+    first = sites * cosh / sinh + mean
+    second = -2.0 * sites / sinh**2 + square - mean**2
+    return float(value), float(first), float(second)
+
+
+def _modes(cols, k):
+    """Return g of every mode, and its two derivatives by k."""
+    sinh, cosh = np.sinh(2.0 * k), np.cosh(2.0 * k)
+    a = cosh**2 / sinh
+    da = 2.0 * cosh * (1.0 - 1.0 / sinh**2)
+    dda = 4.0 * (sinh - 1.0 / sinh + 2.0 * cosh**2 / sinh**3)
+    x = a - np.cos(np.pi * np.arange(2 * cols) / cols)
+    g = np.arccosh(np.maximum(x, 1.0))
+    root = np.sinh(g)
+    root[0] = 1.0  # replaced: mode 0 goes through zero at the critical point, smoothly
+    dg, ddg = da / root, dda / root - x * da**2 / root**3
+    g[0] = 2.0 * k + np.log(np.tanh(k))
+    dg[0], ddg[0] = 2.0 + 2.0 / sinh, -4.0 * cosh / sinh**2
+    return g, dg, ddg
+
+
+def _product(y, dy, ddy, is_cosh):
+    """Return a product of 2 cosh y or 2 sinh y: log of a scale, and over it, value, first, second.
+
+    The first factor, which may be zero, is kept apart from the logarithms of the others.
+    """
+    rest, size = y[1:], np.abs(y[1:])
+    small = np.exp(-2.0 * size)
+    scale = np.sum(size + np.log1p(small if is_cosh else -small)) + abs(y[0])
+    ratio = np.tanh(rest) if is_cosh else 1.0 / np.tanh(rest)
+    log_first = np.sum(dy[1:] * ratio)
+    log_second = np.sum(ddy[1:] * ratio + dy[1:] ** 2 * (1.0 - ratio**2)) + log_first**2
+    even = 1.0 + np.exp(-2.0 * abs(y[0]))
+    odd = -np.sign(y[0]) * np.expm1(-2.0 * abs(y[0]))
+    f, slope = (even, odd) if is_cosh else (odd, even)
+    df = slope * dy[0]
+    ddf = f * dy[0] ** 2 + slope * ddy[0]
+    return scale, f, log_first * f + df, log_second * f + 2.0 * log_first * df + ddf
+
+
+def onsager_magnetisation(inverse_temperature, *, coupling=1.0):
+    """Spontaneous magnetisation a site of the infinite square lattice.
+
+    Parameters
+    ----------
+    inverse_temperature : float or array_like
+    coupling : float
+        Positive.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        (1 - sinh(2 k)^-4)^(1/8) with k = inverse_temperature * coupling; 0 up to
+        k = log(1 + sqrt(2)) / 2.
+
+    References
+    ----------
+    Onsager (1949, announced at Florence); Yang (1952), The spontaneous magnetization of a
+    two-dimensional Ising model.
+
+    Examples
+    --------
+    >>> print(bl.onsager_magnetisation([0.3, 0.45, 0.6]).round(4))
+    [0.     0.7493 0.9736]
+    """
+    k = _reduced(inverse_temperature, coupling)
+    with np.errstate(divide="ignore", over="ignore"):
+        inside = 1.0 - np.sinh(2.0 * k) ** -4.0
+    return np.where(k > CRITICAL, np.maximum(inside, 0.0) ** 0.125, 0.0)[()]
+
+
+def onsager_energy(inverse_temperature, *, coupling=1.0):
+    """Energy a site of the infinite square lattice without field.
+
+    Parameters
+    ----------
+    inverse_temperature : float or array_like
+    coupling : float
+        Positive.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        In the units of `coupling`.
+
+    References
+    ----------
+    Onsager (1944), Crystal statistics I: a two-dimensional model with an order-disorder
+    transition.
+
+    Examples
+    --------
+    >>> print(bl.onsager_energy([0.0, 0.4406868, 1.0]).round(4))
+    [ 0.     -1.4142 -1.9972]
+    """
+    from scipy.special import ellipkm1
+
+    k = _reduced(inverse_temperature, coupling)
+    tanh = np.tanh(2.0 * k)
+    # 1 minus the modulus squared is (2 tanh^2 - 1)^2, which keeps its digits at the critical point.
+    distance = 2.0 * tanh**2 - 1.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_part = np.where(distance == 0.0, 0.0, distance * ellipkm1(distance**2))
+        energy = -(1.0 + 2.0 / np.pi * log_part) / tanh
+    return (coupling * np.where(k == 0.0, 0.0, energy))[()]
+
+
+def _reduced(inverse_temperature, coupling):
+    coupling = as_positive(coupling, "coupling")
+    beta = as_floats(inverse_temperature, "inverse_temperature")
+    if not np.all((beta >= 0.0) & np.isfinite(beta)):
+        raise BayeslibError(
+            f"inverse_temperature must be finite and at least 0, got {inverse_temperature!r}"
+        )
+    return beta * coupling

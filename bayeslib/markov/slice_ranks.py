@@ -1,0 +1,202 @@
+"""Are full conditionals those of a density? Their draws' ranks among draws from its slices."""
+
+import copy
+
+import numpy as np
+from numba import types
+
+from ..chains.blocks import Record
+from ..compile.callback import (
+    ADDRESS,
+    FLOAT,
+    GENERATOR,
+    HANDLE,
+    INT,
+    INTS,
+    MATRIX,
+    VECTOR,
+    density,
+    kernel,
+)
+from ..errors import BayeslibError
+from ..validate import shown
+from .slice_sample import _update as slice_update
+
+FALSE_ALARM = 1e-9  # a run, in all
+NUM_DRAWS, NUM_MOVES = 200, 7  # from each conditional at each place; beside each
+_PILOTS, _SWEEPS, _MOST_COORDINATES = 50, 3, 16
+_LARGEST = 1e8  # log densities beyond it have differences that are mostly rounding
+_MOST_STEPS_OUT = 50
+
+
+@kernel(
+    types.void, ADDRESS, HANDLE, GENERATOR, INT, FLOAT, INT, MATRIX, VECTOR, VECTOR, INTS, MATRIX,
+    seconds=8,
+)  # fmt: skip
+def rank_kernel(address, handle, rng, i, width, num_moves, states, position, ranks, counts, points):
+    """Rank coordinate i of each state in a sequence of slice updates that runs through it.
+
+    The update is reversible, so that a sequence in equilibrium may be made from any of its members
+    outwards; ranks are on (0, 1), ties broken at random.
+    """
+    unused, found = np.empty(position.size), np.zeros(3, dtype=np.int64)
+    for n in range(states.shape[0]):
+        before = int(rng.random() * (num_moves + 1.0))
+        below, equal = 0, 1
+        for direction in range(2):
+            for j in range(position.size):
+                position[j] = states[n, j]
+            lp = density(address, position, unused, handle)
+            for _ in range(before if direction == 0 else num_moves - before):
+                lp = slice_update(
+                    address, handle, rng, position, unused, i, lp, width, _MOST_STEPS_OUT, counts,
+                    points, found,
+                )  # fmt: skip
+                below += position[i] < states[n, i]
+                equal += position[i] == states[n, i]
+        ranks[n] = (below + equal * rng.random()) / (num_moves + 1.0)
+
+
+def check_conditionals(conditionals, target, starts, rng):
+    """Compare arranged `Conditionals` with the slices of `target`.
+
+    Parameters
+    ----------
+    conditionals : Conditionals
+    target : Target
+    starts : numpy.ndarray, shape (num_chains, dim)
+    rng : Generator
+        Copied, and left as it is.
+
+    Raises
+    ------
+    BayeslibError
+        For the first conditional that draws where the density is zero, or whose ranks are not
+        uniform at a false-alarm rate of `FALSE_ALARM` in all.
+    """
+    rng = copy.deepcopy(rng)
+    callbacks, bound = conditionals.bind(rng, target.dim), target.bind(gradient=False)
+    pairs = [(k, i) for k, block in enumerate(conditionals.blocks) for i in block]
+    if len(pairs) > _MOST_COORDINATES:
+        chosen = np.linspace(0, len(pairs) - 1, _MOST_COORDINATES).astype(int)
+        pairs = [pairs[j] for j in chosen]
+    # A wrong conditional may drive the chain to where it is nearly right: look at the starts too.
+    ends = starts[[0, -1]] if len(starts) > 1 else starts[[0, 0]]
+    places = [start for start in starts[[0, -1][: len(starts)]] if abs(target(start)) < _LARGEST]
+    places += [_swept(conditionals, target, callbacks, start, rng) for start in ends]
+    ranks = {pair: [] for pair in pairs}
+    for place in places:
+        for k in sorted({k for k, _ in pairs}):
+            states = _drawn(conditionals, callbacks, k, place, _PILOTS + NUM_DRAWS, rng)
+            _check_density(conditionals, target, k, states)
+            for i in (i for j, i in pairs if j == k):
+                pilots, tested = np.split(states, [_PILOTS])
+                ranks[k, i].append(_ranked(target, bound, i, pilots, tested, rng))
+    level = FALSE_ALARM / (2.0 * len(pairs) * (len(places) + 1))
+    for (k, i), found in ranks.items():
+        for some in (np.concatenate(found), *found):
+            _judge(conditionals, target, k, i, some, level)
+
+
+def _swept(conditionals, target, callbacks, theta, rng):
+    for _ in range(_SWEEPS):
+        for k in range(len(callbacks)):
+            state = _drawn(conditionals, callbacks, k, theta, 1, rng)
+            _check_density(conditionals, target, k, state)
+            theta = state[0]
+    return theta
+
+
+def _drawn(conditionals, callbacks, k, theta, number, rng):
+    """Return `number` states, (number, dim), with the block of conditional k drawn anew."""
+    callback, block = callbacks[k], conditionals.blocks[k]
+    states, out = np.tile(theta, (number, 1)), np.empty(theta.size)
+    for state in states:
+        if hasattr(callback, "renew"):
+            callback(theta, out)
+        else:
+            callback(theta, out, callback.handle)
+        if callback.handle[-1] != 0:
+            raise conditionals.explain(k, callback, theta, rng)
+        state[block] = out[: block.size]
+    if not np.isfinite(states).all():
+        bad = states[~np.isfinite(states).all(axis=1)][0]
+        raise BayeslibError(
+            f"{conditionals.title(k)} drew {shown(bad[block])} at theta={shown(theta)}: a draw "
+            "must be finite; look for a scale or a shape that is zero, negative or nan there"
+        )
+    return states
+
+
+def _check_density(conditionals, target, k, states):
+    values = target.many(states)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        block = conditionals.blocks[k]
+        raise BayeslibError(
+            f"{conditionals.title(k)} drew {shown(states[bad[0], block])} for "
+            f"{', '.join(target.names[i] for i in block[:5])}, where the log density of the target "
+            f"is {values[bad[0]]}: it draws outside the support, or belongs to another target"
+        )
+
+
+def _ranked(target, bound, i, pilots, tested, rng):
+    """Return ranks of coordinate i that are uniform if it was drawn from the target's slice."""
+    if np.all(pilots[:, i] == np.floor(pilots[:, i])):
+        return _discrete_ranks(target, i, np.unique(pilots[:, i]), tested, rng)
+    low, high = np.quantile(pilots[:, i], [0.25, 0.75])
+    width = 2.0 * (high - low) or 1.0
+    record, ranks = Record(target.dim), np.empty(len(tested))
+    rank_kernel(
+        bound.address, bound.handle, rng, i, width, NUM_MOVES, np.ascontiguousarray(tested),
+        np.empty(target.dim), ranks, record.counts, record.points,
+    )  # fmt: skip
+    if bound.num_errors:
+        raise target.explain(bound.failed_at)
+    return ranks
+
+
+def _discrete_ranks(target, i, values, tested, rng):
+    """The same among whole numbers that were seen before; others are left out on both sides."""
+    tested = tested[np.isin(tested[:, i], values)]
+    if values.size < 2 or len(tested) == 0:
+        return np.empty(0)
+    states = np.repeat(tested, values.size, axis=0)
+    states[:, i] = np.tile(values, len(tested))
+    log_p = target.many(states).reshape(len(tested), values.size)
+    log_p[np.isnan(log_p)] = -np.inf
+    p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    smaller = np.sum(p * (values < tested[:, i, None]), axis=1)
+    own = np.sum(p * (values == tested[:, i, None]), axis=1)
+    return smaller + own * rng.random(len(tested))
+
+
+def _judge(conditionals, target, k, i, ranks, level):
+    if ranks.size == 0:
+        return
+    limit = np.sqrt(np.log(2.0 / level) / (2.0 * ranks.size))  # Massart's constant
+    folded = np.abs(2.0 * ranks - 1.0)
+    if _distance(ranks) <= limit and _distance(folded) <= limit:
+        return
+    if abs(ranks.mean() - 0.5) > abs(folded.mean() - 0.5):
+        how = "too large" if ranks.mean() > 0.5 else "too small"
+    else:
+        how = "too far spread" if folded.mean() > 0.5 else "too close together"
+    raise BayeslibError(
+        f"{conditionals.title(k)} does not draw {target.names[i]} from the conditional of the "
+        f"target: its draws are {how} (a right one would be refused once in "
+        f"{1.0 / FALSE_ALARM:.0e} runs). NumPy's gamma and exponential take a scale, which is 1 / "
+        "rate, its normal a standard deviation, not a variance; and all but the block itself must "
+        "be the present state. If it is no draw but an update that leaves the conditional "
+        "invariant, such as a Metropolis or a slice step, leave out target"
+    )
+
+
+def _distance(ranks):
+    """The largest distance between the empirical distribution function and the uniform one."""
+    ranks, n = np.sort(ranks), ranks.size
+    return max(
+        np.max(np.arange(1, n + 1) / n - ranks),
+        np.max(ranks - np.arange(n) / n),
+    )

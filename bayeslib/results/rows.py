@@ -1,0 +1,135 @@
+"""Applying a reader's function to many draws, written for all of them or for one."""
+
+import warnings
+
+import numpy as np
+
+from ..errors import BayeslibError, BayeslibTypeError
+
+
+def apply_rows(f, draws, name="f"):
+    """Apply `f` to every row of `draws`.
+
+    `f` is first called with all rows at once, and then with two of them alone. When that raises,
+    does not return one row for each, or the two differ because `f` mixes the entries of what it
+    is given, it is called with one row at a time.
+
+    Parameters
+    ----------
+    f : callable
+        Takes `draws`, or one of its rows. One that is random, and takes either, gets the rows.
+    draws : numpy.ndarray, shape (n, …)
+    name : str
+        What error messages call `f`.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,) or (n, k)
+        Of numbers or truth values.
+
+    Raises
+    ------
+    BayeslibTypeError
+        When `f` is not callable, or returns no numbers.
+    BayeslibError
+        When `f` returns more than one axis for a row; or takes all rows and single ones, and
+        mixes rows, so that nothing tells which of its answers is meant.
+    Exception
+        What `f` raises for one row, with a note of how it was called.
+    """
+    if not callable(f):
+        raise BayeslibTypeError(f"{name} must be callable, got {f!r}")
+    failure = None
+    try:
+        results = np.asarray(f(draws))
+    except Exception as error:  # whatever a function of one draw makes of an array of them
+        failure = error
+    else:
+        if results.shape[:1] == draws.shape[:1] and not _takes_one(f, draws, results, name):
+            return _checked(results, name)
+    try:
+        results = np.asarray([f(row) for row in draws])
+    except Exception as error:
+        if failure is not None and isinstance(error, IndexError):
+            error = failure  # theta[:, 5] of one draw says less than theta[:, 5] of all
+        error.add_note(
+            f"bayeslib: {name} was called with all draws at once, shape {draws.shape}, and then "
+            f"with one draw, shape {draws.shape[1:]}"
+        )
+        raise error from None
+    return _checked(results, name)
+
+
+def _takes_one(f, draws, results, name):
+    """Whether `f` takes one row, though it returned as many rows as there are draws."""
+    for i in _probes(draws):
+        row, among, alone = draws[i], results[i], _attempt(f, draws[i : i + 1])
+        if len(draws) > 1 and _alike(alone, among[None], row):
+            continue
+        one = _attempt(f, row)
+        if one is None or one.ndim >= results.ndim:
+            return False  # of all draws together; or it does not mind what it is given
+        if one.shape != among.shape:
+            return True
+        if _alike(one, among, row):
+            continue
+        if alone is None or alone.shape != (1, *one.shape):
+            return True  # as many rows by chance
+        if row.size > 1 and _alike(alone[0], one, row):
+            return True  # it mixes the entries of all that it is given
+        if not _alike(_attempt(f, row), one, row):
+            return True  # random: right for one row, perhaps not for all
+        what = [np.array2string(np.asarray(x), precision=4, threshold=6) for x in (row, among, one)]
+        raise BayeslibError(
+            f"{name} takes all draws and also one, and means different things by it: of {what[0]} "
+            f"it makes {what[1]} among all draws, {what[2]} alone. Write it for all draws, shape "
+            f"{draws.shape}, row by row: axis=-1 or theta[:, 0] for the entries of a draw; what "
+            "belongs to all draws, as their mean, is to be computed before"
+        )
+    return False
+
+
+def _probes(draws):
+    """Two rows to try alone: the last, and the highest, which stands apart from all the others."""
+    if len(draws) == 0 or draws.dtype.kind not in "biuf":
+        return range(len(draws))[-1:]
+    with np.errstate(all="ignore"):
+        highest = int(draws.reshape(len(draws), -1).sum(axis=1).argmax())
+    return sorted({len(draws) - 1, highest}, reverse=True)
+
+
+def _attempt(f, value):
+    """What `f` makes of `value`, as an array; None when it raises."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return np.asarray(f(value))
+    except Exception:
+        return None
+
+
+def _alike(a, b, row):
+    """Whether two arrays made of `row` are equal up to the order in which sums are taken."""
+    if a is None or a.shape != b.shape:
+        return False
+    if not {a.dtype.kind, b.dtype.kind} <= set("biuf"):
+        return np.array_equal(a, b)
+    rtol = max(np.sqrt(np.finfo(x.dtype).eps) for x in (a, b, np.zeros(1)) if x.dtype.kind == "f")
+    a, b = a.astype(float), b.astype(float)
+    numbers = [np.ravel(x) for x in (b, row) if np.asarray(x).dtype.kind in "biuf"]
+    size = max(np.abs(x[np.isfinite(x)]).max(initial=0.0) for x in numbers)
+    return np.allclose(a, b, rtol=rtol, atol=1e-3 * rtol * size, equal_nan=True)
+
+
+def _checked(results, name):
+    if results.dtype.kind not in "biuf":
+        first = results.ravel()[:1].tolist()
+        raise BayeslibTypeError(
+            f"{name} must return numbers; for the first draw it is {first[0]!r}"
+        )
+    if results.ndim > 2:
+        raise BayeslibError(
+            f"{name} must return one number or a vector of numbers for each draw; it returned an "
+            f"array of shape {results.shape[1:]}. Flatten it with np.ravel"
+        )
+    return results

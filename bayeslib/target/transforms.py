@@ -1,0 +1,289 @@
+"""A target on unconstrained coordinates: the whole line for every parameter, Jacobian included."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ..compile.functions import log_sigmoid, sigmoid
+from ..errors import BayeslibError
+from ..results import Draws
+from ..results.coordinates import Transform
+from ..validate import as_floats
+from .target import Target, Truth, as_target
+
+
+class UnconstrainedTarget(Target):
+    """The target that `unconstrained` returns: a `Target` on R^dim, with the way back.
+
+    Attributes
+    ----------
+    original : Target
+    transform : Transform
+        The map between the coordinates x and the parameters theta.
+
+    Examples
+    --------
+    >>> free = bl.unconstrained(bl.posteriors.coin(8, 2))
+    >>> print(free.unconstrain([0.2, 0.5]).round(4))
+    [-1.3863  0.    ]
+    >>> print(free.constrain([-2.0, 0.0]).round(4))
+    [0.1192 0.5   ]
+    """
+
+    def __init__(self, original):
+        transform = Transform(original.support or ((None, None),) * original.dim)
+        moved = (original.logdensity, original._gradient, original._fused, original.data)
+        if not transform.is_identity:
+            moved = _moved(*moved, transform)
+        logdensity, gradient, fused, data = moved
+        super().__init__(
+            logdensity, dim=original.dim, data=data, gradient=gradient, fused=fused,
+            names=transform.names(original.names), truth=_moved_truth(original.truth, transform),
+        )  # fmt: skip
+        self.original, self.transform = original, transform
+
+    def __repr__(self):
+        return f"UnconstrainedTarget({self.original!r})"
+
+    def __reduce__(self):
+        return unconstrained, (self.original,)
+
+    def constrain(self, x):
+        """Return parameters for coordinates.
+
+        Parameters
+        ----------
+        x : array_like or Draws
+            One point (dim,), or (n, dim), or (num_chains, num_samples, dim); for dim 1 a number
+            or (n,) numbers too. Or draws of this target.
+
+        Returns
+        -------
+        numpy.ndarray or Draws
+            Of the shape of `x`. Draws have the names of the original target and its own log
+            density, without the Jacobian; weights, stats and settings are kept.
+
+        Raises
+        ------
+        BayeslibError
+            For an array of another shape.
+        """
+        if not isinstance(x, Draws):
+            return self._mapped(self.transform.constrain, x, "x")
+        if x.dim != self.dim:
+            raise BayeslibError(f"the draws have dim={x.dim}, the target has dim={self.dim}")
+        logdensity = x.logdensity
+        if logdensity is not None:
+            logdensity = logdensity - self.transform.log_jacobian(x.values)
+        return replace(
+            x, values=self.transform.constrain(x.values), logdensity=logdensity,
+            names=self.original.names,
+        )  # fmt: skip
+
+    def unconstrain(self, theta):
+        """Return coordinates for parameters, in the shapes of `constrain`.
+
+        Parameters
+        ----------
+        theta : array_like
+
+        Returns
+        -------
+        numpy.ndarray
+
+        Raises
+        ------
+        BayeslibError
+            For a parameter at or beyond an end of its support.
+        """
+        return self._mapped(self.transform.unconstrain, theta, "theta")
+
+    def _mapped(self, function, value, name):
+        array = as_floats(value, name)
+        if self.dim == 1 and array.ndim < 2 and array.shape != (1,):
+            return function(array[..., None])[..., 0][()]
+        return function(array)
+
+
+def unconstrained(target):
+    """Move a target to coordinates in which no parameter has an end.
+
+    Samplers that walk by gradients, and Gaussian approximations, want the whole line: each
+    parameter is mapped by its `support`, log(theta - low), log(high - theta) or
+    logit((theta - low) / (high - low)), as Stan does.
+
+    Parameters
+    ----------
+    target : Target
+
+    Returns
+    -------
+    UnconstrainedTarget
+        A `Target` of the same dimension whose log density at x is that of `target` at theta(x)
+        plus log |d theta / d x|, so that both have one evidence. Its gradient is exact, made of
+        the one that `target` has; there is none if `target` has none. Its truth has the evidence,
+        sample, cdf and quantiles of the original, and moments where no parameter has an end.
+        Draws and points go back by its method ``constrain``, and there by ``unconstrain``.
+
+    Raises
+    ------
+    BayeslibTypeError
+        When `target` is not a Target.
+
+    Notes
+    -----
+    Where rounding puts theta(x) on an end, or at infinity, the log density is -inf.
+
+    References
+    ----------
+    Stan Development Team, Stan Reference Manual, "Constraint Transforms".
+
+    Examples
+    --------
+    >>> target = bl.posteriors.gamma_student()  # a rate, above 0
+    >>> free = bl.unconstrained(target)
+    >>> print(free.names, free.support)
+    ('log(theta)',) None
+    >>> draws = bl.nuts(free, num_samples=2000, rng=1)
+    >>> back = free.constrain(draws)
+    >>> print(back.names, back.expect(), target.truth.mean.round(3))
+    ('theta',) [4.166 ± 0.029] [4.167]
+    """
+    return UnconstrainedTarget(as_target(target))
+
+
+def _constrain(x, low, high):
+    """One parameter; low and high are infinite where there is no end."""
+    if low > -np.inf and high < np.inf:
+        if x < 0.0:
+            return low + (high - low) * sigmoid(x)
+        return high - (high - low) * sigmoid(-x)
+    if low > -np.inf:
+        return low + np.exp(x)
+    if high < np.inf:
+        return high - np.exp(x)
+    return x
+
+
+def _log_slope(x, low, high):
+    """log |d theta / d x| of one coordinate."""
+    if low > -np.inf and high < np.inf:
+        return np.log(high - low) + log_sigmoid(x) + log_sigmoid(-x)
+    if low > -np.inf or high < np.inf:
+        return x
+    return 0.0 * x
+
+
+def _chain_rule(slope, x, low, high):
+    """Derivative by x of the log density, Jacobian included, from `slope`, that by theta."""
+    if low > -np.inf and high < np.inf:
+        inner = sigmoid(x)
+        outer = sigmoid(-x)
+        return slope * (high - low) * inner * outer + outer - inner
+    if low > -np.inf:
+        return slope * np.exp(x) + 1.0
+    if high < np.inf:
+        return 1.0 - slope * np.exp(x)
+    return slope
+
+
+def _moved(logdensity, gradient, fused, data, transform):
+    """Return functions and data of the density of the coordinates."""
+    low, high = np.array(transform.support).T
+    data = (np.ascontiguousarray(low), np.ascontiguousarray(high), *data)
+    gradient = _moved_gradient(gradient) if callable(gradient) else gradient
+    fused = None if fused is None else _moved_fused(fused)
+    return _moved_logdensity(logdensity), gradient, fused, data
+
+
+def _moved_logdensity(logdensity):
+    def moved(x, low, high, *data):
+        theta = np.empty(x.size, x.dtype)
+        total = 0.0 * x[0]
+        for i in range(x.size):
+            theta[i] = _constrain(x[i], low[i], high[i])
+            if not (low[i] < theta[i] and theta[i] < high[i]):
+                return -np.inf + total
+            total = total + _log_slope(x[i], low[i], high[i])
+        return total + logdensity(theta, *data)
+
+    return moved
+
+
+def _moved_fused(fused):
+    def moved(x, grad, low, high, *data):
+        theta = np.empty(x.size)
+        total = 0.0
+        for i in range(x.size):
+            theta[i] = _constrain(x[i], low[i], high[i])
+            if not (low[i] < theta[i] and theta[i] < high[i]):
+                grad[:] = 0.0
+                return -np.inf
+            total += _log_slope(x[i], low[i], high[i])
+        total += fused(theta, grad, *data)
+        for i in range(x.size):
+            grad[i] = _chain_rule(grad[i], x[i], low[i], high[i])
+        return total
+
+    return moved
+
+
+def _moved_gradient(gradient):
+    def moved(x, low, high, *data):
+        theta = np.empty(x.size)
+        for i in range(x.size):
+            theta[i] = _constrain(x[i], low[i], high[i])
+        slope = gradient(theta, *data)
+        if len(slope) != x.size:
+            raise ValueError("length of gradient")
+        moved = np.empty(x.size)
+        for i in range(x.size):
+            moved[i] = _chain_rule(slope[i], x[i], low[i], high[i])
+        return moved
+
+    return moved
+
+
+def _moved_truth(truth, transform):
+    if truth is None or transform.is_identity:
+        return truth
+    sample, cdf = truth.sample, truth.cdf
+    return Truth(
+        log_evidence=truth.log_evidence,
+        sample=None if sample is None else lambda n, rng: transform.unconstrain(sample(n, rng)),
+        cdf=None if cdf is None else _moved_cdf(cdf, transform),
+        quantiles=None if truth.quantiles is None else _Quantiles(truth.quantiles, transform),
+    )
+
+
+def _moved_cdf(cdf, transform):
+    def moved(x):
+        below = cdf(transform.constrain(np.asarray(x, dtype=float)[..., None])[..., 0])
+        return 1.0 - below if transform.decreasing[0] else below
+
+    return moved
+
+
+class _Quantiles(Mapping):
+    """Quantiles of the coordinates, looked up in those of the parameters when asked for."""
+
+    def __init__(self, quantiles, transform):
+        self._original, self._transform = quantiles, transform
+
+    def __getitem__(self, probability):
+        theta = np.array(self._original[probability], dtype=float)
+        falls = self._transform.decreasing
+        if falls.any():
+            mirrored = {round(1.0 - p, 12): p for p in self._original}
+            theta[falls] = self._original[mirrored[round(probability, 12)]][falls]
+        return self._transform.unconstrain(theta)
+
+    def __iter__(self):
+        return iter(self._original)
+
+    def __len__(self):
+        return len(self._original)
+
+
+__all__ = ["UnconstrainedTarget", "unconstrained"]

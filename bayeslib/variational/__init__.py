@@ -1,0 +1,1 @@
+"""Fitted densities: Laplace, variational inference, pathfinders, recognition networks."""

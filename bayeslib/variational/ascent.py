@@ -1,0 +1,138 @@
+"""Stochastic gradient ascent: steps for kernels, and when to take smaller ones, and to stop."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..compile.callback import helper
+
+FIRST_DECAY, SECOND_DECAY, TINY = 0.9, 0.999, 1e-8  # of Adam, as its authors chose them
+ROUND = 20.0  # steps of a round's window, times the step size
+STILL = 1.1  # R-hat of the two halves of a window's iterates
+
+
+@helper
+def adam(parameters, gradient, first, second, t, step_size):
+    """Take Adam's step number `t`, from 1, uphill along `gradient`; all arrays (k,), in place.
+
+    `first` and `second` are the running moments, zero before the first step.
+    """
+    for i in range(parameters.size):
+        first[i] = FIRST_DECAY * first[i] + (1.0 - FIRST_DECAY) * gradient[i]
+        second[i] = SECOND_DECAY * second[i] + (1.0 - SECOND_DECAY) * gradient[i] ** 2
+        mean = first[i] / (1.0 - FIRST_DECAY**t)
+        spread = np.sqrt(second[i] / (1.0 - SECOND_DECAY**t))
+        parameters[i] += step_size * mean / (spread + TINY)
+
+
+@helper
+def adagrad(parameters, gradient, squares, step_size):
+    """Take a step of AdaGrad uphill; `squares` sums the squared gradients, all (k,), in place."""
+    for i in range(parameters.size):
+        squares[i] += gradient[i] ** 2
+        parameters[i] += step_size * gradient[i] / (np.sqrt(squares[i]) + TINY)
+
+
+@helper
+def robbins_monro(t, step_size, decay):
+    """Step number `t`, from 0: for 1/2 < decay <= 1 its sum diverges, its squares' does not."""
+    return step_size * (1.0 + t) ** -decay
+
+
+@dataclass(frozen=True)
+class Ascent:
+    """Where `run_rounds` came to.
+
+    Attributes
+    ----------
+    average : numpy.ndarray, shape (k,)
+        The last round's averaged parameters.
+    step_sizes : numpy.ndarray, shape (rounds,)
+    num_steps : int
+    converged : bool
+        Whether the last two averages were within the tolerance.
+    """
+
+    average: np.ndarray
+    step_sizes: np.ndarray
+    num_steps: int
+    converged: bool
+
+
+def run_rounds(run, restart, distance, stopped=lambda: False, *, step_size, max_steps, tolerance):
+    """Ascend in rounds of constant steps, each half as long as the one before.
+
+    With a constant step the iterates settle to a cloud about the optimum, whose average is closer
+    to it the smaller the step. A round ends when its second half has no trend left; then that half
+    is averaged, and the next round starts from the average.
+
+    Parameters
+    ----------
+    run : callable
+        run(step_size, num_steps) goes on for so many steps, and returns what is watched,
+        (num_steps, m), and the parameters averaged over these steps, (k,).
+    restart : callable
+        restart(average) goes on from these parameters.
+    distance : callable
+        distance(average, average) -> float, in nats.
+    stopped : callable, optional
+        stopped() says whether an interrupt has ended the last run early.
+    step_size : float
+        Of the first round.
+    max_steps : int
+    tolerance : float
+        The distance of two rounds' averages at which to stop.
+
+    Returns
+    -------
+    Ascent
+
+    References
+    ----------
+    Dhaka, Catalina, Andersen, Magnusson, Huggins and Vehtari (2020), "Robust, accurate stochastic
+    optimization for variational inference"; Welandawe, Andersen, Vehtari and Huggins (2024), "A
+    framework for improving the reliability of black-box variational inference".
+    """
+    done, sizes, last = 0, [], None
+    while True:
+        sizes.append(step_size)
+        average, steps, still = _run_round(
+            run, step_size, max_steps - done, distance, stopped, tolerance
+        )
+        done += steps
+        close = last is not None and distance(average, last) < tolerance
+        if (still and close) or done >= max_steps or stopped():
+            return Ascent(average, np.array(sizes), done, bool(still and close))
+        restart(average)
+        last, step_size = average, 0.5 * step_size
+
+
+def _run_round(run, step_size, max_steps, distance, stopped, tolerance):
+    window, paths, averages, done = int(np.ceil(ROUND / step_size)), [], [], 0
+    while done < max_steps and not stopped():
+        path, average = run(step_size, min(window, max_steps - done))
+        done += len(path)
+        if len(path) < window and averages:
+            break  # what is left is too short to weigh as much as the others
+        paths.append(path)
+        averages.append(average)
+        if len(averages) % 2:
+            continue
+        half = len(averages) // 2
+        if _no_trend(np.concatenate(paths[half:])):
+            return np.mean(averages[half:], axis=0), done, True
+        if half > 1:
+            middle = half + half // 2
+            earlier = np.mean(averages[half:middle], axis=0)
+            if distance(np.mean(averages[middle:], axis=0), earlier) < 0.1 * tolerance:
+                return np.mean(averages[half:], axis=0), done, True
+    return np.mean(averages[len(averages) // 2 :], axis=0), done, False
+
+
+def _no_trend(path):
+    """Say whether the two halves of a path (n, m) have the same mean, by R-hat."""
+    half = len(path) // 2
+    first, second = path[:half], path[-half:]
+    within = 0.5 * (first.var(axis=0) + second.var(axis=0))
+    between = 0.5 * np.square(first.mean(axis=0) - second.mean(axis=0))
+    return bool(np.all(between <= (STILL**2 - 1.0) * within + 1e-16))

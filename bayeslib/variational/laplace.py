@@ -1,0 +1,232 @@
+"""Laplace's approximation: the Gaussian with the mode and the curvature of the posterior."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..chains.starts import initial_positions, scatter
+from ..errors import BayeslibError, GradientError, StartError, warn
+from ..results import Estimate, Gaussian
+from ..target.target import as_target
+from ..target.transforms import unconstrained
+from ..validate import as_count, as_floats, as_position, blame, check_finite, check_memory, shown
+from ..waiting import watched
+from .newton import FAR, Slopes, climb, run_optimiser
+from .verdict import first_draws, judged, warn_of
+
+_COORDINATES = ("own", "unconstrained")
+_NUM_STARTS = 8
+_SAME, _NEAR = 1e-3, 0.1  # posterior standard deviations between two climbs to one mode, two ends
+_HISTORY, _RUNS = 10, 3  # steps that L-BFGS knows the curvature from; at most so many runs of it
+_NUM_CHECK, _SEED = 2000, 20  # draws for the verdict, the same in every run
+
+
+@watched("for a point on the way is no mode")
+def laplace(target, initial_position=None, *, coordinates="own", max_steps=200, progress=None):
+    """Fit a Gaussian to the mode of the posterior and the curvature there.
+
+    Parameters
+    ----------
+    target : Target
+        With a gradient.
+    initial_position : array_like, shape (dim,) or (k, dim), optional
+        Where to climb from, in the parameters of `target`; k points are k climbs, but one if they
+        are all the same. None climbs from those of 8 points, the same in every run, at which the
+        density is positive; they are spread evenly as starts of `nuts` are at random: over the
+        support where it has both ends; at distance exp(u), u on (-2, 2), from a single end; on
+        (-2, 2) where there is none.
+    coordinates : {"own", "unconstrained"}
+        Whether the Gaussian is one of the parameters themselves, or of the coordinates that
+        `unconstrained` makes of them. The mode, and with it the approximation, depend on it.
+    max_steps : int
+        Steps of each climb, by L-BFGS and then by Newton.
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
+
+    Returns
+    -------
+    Gaussian
+        About the highest mode found; ``transform`` is set when it is of unconstrained coordinates
+        and a parameter has an end. ``log_evidence`` is log p(mode) + dim / 2 log(2 pi) - log det H
+        / 2, with nan for its error: it is no average, and nobody tells how far off it is. Settings:
+        ``coordinates``, ``mode`` (dim,) as parameters, ``logdensity`` of the coordinates at it,
+        ``hessian`` H (dim, dim), minus that of the log density, ``modes`` (m, dim) that were found,
+        the highest first, ``mode_logdensities`` (m,), ``num_starts`` and ``num_failed`` climbs;
+        ``khat`` of the weights of its draws, and ``num_weighed``, how many were weighed.
+
+    Raises
+    ------
+    BayeslibError
+        For arguments out of range, each named; when the density rises to an edge of the support;
+        when the Hessian is not negative definite at the point where the gradient vanishes, naming
+        the direction. StartError when the density at a start is nan, infinite or zero;
+        GradientError for a missing or wrong gradient; ImproperError when there is no maximum. Of
+        several climbs the error is raised only if all fail.
+
+    Warns
+    -----
+    BayeslibWarning
+        For what is listed in ``problems``: several modes, climbs that found none, or a mean or a
+        spread that weighted draws contradict. When all points of `initial_position` are the same.
+
+    Notes
+    -----
+    Nothing is random: the draws that judge the result, 2500 and in doubt up to 100,000, are the
+    same in every run. From each start L-BFGS climbs; where it ends, unless another climb ended
+    there, Newton steps damped as by Levenberg and Marquardt take over, and plain ones at the end.
+    H comes from differences of the exact gradient of fourth order. What is a fault of the result is
+    said as of `advi`; beyond an edge of the support a draw has no weight.
+
+    References
+    ----------
+    Laplace (1774), "Mémoire sur la probabilité des causes par les événements". Tierney and Kadane
+    (1986), "Accurate approximations for posterior moments and marginal densities". Liu and Nocedal
+    (1989) for L-BFGS.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.challenger()
+    >>> q = bl.laplace(target)
+    >>> print(q.mean.round(2), target.truth.mean.round(2))
+    [-1.17 -2.21] [-1.31 -2.69]
+    >>> print(round(float(q.log_evidence), 2), round(target.truth.log_evidence, 2))
+    -14.1 -14.02
+    """
+    dim = as_target(target).dim
+    if not (isinstance(coordinates, str) and coordinates in _COORDINATES):
+        raise BayeslibError(f'coordinates must be "own" or "unconstrained", got {coordinates!r}')
+    max_steps = as_count(max_steps, "max_steps")
+    check_memory((4, dim, dim), "the Hessian")
+    if not target.has_gradient:
+        raise GradientError(
+            f'laplace needs a gradient, which {target!r} has not: let gradient="auto" derive it'
+        )
+    work = target if coordinates == "own" else unconstrained(target)
+    transform = None if work is target else work.transform
+    starts = _starts(target, initial_position)
+    if transform is not None:
+        starts = transform.unconstrain(starts)
+    tried = 0
+    if initial_position is None:
+        tried, starts = len(starts), _usable(work, starts)
+    starts, spent = initial_positions(work, starts, [None] * len(starts), gradient=True)
+    modes, errors, slopes, ends = [], [], Slopes(work), []
+    for start in starts:
+        end, num_evals = _ascend(work, start, max_steps)
+        spent += num_evals
+        ends.append((slopes(end)[0], end, start))
+    for _, end, start in sorted(ends, key=lambda each: -each[0]):
+        if any(_same(end, mode, _NEAR) for mode in modes):
+            continue
+        try:
+            modes.append(climb(slopes, end, max_steps, work.names, origin=start))
+        except BayeslibError as error:
+            errors.append(error)
+    if not modes:
+        raise errors[0]
+    modes = _different(modes)
+    best = modes[0]
+    spent += slopes.num_evals + tried
+    _, log_det = np.linalg.slogdet(best.hessian)
+    positions = np.array([mode.position for mode in modes])
+    positions = positions if transform is None else transform.constrain(positions)
+    log_evidence = best.value + 0.5 * dim * np.log(2.0 * np.pi) - 0.5 * log_det
+    result = Gaussian(
+        best.position, _inverse(best.hessian),
+        log_evidence=Estimate(float(log_evidence), np.nan, spent), names=target.names,
+        num_evals=spent, method="laplace", transform=transform,
+        settings={
+            "coordinates": coordinates, "mode": positions[0], "logdensity": best.value,
+            "hessian": best.hessian, "modes": positions,
+            "mode_logdensities": np.array([mode.value for mode in modes]),
+            "num_starts": len(starts), "num_failed": len(errors),
+        },
+        problems=tuple(_problems(positions, modes, starts, errors)),
+    )  # fmt: skip
+    rng = np.random.default_rng(_SEED)
+    first = first_draws(work, result.base, _NUM_CHECK, rng)
+    result = judged(work, result, first, rng, edges=True)
+    log_evidence = replace(result.log_evidence, num_evals=result.num_evals)
+    result = replace(result, log_evidence=log_evidence)
+    warn_of(result)
+    return result
+
+
+def _starts(target, initial_position):
+    """Return points to climb from, (k, dim), in the parameters of `target`."""
+    if initial_position is None:
+        # an additive recurrence fills the cube evenly; half first, its middle
+        root = 2.0
+        for _ in range(64):
+            root = (1.0 + root) ** (1.0 / (target.dim + 1.0))
+        rates = root ** -np.arange(1.0, target.dim + 1.0)
+        places = np.arange(_NUM_STARTS)[:, None]
+        cube = np.mod(0.5 + places * rates, 1.0)
+        return np.array([scatter(u, target.support) for u in np.clip(cube, 1e-3, 1.0 - 1e-3)])
+    array = as_floats(initial_position, "initial_position")
+    if array.ndim == 2 and array.shape[1] == target.dim and len(array):
+        check_finite(array, "initial_position")
+        if len(array) > 1 and np.all(array == array[0]):
+            warn(
+                f"all {len(array)} points of initial_position are the same, so that there is one "
+                "climb: pass points that differ, or None"
+            )
+            return array[:1]
+        return array
+    return as_position(initial_position, "initial_position", target.dim)[None]
+
+
+def _usable(target, starts):
+    kept = [start for start in starts if target.finite(start, gradient=True)]
+    if not kept:
+        words = (
+            f"none of {len(starts)} starts has a finite log density, the first is "
+            f"{shown(starts[0])}: pass initial_position, or support= to the Target"
+        )
+        raise StartError(blame(target, words))
+    return np.array(kept)
+
+
+def _different(modes):
+    """Return the modes that differ, the highest first."""
+    found = []
+    for mode in sorted(modes, key=lambda mode: -mode.value):
+        if not any(_same(mode.position, other, _SAME) for other in found):
+            found.append(mode)
+    return found
+
+
+def _same(position, mode, limit):
+    apart = position - mode.position
+    return apart @ mode.hessian @ apart <= limit**2
+
+
+def _ascend(target, start, max_steps):
+    """Return where L-BFGS leads, or `start` where it ran off, and what it cost."""
+    end, spent = start, 0
+    for _ in range(_RUNS):
+        path, _, num_evals = run_optimiser(target, end, history=_HISTORY, max_iterations=max_steps)
+        spent += num_evals
+        if np.abs(path[-1]).max() > FAR * (1.0 + np.abs(start).max()):
+            return start, spent
+        end = path[-1]
+        if len(path) <= 2:
+            break
+    return end, spent
+
+
+def _inverse(hessian):
+    """Invert a positive definite matrix, exactly symmetric."""
+    factor = np.linalg.inv(np.linalg.cholesky(hessian))
+    return factor.T @ factor
+
+
+def _problems(positions, modes, starts, errors):
+    if len(modes) > 1:
+        below = modes[0].value - modes[1].value
+        yield (
+            f"{len(modes)} modes were found; this is the highest, the next lies {below:.3g} lower "
+            f"in log density, at theta={shown(positions[1])}: one Gaussian does not cover both"
+        )
+    if errors:
+        yield f"{len(errors)} of {len(starts)} climbs found no mode; one of them: {errors[0]}"

@@ -1,0 +1,292 @@
+"""The highest point of a log density, by L-BFGS and Newton steps, and the curvature there."""
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import BayeslibError, ImproperError
+from ..validate import shown
+from ..waiting import count
+
+SETTLED = 1e-14  # squared length of a Newton step, in posterior standard deviations
+NEAR, EXACT = 1e-8, 1e-20  # the same, of a step that needs no damping, and that is the last
+STUCK = 1e14  # damping at which no step that is left is worth taking
+LEVEL = 1e-3  # slope of the log density per posterior standard deviation that may be rounding
+FAR = 1e8  # times the size of the start
+FAR_LOG = 300.0  # from the start: further out, the exponential of a logarithm, squared, is 0 or inf
+ROUGH = 0.05  # change of the curvature over a small part of the posterior's width
+FLAT = 1e-6  # of the largest curvature, in comparable units
+_FIRST_STEP, _STEP, _FINE_STEP = 1e-5, 1e-4, 2e-3
+
+
+class Slopes:
+    """Log densities and gradients at points, counted; -inf where either is not finite."""
+
+    def __init__(self, target):
+        self.target, self.bound = target, target.bind(gradient=True)
+        self.num_evals, self.smooth = 0, True
+
+    def __call__(self, x):
+        gradient = np.zeros(x.size)
+        value = self.bound(np.ascontiguousarray(x), gradient)
+        self.num_evals += 1
+        count()
+        if self.bound.num_errors:
+            raise self.target.explain(self.bound.failed_at)
+        if value == math.inf:
+            raise ImproperError(
+                f"the log density is +inf at theta={shown(x)}: it has no maximum to expand about"
+            )
+        if not (math.isfinite(value) and np.isfinite(gradient).all()):
+            return -math.inf, gradient
+        return value, gradient
+
+    def curvature(self, x, steps, *, fine=False):
+        """Minus the Hessian at `x` by central differences of the gradient, symmetrised.
+
+        Of fourth order in `steps` (dim,) when `fine`, else of second. None when a point that it
+        needs is outside the support, however close.
+        """
+        dim, self.smooth = x.size, True
+        matrix = np.empty((dim, dim))
+        for i in range(dim):
+            step, column = max(steps[i], 64.0 * np.spacing(abs(x[i]))), None
+            for _ in range(6):
+                column = self._column(x, i, step, fine)
+                if column is not None:
+                    break
+                step *= 0.1
+            if column is None:
+                return None
+            matrix[i] = column
+        return 0.5 * (matrix + matrix.T)
+
+    def _column(self, x, i, step, fine):
+        def difference(size):
+            above, below = x.copy(), x.copy()
+            above[i] += size
+            below[i] -= size
+            (high, up), (low, down) = self(above), self(below)
+            if min(high, low) == -math.inf:
+                return None
+            return (down - up) / (above[i] - below[i])
+
+        near = difference(step)
+        if not fine or near is None:
+            return near
+        wide = difference(2.0 * step)
+        if wide is None:
+            return None
+        # a quadratic has one curvature at any step, a kink has none, and a flat place only noise
+        self.smooth = self.smooth and abs(near[i] - wide[i]) <= ROUGH * abs(near[i])
+        return (4.0 * near - wide) / 3.0
+
+
+def run_optimiser(free, start, *, history, max_iterations):
+    """Climb the log density by L-BFGS.
+
+    Parameters
+    ----------
+    free : Target
+    start : numpy.ndarray, shape (dim,)
+    history, max_iterations : int
+
+    Returns
+    -------
+    positions, gradients : numpy.ndarray, shape (num_iterations + 1, dim)
+        Of the points that the optimiser accepted, the start first.
+    num_evals : int
+    """
+    from scipy import optimize
+
+    bound, seen, num_evals = free.bind(gradient=True), {}, 0
+
+    def descend(x):
+        nonlocal num_evals
+        x, gradient = np.array(x, dtype=float), np.zeros(free.dim)
+        value = bound(x, gradient)
+        count()
+        num_evals += 1
+        if bound.num_errors:
+            raise free.explain(bound.failed_at)
+        if not np.isfinite(value) or not np.isfinite(gradient).all():
+            return np.inf if value != np.inf else -np.inf, np.zeros(free.dim)
+        seen[x.tobytes()] = gradient
+        return -value, -gradient
+
+    path = [start]
+    with np.errstate(all="ignore"):
+        optimize.minimize(
+            descend, start, jac=True, method="L-BFGS-B",
+            callback=lambda x: path.append(np.array(x)),
+            options={
+                "maxcor": history, "maxiter": max_iterations, "maxfun": 20 * max_iterations,
+                "ftol": 1e-13, "gtol": 1e-8,
+            },
+        )  # fmt: skip
+    known = [x for x in path if x.tobytes() in seen]
+    return np.array(known), np.array([seen[x.tobytes()] for x in known]), num_evals
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A maximum.
+
+    Attributes
+    ----------
+    position : numpy.ndarray, shape (dim,)
+    value : float
+    hessian : numpy.ndarray, shape (dim, dim)
+        Minus that of the log density; positive definite.
+    """
+
+    position: np.ndarray
+    value: float
+    hessian: np.ndarray
+
+
+@np.errstate(divide="ignore", over="ignore", invalid="ignore")
+def climb(slopes, start, max_steps, names, *, origin):
+    """Go up to a maximum from `start` by damped Newton steps.
+
+    Parameters
+    ----------
+    slopes : Slopes
+    start : numpy.ndarray, shape (dim,)
+        As the end of `run_optimiser`, or at least where the density is not zero.
+    max_steps : int
+    names : sequence of str
+    origin : numpy.ndarray, shape (dim,)
+        Where the way up began, from which distances are.
+
+    Returns
+    -------
+    Mode
+
+    Raises
+    ------
+    ImproperError
+        When the density rises without end.
+    BayeslibError
+        When it rises up to an edge of its support, or where the climb ends its Hessian is not
+        negative definite.
+    """
+    x, far = start.copy(), FAR * (1.0 + np.abs(origin).max())
+    value, gradient = slopes(x)
+    steps = _FIRST_STEP * (1.0 + np.abs(x))
+    damping, hit_edge = 1e-3, False
+
+    def far_out():
+        return np.abs(x - origin).max() > FAR_LOG
+
+    for _ in range(max_steps):
+        hessian = slopes.curvature(x, steps)
+        if hessian is None:
+            raise _endless_error(x, max_steps) if far_out() else _edge_error(x, names)
+        units = _units(hessian)
+        steps = _STEP * np.where(np.isfinite(units), units, 1.0 + np.abs(x))
+        units = np.where(np.isfinite(units), units, 1.0 + np.abs(x))
+        scaled = hessian * np.outer(units, units)
+        if not np.isfinite(scaled).all():
+            break
+        eigenvalues, vectors = np.linalg.eigh(scaled)
+        lowest, down = eigenvalues[0], units * vectors[:, 0]
+        if lowest > FLAT * eigenvalues[-1]:
+            move = units * (vectors @ ((units * gradient) @ vectors / eigenvalues))
+            if gradient @ move < NEAR:
+                with suppress(BayeslibError):  # level, but no maximum: on by damped steps
+                    return _finished(slopes, x, value, units, names)
+        while True:
+            ridge = damping if lowest > 0.0 else damping - lowest * (1.0 + 1e-6) + 1e-12
+            move = units * np.linalg.solve(scaled + ridge * np.eye(x.size), units * gradient)
+            decrement = float(gradient @ move)
+            new, slope = slopes(x + move)
+            if new > value:
+                break
+            hit_edge = hit_edge or new == -math.inf
+            damping *= 4.0
+            if decrement < SETTLED or damping > STUCK:
+                if np.linalg.norm(units * gradient) > LEVEL:  # it is the damping that is large
+                    if hit_edge and far_out():
+                        raise _endless_error(x, max_steps)
+                    raise _edge_error(x, names) if hit_edge else _rough_error(x)
+                move = 0.1 * down
+                new, slope = slopes(x + move)
+                if lowest < -FLAT and new > value:
+                    break  # off a saddle
+                return _finished(slopes, x, value, steps / _STEP, names)
+        x, value, gradient, damping = x + move, new, slope, 0.2 * damping
+        if np.abs(x).max() > far:
+            break
+    raise _endless_error(x, max_steps)
+
+
+def _endless_error(x, max_steps):
+    return ImproperError(
+        f"the log density still rises at theta={shown(x)} (max_steps={max_steps}): it has no "
+        "maximum, or one that is far away; check the priors, start nearer, or raise max_steps"
+    )
+
+
+def _units(hessian):
+    """The scale of each coordinate, by its own curvature; inf where there is none."""
+    return 1.0 / np.sqrt(np.abs(np.diag(hessian)))
+
+
+def _finished(slopes, x, value, units, names):
+    """Polish a stationary point by plain Newton steps, and check that it is a maximum."""
+    for _ in range(3):
+        hessian = slopes.curvature(x, _FINE_STEP * units, fine=True)
+        if hessian is None:
+            raise _edge_error(x, names)
+        check_definite(hessian, x, names)
+        if not slopes.smooth:
+            raise _rough_error(x)
+        units = _units(hessian)
+        _, gradient = slopes(x)
+        move = np.linalg.solve(hessian, gradient)
+        new, _ = slopes(x + move)
+        if not new > value - 1e-9 * (1.0 + abs(value)):
+            break
+        x, value = x + move, new
+        if gradient @ move < EXACT:
+            break
+    return Mode(x, value, hessian)
+
+
+def check_definite(hessian, x, names):
+    """Raise unless `hessian`, minus that of the log density, is positive definite beyond doubt."""
+    units = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(hessian)), 1e-300))
+    units = np.minimum(units, 1e12 * (1.0 + np.abs(x)))
+    eigenvalues, vectors = np.linalg.eigh(hessian * np.outer(units, units))
+    if eigenvalues[0] > FLAT * max(eigenvalues[-1], 0.0):
+        return
+    direction = units * vectors[:, 0]
+    direction /= np.abs(direction).max()
+    terms = [
+        f"{part:+.2g} {name}" for part, name in zip(direction, names, strict=True)
+        if abs(part) > 0.05
+    ]  # fmt: skip
+    what = "rises (a saddle point)" if eigenvalues[0] < -FLAT else "is flat"
+    raise BayeslibError(
+        f"at theta={shown(x)}, where the gradient vanishes, the log density {what} in the "
+        f"direction {' '.join(terms[:6])}: the Hessian is not negative definite, and no Gaussian "
+        "fits; start elsewhere, or give that direction a prior"
+    )
+
+
+def _edge_error(x, names):
+    return BayeslibError(
+        f"the log density rises to the edge of its support, at theta={shown(x)} "
+        f"({', '.join(names[:6])}): there is no maximum inside, where a Gaussian could be fitted; "
+        'use coordinates="unconstrained", or another parameterisation'
+    )
+
+
+def _rough_error(x):
+    return BayeslibError(
+        f"at theta={shown(x)}, where the climb ends, the log density has a kink, or is so flat "
+        "that its curvature is lost in rounding: no Gaussian fits"
+    )

@@ -1,0 +1,344 @@
+"""What weighted draws say of a Gaussian fit: one verdict for every method that makes one."""
+
+from dataclasses import dataclass, replace
+from math import lgamma
+
+import numpy as np
+
+from ..diagnostics.tails import fit_weights
+from ..diagnostics.trouble import khat_limit
+from ..errors import warn
+from ..validate import shown
+from .elbo import bound_terms, mean_of
+from .elsewhere import APART, NO_MATTER, scout
+
+NARROW, WIDE = 0.82, 1.25  # a standard deviation over that of the weighted draws
+OFF = 0.48  # a mean, from that of the weighted draws, in their standard deviations
+_CALM = 0.5  # k-hat up to which the first draws suffice
+_SURE = 4.0  # standard errors
+_STAGES = (20_000, 100_000)  # draws in all
+_MOST_TIMES, _MOST_NUMBERS = 50, 4_000_000  # as many as there were first; coordinates of all draws
+_SHARE, _WIDTH, _DF = 0.2, 2.0, 3.0  # of the Student-t draws: share, scale, degrees of freedom
+_MOST = 0.5  # the share of draws that nearly equal weights are worth, of which k-hat is noise
+_FEW = 100.0  # draws' worth that tell no spread to a tenth
+_LOST = 0.001  # the share of draws that they are worth at which more would not help
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Draws, what the target and the approximation say of them, and how they were made.
+
+    Attributes
+    ----------
+    values : numpy.ndarray, shape (n, dim)
+        In the coordinates in which the approximation is Gaussian.
+    logdensity, log_q : numpy.ndarray, shape (n,)
+        Of the target, -inf where it is not finite, and of the approximation.
+    """
+
+    values: np.ndarray
+    logdensity: np.ndarray
+    log_q: np.ndarray
+
+    @property
+    def elbo(self):
+        """The evidence lower bound, an `Estimate`, of draws of the approximation."""
+        return mean_of(self.logdensity - self.log_q)
+
+    def and_more(self, other):
+        """Return these draws and then those of `other`."""
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return Weighed(*(np.concatenate(pair) for pair in pairs))
+
+
+def weigh(free, base, num_draws, rng, *, wide=False):
+    """Draw from `base`, a `Gaussian` without transform, and ask the target `free`.
+
+    Draw order: num_draws × dim standard normals; with `wide`, which makes them draws of a Student-t
+    of 3 degrees of freedom and twice the scale, num_draws chi-square variates after them.
+
+    Raises
+    ------
+    TargetError
+        When the log density is +inf at a draw.
+    """
+    values = base.sample(num_draws, rng)
+    if wide:
+        shrink = np.sqrt(rng.chisquare(_DF, size=num_draws) / _DF)
+        values = base.mean + _WIDTH * (values - base.mean) / shrink[:, None]
+    logdensity, _ = bound_terms(free, values, forgive_nan=True)
+    return Weighed(values, logdensity, base.logdensity(values))
+
+
+def first_draws(free, base, num_draws, rng, *, interrupted=False):
+    """Return what `weigh` does; None if that is interrupted, or if the fit has been."""
+    try:
+        return None if interrupted else weigh(free, base, num_draws, rng)
+    except KeyboardInterrupt:
+        return None
+
+
+def check_approximation(free, approximation, num_check, rng):
+    """Weigh `num_check` draws of `approximation`, and return it `judged`."""
+    interrupted = approximation.settings.get("interrupted", False)
+    first = first_draws(free, approximation.base, num_check, rng, interrupted=interrupted)
+    return judged(free, approximation, first, rng)
+
+
+def judged(free, approximation, weighed, rng, *, edges=False):
+    """Return the approximation after its verdict, or with a word on an interrupt instead of it.
+
+    `weighed` is from `first_draws`; for the other arguments see `_judged`.
+    """
+    try:
+        if weighed is not None:
+            return _judged(free, approximation, weighed, rng, edges)
+    except KeyboardInterrupt:
+        pass
+    said = "interrupted before its draws were weighed, so that nothing is known of its errors"
+    return replace(
+        approximation, problems=(*approximation.problems, said),
+        settings=approximation.settings | {"khat": np.nan, "num_weighed": 0, "interrupted": True},
+    )  # fmt: skip
+
+
+def _judged(free, approximation, weighed, rng, edges):
+    """Return the approximation with its ``elbo``, its ``khat`` and what speaks against it.
+
+    Parameters
+    ----------
+    free : Target
+        In the coordinates in which the approximation is Gaussian.
+    approximation : Gaussian
+    weighed : Weighed
+        Its first draws, of which the bound is.
+    rng : numpy.random.Generator
+        For more draws.
+    edges : bool
+        Whether the density may be zero beyond an edge without fault. There is no bound then.
+
+    Returns
+    -------
+    Gaussian
+        With the settings ``khat``, of the weights of its own draws, ``num_weighed``, how many
+        draws were weighed, and ``num_scouted``, evaluations spent on looking for another mode.
+
+    Notes
+    -----
+    The moments of each parameter under the approximation are compared with those under the target,
+    both by weighting the same draws: four fifths of the approximation, one fifth of a Student-t of
+    3 degrees of freedom about the same mean and twice as wide, for a Gaussian's draws do not reach
+    a far tail, whatever it holds, and where their weights are nearly equal k-hat is noise. Where
+    the first draws leave doubts there are 20,000, then 100,000 in all, at most 50 times as many as
+    the first, and fewer above 40 dimensions.
+
+    Accused are a standard deviation below 0.82 or above 1.25 of the target's, or a mean more than
+    0.48 of that off, if by four standard errors; and an approximation of which the weights do not
+    tell, worth below 100 draws, or below half of them with a k-hat above 0.7. A k-hat of its own
+    draws above 0.7 is not enough if all moments agree: any tail that falls more slowly than a
+    Gaussian brings it there at last. What none of the draws comes near stays unseen, unless
+    `scout` climbs to it.
+
+    Draw order: for each stage the draws that it adds, standard normals for the approximation's,
+    and standard normals and chi-square variates for the Student-t's.
+
+    References
+    ----------
+    Yao, Vehtari, Simpson and Gelman (2018), for k-hat of a variational fit. Huggins, Kasprzak,
+    Campbell and Broderick (2020), for why the bound tells nothing of means and spreads, which have
+    to be measured. Hesterberg (1995), for the wide share.
+    """
+    base, size, own, wide = approximation.base, len(weighed.values), weighed, None
+    for stage in (int(size / (1.0 - _SHARE)), *_STAGES):
+        if wide is not None:
+            stage = min(stage, _MOST_TIMES * size, _MOST_NUMBERS // base.dim)
+        num_wide = int(_SHARE * stage) - (0 if wide is None else len(wide.values))
+        num_own = stage - int(_SHARE * stage) - len(own.values)
+        if num_wide <= 0 or num_own < 0:
+            break
+        if num_own:
+            own = own.and_more(weigh(free, base, num_own, rng))
+        more = weigh(free, base, num_wide, rng, wide=True)
+        wide = more if wide is None else wide.and_more(more)
+        found = _Comparison(own, wide, base, approximation.transform)
+        if found.clear:
+            break
+    problems, first = list(approximation.problems), weighed.elbo
+    if first.value == -np.inf and not edges:
+        problems.append(
+            f"{np.sum(weighed.logdensity == -np.inf)} of {size} draws have no finite density, so "
+            "that the evidence lower bound is -inf: give the Target its support="
+        )
+    problems += _problems(found, approximation)
+    other, num_scouted = None, 0
+    if not (edges or any("ended elsewhere" in said for said in problems)):
+        other, num_scouted = scout(free, [base], first.value, approximation.transform)
+    if other:
+        problems.append(other)
+    num_evals = approximation.num_evals + found.size + num_scouted
+    return replace(
+        approximation, num_evals=num_evals, problems=tuple(problems),
+        elbo=approximation.elbo if edges else replace(first, num_evals=num_evals),
+        settings=approximation.settings | {
+            "khat": found.own_khat, "num_weighed": found.size, "num_scouted": num_scouted
+        },
+    )  # fmt: skip
+
+
+def warn_of(approximation):
+    """Warn, once and on the caller of a public function, of what speaks against the result."""
+    if approximation.problems:
+        warn("; ".join(approximation.problems))
+
+
+def elsewhere_problem(gaussians, elbos, transform, what):
+    """Say that a fit with a comparable bound lies far from the best one, or return None.
+
+    Parameters
+    ----------
+    gaussians : sequence of Gaussian or None
+        One a fit, of the coordinates in which they are Gaussian; None for one that failed.
+    elbos : numpy.ndarray, shape (n,)
+    transform : Transform or None
+    what : str
+        What a fit is called.
+    """
+    best = int(np.argmax(elbos))
+    for i in np.argsort(-elbos):
+        if gaussians[i] is None or not elbos[i] > elbos[best] - NO_MATTER:
+            continue
+        shift = gaussians[i].mean - gaussians[best].mean
+        apart = [np.linalg.norm(np.linalg.solve(gaussians[j].scale, shift)) for j in (i, best)]
+        if min(apart) > APART:
+            place = gaussians[i].mean
+            place = place if transform is None else transform.constrain(place)
+            return (
+                f"{what} {i} of {len(elbos)} ended elsewhere, about theta={shown(place)}, with a "
+                f"bound {elbos[best] - elbos[i]:.2f} lower: one Gaussian does not cover both; "
+                "multipathfinder weighs them, or use parallel_tempering"
+            )
+    return None
+
+
+class _Comparison:
+    """Moments of an approximation against those of the target, both of the same weighted draws.
+
+    Attributes
+    ----------
+    khat, worth : float
+        Of the target's weights, `worth` in draws; ``own_khat`` of the approximation's own draws.
+    spread, spread_error : numpy.ndarray, shape (dim,)
+        Log of the approximation's standard deviations over the target's.
+    shift, shift_error : numpy.ndarray, shape (dim,)
+        The approximation's means less the target's, in standard deviations of the target.
+    """
+
+    def __init__(self, own, wide, base, transform):
+        draws = own.and_more(wide)
+        self.size, self.worth = len(draws.values), 0.0
+        share = len(wide.values) / self.size
+        log_wide = _log_student(draws.log_q, base)
+        log_made = np.logaddexp(np.log(1.0 - share) + draws.log_q, np.log(share) + log_wide)
+        self.own_khat = _khat(own.logdensity - own.log_q)
+        self.khat = _khat(draws.logdensity - log_made)
+        self.spread = self.spread_error = self.shift = self.shift_error = np.zeros(base.dim)
+        if np.any(draws.logdensity > -np.inf):
+            theta = draws.values if transform is None else transform.constrain(draws.values)
+            self._compare(
+                theta, _weights(draws.logdensity - log_made), _weights(draws.log_q - log_made)
+            )
+
+    @np.errstate(all="ignore")
+    def _compare(self, theta, p, q):
+        self.worth = p.sum() ** 2 / np.square(p).sum()
+        fine, size = np.isfinite(theta).all(axis=1), len(theta)
+        theta, p, q = theta[fine], p[fine, None], q[fine, None]
+        mean, q_mean = (p * theta).sum(axis=0) / size, (q * theta).sum(axis=0) / size
+        z, q_z = theta - mean, theta - q_mean
+        sd = np.sqrt((p * z**2).sum(axis=0) / size)
+        q_sd = np.sqrt((q * q_z**2).sum(axis=0) / size)
+        z, q_z = z / sd, q_z / q_sd
+        self.spread, self.shift = np.log(q_sd / sd), (q_mean - mean) / sd
+
+        def error(terms):
+            return np.sqrt(np.square(terms).sum(axis=0)) / size
+
+        self.spread_error = 0.5 * error(q * (q_z**2 - 1.0) - p * (z**2 - 1.0))
+        self.shift_error = error(q * q_z * q_sd / sd - p * z)
+
+    def off(self, errors):
+        """Say which parameters would be off, (dim,), were their moments so many errors nearer."""
+        spread, shift = errors * self.spread_error, errors * self.shift_error
+        narrow, wide = self.spread + spread < np.log(NARROW), self.spread - spread > np.log(WIDE)
+        return narrow | wide | (np.abs(self.shift) - shift > OFF)
+
+    @property
+    def told(self):
+        """Whether the weights tell anything."""
+        calm = self.khat <= khat_limit(self.size) or self.worth > _MOST * self.size
+        return calm and self.worth >= _FEW
+
+    @property
+    def clear(self):
+        """Whether the verdict needs no more draws."""
+        if not self.told:
+            return self.size >= _STAGES[0] and self.worth < _LOST * self.size
+        if self.khat > _CALM and self.size < _STAGES[0]:
+            return False
+        innocent = not self.off(-_SURE).any() and self.own_khat <= khat_limit(self.size)
+        return bool(innocent or self.off(_SURE).any())
+
+    @property
+    def guilty(self):
+        """Which parameters are accused, (dim,)."""
+        spread, shift = np.abs(self.spread), np.abs(self.shift)
+        sure = (spread > _SURE * self.spread_error) | (shift > _SURE * self.shift_error)
+        return self.off(0.0) & sure
+
+
+def _khat(log_weights):
+    top = log_weights.max()
+    return fit_weights(log_weights - top)[0] if top > -np.inf else np.inf
+
+
+def _weights(log_weights):
+    """Weights whose mean is 1."""
+    weights = np.exp(log_weights - log_weights.max())
+    return weights / weights.mean()
+
+
+def _log_student(log_q, base):
+    """Log density of the wide draws: as log q, it depends on the distance from the mean alone."""
+    dim, peak = base.dim, base.logdensity(base.mean)
+    constant = lgamma((_DF + dim) / 2.0) - lgamma(_DF / 2.0)
+    constant += dim / 2.0 * np.log(2.0 / (_DF * _WIDTH**2)) + peak
+    return constant - (_DF + dim) / 2.0 * np.log1p(2.0 * (peak - log_q) / (_DF * _WIDTH**2))
+
+
+def _problems(found, approximation):
+    """Say what the weights speak against, in one sentence or none."""
+    family, guilty = approximation.settings.get("family"), np.flatnonzero(found.guilty)
+    remedy = "reparameterise, or use nuts"
+    if family == "meanfield" and approximation.dim > 1:
+        remedy = f'a mean-field fit knows no correlations, try family="fullrank"; {remedy}'
+    if found.told and guilty.size:
+        spread, shift = found.spread[guilty], found.shift[guilty]
+        worst = np.argmax(np.maximum(np.abs(spread) / -np.log(NARROW), np.abs(shift) / OFF))
+        said, name = [], approximation.names[guilty[worst]]
+        if not np.log(NARROW) <= spread[worst] <= np.log(WIDE):
+            said.append(f"spread is {np.exp(spread[worst]):.2f} of the posterior's")
+        if abs(shift[worst]) > OFF:
+            said.append(f"mean is {abs(shift[worst]):.2f} posterior standard deviations off")
+        more = f" ({guilty.size} of {approximation.dim} parameters are off)"
+        more = more if guilty.size > 1 else ""
+        if found.own_khat <= khat_limit(found.size):
+            remedy = f"importance_sample from it may correct that; or {remedy}"
+        said = f"{name}'s {' and its '.join(said)}, by {found.size} weighted draws"
+        yield f"{said}{more}: {remedy}"
+    elif found.worth and not found.told:
+        limit = khat_limit(found.size)
+        high = f"k-hat is {found.khat:.2f}, above {limit:.2f}: " if found.khat > limit else ""
+        yield (
+            f"{high}{found.size} weighted draws are worth {found.worth:.0f}: the approximation "
+            f"misses much of the posterior, and weights do not mend it; {remedy}"
+        )

@@ -1,0 +1,244 @@
+"""The exercises of the page on the challenge of inference."""
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+
+from ..grading import Routine, Value
+from ..study import Exercise
+
+_RATE = np.array([0.05, 0.15, 0.10, 0.01])  # flu, cold, allergy, pneumonia
+_STRENGTH = np.array([[0.9, 0.6], [0.2, 0.5], [0.0, 0.1], [0.85, 0.9]])  # of fever, cough
+_LEAK = np.array([0.02, 0.05])
+
+
+@cache
+def _pneumonia():
+    """Pneumonia given fever and cough; given flu besides; pneumonia and flu together."""
+    theta = np.array(list(product([0, 1], repeat=4)))
+    absent = (1.0 - _LEAK) * np.prod((1.0 - _STRENGTH) ** theta[:, :, None], axis=1)
+    joint = np.where(theta, _RATE, 1.0 - _RATE).prod(axis=1) * np.prod(1.0 - absent, axis=1)
+    flu, lungs = theta[:, 0] == 1, theta[:, 3] == 1
+    both = joint[lungs & flu].sum()
+    return joint[lungs].sum() / joint.sum(), both / joint[flu].sum(), both / joint.sum()
+
+
+@cache
+def _grid_points():
+    """Points an axis and in all for a relative error of 1e-4 in ten dimensions."""
+    n = 1
+    while 1.0 - (0.5 / n / np.sinh(0.5 / n)) ** 10 >= 1e-4:
+        n += 1
+    return np.array([n, float(n) ** 10])
+
+
+@cache
+def _best_survival():
+    """The theta that maximises the running posterior's density per unit of exp(-theta)."""
+    from scipy import optimize
+
+    # 2 log(theta) - 1.5 log(1 + (theta - 5)^2 / 2) has its only peak above 5
+    def slope(x):
+        return 2.0 / x - 1.5 * (x - 5.0) / (1.0 + 0.5 * (x - 5.0) ** 2)
+
+    return optimize.brentq(slope, 5.0, 6.0, xtol=1e-13)
+
+
+@cache
+def _best_upside_down():
+    """The same with the Jacobian inverted: the density divided by exp(theta)."""
+    from scipy import optimize
+
+    def slope(x):
+        return 2.0 / x - 2.0 - 1.5 * (x - 5.0) / (1.0 + 0.5 * (x - 5.0) ** 2)
+
+    return optimize.brentq(slope, 1.0, 3.0, xtol=1e-13)
+
+
+@cache
+def _tails():
+    """P(y* > 12) under the running posterior, and with its mode plugged in."""
+    from scipy import optimize, stats
+
+    from bayeslib.exact import quadrature
+    from bayeslib.posteriors import gamma_student
+
+    target, noise = gamma_student(), stats.t(2)
+    mode = optimize.brentq(lambda x: target.gradient([x])[0], 3.0, 6.0, xtol=1e-13)
+    full = quadrature(target).expect(lambda theta: noise.sf(12.0 - theta[:, 0])).value
+    return np.array([full, noise.sf(12.0 - mode)])
+
+
+def _quickscore(rate, strength, leak):
+    total = 0.0
+    for subset in product([0, 1], repeat=len(leak)):
+        silent = np.prod((1.0 - strength) ** np.array(subset), axis=1)
+        absent = np.prod((1.0 - leak) ** np.array(subset))
+        total += (-1.0) ** sum(subset) * absent * np.prod(1.0 - rate + rate * silent)
+    return total
+
+
+def _one_finding_at_a_time(rate, strength, leak):
+    absent = (1.0 - leak) * np.prod(1.0 - rate[:, None] * strength, axis=0)
+    return np.prod(1.0 - absent)
+
+
+def _all_absent(rate, strength, leak):
+    silent = np.prod(1.0 - strength, axis=1)
+    return np.prod(1.0 - leak) * np.prod(1.0 - rate + rate * silent)
+
+
+def _clinic(seed, num_conditions, num_findings):
+    rng = np.random.default_rng(seed)
+    return (
+        rng.uniform(0.02, 0.5, num_conditions),
+        rng.uniform(0.0, 0.95, (num_conditions, num_findings)),
+        rng.uniform(0.01, 0.2, num_findings),
+    )
+
+
+EXERCISES = (
+    Exercise(
+        "challenge-scale",
+        expects=Value(lambda: np.array([11.0 / 3.0, 10.0 / 11.0])),
+        mistakes=(
+            (
+                lambda a: np.isclose(a[0], 11.0, rtol=5e-3),
+                "Each likelihood comes with its prior of one third.",
+            ),
+            (
+                lambda a: np.allclose(a[::-1], [11.0 / 3.0, 10.0 / 11.0], rtol=5e-3),
+                "Both right, in the wrong order.",
+            ),
+            (
+                lambda a: a[0] < 11.0 / 3.0 * (1.0 - 1e-3),
+                "So small an evidence would need a negative likelihood at theta = 3.",
+            ),
+            (lambda a: a[1] > 1.0, "The second number is a probability."),
+        ),
+        recipe="p(D) is a third of 1 + 10 + the likelihood at theta = 3, which is at least zero.",
+        praise="That is all that two evaluations of three can say about the scale.",
+    ),
+    Exercise(
+        "challenge-explain",
+        expects=Value(lambda: np.array(_pneumonia()[:2])),
+        mistakes=(
+            (
+                lambda a: np.any(a > 1.0),
+                "Give probabilities between 0 and 1, not per cent.",
+            ),
+            (
+                lambda a: np.allclose(a, _pneumonia()[0], rtol=5e-3),
+                "Knowing about flu does change it: keep only hypotheses with flu, and renormalise.",
+            ),
+            (
+                lambda a: np.isclose(a[1], 0.01, rtol=5e-3),
+                "That is the prior. Flu explains the findings, though not beyond all doubt.",
+            ),
+            (
+                lambda a: (
+                    np.isclose(a[0], _pneumonia()[0], rtol=5e-3)
+                    and np.isclose(a[1], _pneumonia()[2], rtol=1e-2)
+                ),
+                "The second is P(pneumonia and flu): divide by P(flu).",
+            ),
+            (lambda a: a[1] > a[0], "A second explanation makes the first less needed, not more."),
+        ),
+        recipe="Sum the probabilities of hypotheses with pneumonia; for the second, among those "
+        "with flu, divided by the sum over those with flu.",
+        praise="Independent before, dependent after: that is why all combinations must be heard.",
+    ),
+    Exercise(
+        "challenge-grid",
+        expects=Value(_grid_points),
+        mistakes=(
+            (
+                lambda a: np.isclose(a[0], _grid_points()[0]) and np.isclose(a[1], 10.0 * a[0]),
+                "The points multiply from axis to axis, they do not add.",
+            ),
+            (
+                lambda a: np.isclose(a[0], _grid_points()[0] - 1.0),
+                "One too few along each axis: the error is still above one in ten thousand.",
+            ),
+            (
+                lambda a: np.isclose(a[0], 21.0),
+                "That is for one in a thousand.",
+            ),
+        ),
+        recipe="Solve 10 / (24 n^2) < 1e-4 for n, round up, and take the tenth power.",
+        praise="One more digit costs a hundred thousand times as much.",
+    ),
+    Exercise(
+        "challenge-ruler",
+        expects=Value(_best_survival),
+        mistakes=(
+            (
+                lambda a: np.isclose(a, 4.59240723, rtol=5e-3),
+                "That is the MAP of theta itself; the Jacobian moves it.",
+            ),
+            (5.0, "That is where the likelihood peaks. The prior's theta squared is still there."),
+            (
+                lambda a: np.isclose(a, np.exp(-_best_survival()), rtol=5e-3),
+                "That is phi; the question is about the theta it corresponds to.",
+            ),
+            (
+                lambda a: np.isclose(a, np.exp(-4.59240723), rtol=1e-2),
+                "That is phi at the MAP of theta: the Jacobian was forgotten, and the question is "
+                "about the theta.",
+            ),
+            (
+                lambda a: np.isclose(a, _best_upside_down(), rtol=5e-3),
+                "The Jacobian is upside down: the density of phi is p(theta) exp(theta).",
+            ),
+        ),
+        recipe="Maximise log p(theta, y) + theta.",
+        praise="On this ruler the MAP lies above even the measurement.",
+    ),
+    Exercise(
+        "challenge-tail",
+        expects=Value(_tails),
+        mistakes=(
+            (
+                lambda a: np.allclose(a, _tails()[::-1], rtol=5e-3),
+                "Both right, in the wrong order.",
+            ),
+            (
+                lambda a: np.all(a > 0.9),
+                "These are probabilities of y* below 12: use sf, not cdf.",
+            ),
+            (
+                lambda a: np.allclose(a, _tails()[1], rtol=5e-3),
+                "The first is an average over the posterior, not a value at its peak.",
+            ),
+            (
+                lambda a: np.allclose(a, _tails()[0], rtol=5e-3),
+                "The first is right; the second is one value of sf, at the MAP.",
+            ),
+        ),
+        recipe="Average stats.t(2).sf(12 - theta) over the posterior; then evaluate it at the MAP.",
+        praise="Close, and not for a good reason.",
+    ),
+    Exercise(
+        "challenge-quickscore",
+        expects=Routine(
+            _quickscore, cases=(_clinic(1, 3, 1), _clinic(2, 5, 2), _clinic(3, 9, 4)), rtol=1e-8
+        ),
+        mistakes=(
+            (
+                _one_finding_at_a_time,
+                "You multiplied the findings' probabilities; they share their causes, and so "
+                "depend on each other.",
+            ),
+            (_all_absent, "That is the probability that all findings are absent."),
+            (
+                lambda rate, strength, leak: 1.0 - _all_absent(rate, strength, leak),
+                "That is the probability of at least one finding, not of all.",
+            ),
+        ),
+        recipe="Sum over subsets of findings, with sign, the probability that all of them are "
+        "absent; each is a product over conditions of 1 - rate + rate * (all silent).",
+        praise="Does it come back for random_clinic(600)? Then the exponent has moved from the "
+        "conditions to the findings.",
+    ),
+)

@@ -1,0 +1,228 @@
+"""The exercises of the page on importance sampling."""
+
+from functools import cache
+
+import numpy as np
+
+from ..grading import Choice, Routine, Statistical, Value
+from ..study import Exercise
+
+_LOG_WEIGHTS = np.array([-1040.0, -1042.0, -1041.0, -1050.0, -1041.0])
+
+
+def _worth():
+    weights = np.exp(_LOG_WEIGHTS - _LOG_WEIGHTS.max())
+    return weights.sum() ** 2 / np.square(weights).sum()
+
+
+def _posterior():
+    from bayeslib.posteriors import gamma_student
+
+    return gamma_student()
+
+
+@cache
+def _aimed_gain():
+    """Ratio of the variances of weight times indicator, prior over shifted exponential."""
+    from scipy import integrate, stats
+
+    target = _posterior()
+
+    def variance(q):
+        def moment(power):
+            def integrand(x):
+                return (np.exp(target([x])) / q.pdf(x)) ** power * q.pdf(x)
+
+            return integrate.quad(integrand, 6.0, 60.0, limit=200, epsabs=1e-14)[0]
+
+        return moment(2) - moment(1) ** 2
+
+    return variance(stats.gamma(3)) / variance(stats.expon(6.0, 1.0))
+
+
+@cache
+def _square_bias(power=2):
+    """Leading term of the bias, times the number of draws, of the mean of theta squared."""
+    from scipy import integrate, stats
+
+    target, prior = _posterior(), stats.gamma(3)
+    log_evidence = target.truth.log_evidence
+
+    def under_posterior(f):
+        def integrand(x):
+            return f(x) * np.exp(target([x]) - log_evidence)
+
+        return sum(integrate.quad(integrand, a, b)[0] for a, b in ((1e-9, 5), (5, 20), (20, 80)))
+
+    mean = under_posterior(lambda x: x**2)
+    return -under_posterior(
+        lambda x: (np.exp(target([x]) - log_evidence) / prior.pdf(x)) ** (power - 1) * (x**2 - mean)
+    )
+
+
+def _stratified(weights, uniforms):
+    size = len(uniforms)
+    ends = np.cumsum(weights) / np.sum(weights)
+    return np.searchsorted(ends, (np.arange(size) + uniforms) / size, side="right")
+
+
+def _one_uniform(weights, uniforms):
+    return _stratified(weights, np.full(len(uniforms), uniforms[0]))
+
+
+def _multinomial(weights, uniforms):
+    return np.searchsorted(np.cumsum(weights) / np.sum(weights), uniforms, side="right")
+
+
+def _not_normalised(weights, uniforms):
+    size = len(uniforms)
+    return np.searchsorted(np.cumsum(weights), (np.arange(size) + uniforms) / size, side="right")
+
+
+_UNEVEN = np.array([0.4, 0.05, 1.2, 0.0, 0.35])
+_POINTS = np.array([0.91, 0.15, 0.55, 0.32, 0.78, 0.04])
+
+EXERCISES = (
+    Exercise(
+        "importance-underflow",
+        expects=Value(_worth),
+        mistakes=(
+            (
+                lambda a: np.isclose(a, 1.0 / _worth(), rtol=5e-3),
+                "That is the sum of the squared weights; the answer is its reciprocal.",
+            ),
+            (5.0, "That would be five equal weights."),
+            (
+                lambda a: np.isclose(a, 1.0, rtol=5e-3),
+                "That would be one draw with all the weight; others have a share.",
+            ),
+            (lambda a: a > 5.0 or a < 1.0, "Five draws are worth between one and five."),
+        ),
+        recipe="Subtract the largest log weight before you take exponentials.",
+        praise="Adding a constant to all log weights changes nothing.",
+    ),
+    Exercise(
+        "importance-borderline",
+        expects=Value(lambda: np.array([2.0, 1.0 / 0.3])),
+        mistakes=(
+            (
+                lambda a: np.allclose(a[::-1], [2.0, 1.0 / 0.3], rtol=1e-2),
+                "The right two numbers in the wrong order: first the rate of infinite variance.",
+            ),
+            (
+                lambda a: np.isclose(a[0], 0.5, rtol=1e-2),
+                "The first number looks like a mean of the proposal; the rate is its reciprocal.",
+            ),
+            (
+                lambda a: np.isclose(a[0], 1.0, rtol=1e-2),
+                "Above one the weights are unbounded, but their variance is still finite.",
+            ),
+            (
+                lambda a: np.isclose(a[1], 1.7, rtol=1e-2),
+                "The second number is 1 + k; solve (a - 1) / a = k for a.",
+            ),
+        ),
+        recipe="The shape is k = (a - 1) / a; the variance is finite while k is below one half.",
+        praise="At the border k is one half: the two answers are one idea.",
+    ),
+    Exercise(
+        "importance-aim",
+        expects=Value(_aimed_gain, atol=1.0),
+        mistakes=(
+            (
+                lambda a: np.isclose(a, np.sqrt(_aimed_gain()), rtol=1e-2),
+                "That is the ratio of the standard errors; the variances' is its square.",
+            ),
+            (
+                lambda a: np.isclose(a, 1.0 / _aimed_gain(), rtol=1e-2),
+                "That is the reciprocal: the aimed proposal over the prior.",
+            ),
+            (lambda a: a < 1.0, "Aiming should make the variance smaller."),
+        ),
+        recipe="Subtract the squared integral from each second moment, then divide.",
+        praise="So many draws of the prior does one aimed draw replace.",
+    ),
+    Exercise(
+        "importance-bias",
+        expects=Value(lambda: _square_bias() / 100.0, digits=2),
+        mistakes=(
+            (
+                lambda a: np.isclose(a, _square_bias(), rtol=1e-2),
+                "Divide by the number of draws.",
+            ),
+            (lambda a: a > 0.0, "It has a sign: large weights sit above the mean here."),
+        ),
+        recipe="-E_q[v^2 (f - mu)] / N, with mu the posterior mean of theta squared.",
+        praise="With a hundred draws the error is many times this bias.",
+    ),
+    Exercise(
+        "importance-stratified",
+        expects=Routine(
+            _stratified,
+            cases=(
+                (_UNEVEN / _UNEVEN.sum(), _POINTS),
+                (_UNEVEN, _POINTS),
+                (np.ones(6), _POINTS),
+                (np.array([0.0, 1.0, 0.0]), np.array([0.5, 0.99])),
+            ),
+        ),
+        mistakes=(
+            (_one_uniform, "That is systematic resampling: use each point's own uniform."),
+            (
+                _multinomial,
+                "That is multinomial resampling: the j-th point must lie in (j, j+1)/N.",
+            ),
+            (_not_normalised, "Divide the weights by their sum first."),
+        ),
+        recipe="Points (j + u_j) / N, looked up in the cumulative weights.",
+        praise="Each particle's copies differ from their average by less than two.",
+    ),
+    Exercise(
+        "importance-told",
+        expects=Choice(
+            (
+                "a higher ESS",
+                "more draws of the same proposal",
+                "a wider proposal",
+                "smoothing the weights",
+            ),
+            "a wider proposal",
+        ),
+        mistakes=(
+            (
+                "a higher ESS",
+                "It can be high because a mode was missed: the weights that are left agree.",
+            ),
+            (
+                "more draws of the same proposal",
+                "Where the proposal has next to no mass, ten times as many draws see no more.",
+            ),
+            (
+                "smoothing the weights",
+                "It tames the largest weights there are; the missing ones are not among them.",
+            ),
+        ),
+        recipe="What all diagnostics share is the draws they are computed from.",
+        praise="Two proposals must agree on the evidence.",
+    ),
+    Exercise(
+        "importance-distant",
+        expects=Statistical(lambda: 0.0, max_mcse=0.05),
+        mistakes=(
+            (
+                lambda a: a[1] < 0.06 and abs(a[0] - np.log(0.75)) < 0.1,
+                "That is the larger mode alone: the other one died out. Use more particles.",
+            ),
+            (
+                lambda a: a[1] < 0.2 and abs(a[0] - np.log(0.25)) < 0.3,
+                "That is the smaller mode alone: the other one died out. Use more particles.",
+            ),
+            (
+                lambda a: a[0] < -2.0,
+                "Far too low: next to no draw has reached a mode. Go there in small steps.",
+            ),
+        ),
+        recipe="Temper: bl.smc, with some thousand particles.",
+        praise="Two needles in a five-dimensional haystack, weighed to a few per cent.",
+    ),
+)

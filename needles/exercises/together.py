@@ -1,0 +1,117 @@
+"""The exercises of the page on combinations and the comparison of all methods."""
+
+import numpy as np
+
+from ..grading import Routine, Statistical, Value
+from ..study import Exercise
+
+
+def _tail():
+    """P(theta > 6) of the running example, by quadrature."""
+    from scipy import integrate
+
+    from bayeslib.posteriors import gamma_student
+
+    target = gamma_student()
+    evidence = np.exp(target.truth.log_evidence)
+    return integrate.quad(lambda t: np.exp(target(t)), 6.0, 200.0, limit=200)[0] / evidence
+
+
+def _stopping(anchor=2.0, rho=0.9, cost=0.05, spread=1.0):
+    steps = np.arange(500)
+    kept = rho ** (2 * steps)
+    total = kept * anchor**2 + spread * (1.0 - kept) + cost * steps
+    best = int(np.argmin(total))
+    return np.array([best, rho**best])
+
+
+def _lead(a, b):
+    a, b = np.square(a), np.square(b)
+    return (a.mean() - b.mean()) / np.sqrt(a.var(ddof=1) / a.size + b.var(ddof=1) / b.size)
+
+
+def _not_squared(a, b):
+    return (a.mean() - b.mean()) / np.sqrt(a.var(ddof=1) / a.size + b.var(ddof=1) / b.size)
+
+
+def _one_run(a, b):
+    a, b = np.square(a), np.square(b)
+    return (a.mean() - b.mean()) / np.sqrt(a.var(ddof=1) + b.var(ddof=1))
+
+
+def _other_way(a, b):
+    return _lead(b, a)
+
+
+def _population(a, b):
+    a, b = np.square(a), np.square(b)
+    return (a.mean() - b.mean()) / np.sqrt(a.var() / a.size + b.var() / b.size)
+
+
+EXERCISES = (
+    Exercise(
+        "together-acceptance",
+        expects=Value(4.0 / np.pi * np.arctan(np.sqrt(0.5))),
+        mistakes=(
+            (
+                lambda a: np.isclose(a, 4.0 / np.pi * np.arctan(0.5), rtol=5e-3),
+                "That is for a standard deviation of one half; here the variance is.",
+            ),
+            (
+                lambda a: np.isclose(a, 2.0 / np.pi * np.arctan(np.sqrt(0.5)), rtol=5e-3),
+                "That is the probability that the proposal lies farther out; the rate is twice it.",
+            ),
+            (lambda a: a > 1.0, "A rate cannot exceed one: take the smaller of s and 1 / s."),
+        ),
+        recipe="(4 / pi) arctan of the smaller of s and 1 / s, with s the standard deviation.",
+        praise="As good as it looks, and the weights have no variance.",
+    ),
+    Exercise(
+        "together-correct",
+        expects=Statistical(_tail, max_mcse=0.004, max_evals=9000),
+        mistakes=(
+            (
+                lambda a: abs(a[0] - (1.0 - _tail())) < 5.0 * a[1],
+                "That is the probability of lying below six.",
+            ),
+        ),
+        recipe="Weight draws of a Student-t around Laplace's mode, a little wider than the fit.",
+        praise="The fit alone has no error bar; its correction has.",
+    ),
+    Exercise(
+        "together-anchor",
+        expects=Value(_stopping, digits=2),
+        mistakes=(
+            (
+                lambda a: np.isclose(a[0], _stopping(spread=0.0)[0], atol=0.5),
+                "The variance grows as the bias falls: add 1 - 0.9^(2t).",
+            ),
+            (
+                lambda a: np.isclose(a[1], 0.9 ** (2 * a[0]), rtol=1e-2),
+                "The anchor's share of the mean is rho^t, not its square.",
+            ),
+            (lambda a: a[1] > 1.0, "The second number is a fraction of the anchor."),
+        ),
+        recipe="Minimise 4 * 0.9^(2t) + (1 - 0.9^(2t)) + 0.05 t over whole t.",
+        praise="More than a quarter of the anchor is left, and it is not worth removing.",
+    ),
+    Exercise(
+        "together-contest",
+        expects=Routine(
+            _lead,
+            cases=(
+                (np.array([0.3, -0.2, 0.5, 0.1]), np.array([0.1, -0.1, 0.05, 0.2, -0.15])),
+                (np.array([1.0, -2.0, 0.5]), np.array([2.0, 1.0, -3.0, 0.1])),
+                (np.array([0.01, 0.02, -0.05, 0.03]), np.array([0.02, -0.01, 0.01, 0.015])),
+            ),
+        ),
+        mistakes=(
+            (_not_squared, "Square the errors first: their mean is a bias, not a size."),
+            (_one_run, "Divide each variance by its number of replications."),
+            (_other_way, "The sign: positive where a has the larger error."),
+            (_population, "The sample variance: ddof=1."),
+        ),
+        recipe="Difference of the mean squares over the root of summed variance / replications.",
+        praise="A ranking without this number is an anecdote.",
+    ),
+)

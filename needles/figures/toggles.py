@@ -1,0 +1,192 @@
+"""A figure whose series the reader switches on and off, with neither kernel nor script."""
+
+import hashlib
+import html
+import itertools
+
+from bayeslib.errors import BayeslibError, BayeslibTypeError
+
+from ..plots import Picture, close, style
+from .ranges import call
+from .svg import check_alt, check_figure, to_png, to_svg
+
+_BARE = "margin:0;padding:0;border:0;min-width:0"
+_MARKS = {"o": "●", "s": "■", "D": "◆", "^": "▲", "v": "▼", "P": "✚", "X": "✖"}  # of matplotlib
+_ROW = "display:flex;flex-wrap:wrap;gap:.1rem 1rem;align-items:center"
+
+
+def toggles(draw, groups, *, alt, shown=None, **choices):
+    """Show a figure whose reader chooses which series to compare.
+
+    Every series is drawn into the page; check boxes hide and show them by style sheet alone. A
+    browser that does not know the rule shows all series, and print shows what the page shows.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(**choice)`` returns a matplotlib Figure and a dict of the artists (curves and their
+        labels) of each series in it. A series may be absent from some figures.
+    groups : dict of str to sequence of str
+        The series by group, in the order of their check boxes.
+    alt : str or callable
+        What the figure shows, for readers who do not see it; ``alt(**choice)`` for each figure.
+    shown : sequence of str, optional
+        The series that are visible at first; default all.
+    **choices : sequence of str
+        Up to two menus, each with its settings; a figure is drawn for each combination, and the
+        first of each is shown first. An underscore in a name is a space on the page.
+
+    Returns
+    -------
+    Picture
+
+    Raises
+    ------
+    BayeslibError
+        For a series that is unknown, in two groups or in no figure, and for more than two menus.
+    BayeslibTypeError
+        If `draw` does not return a Figure and a dict.
+    """
+    names = [name for group in groups.values() for name in group]
+    shown = names if shown is None else list(shown)
+    _check(names, shown, choices)
+    panels, looks, png = [], {}, None
+    for index in itertools.product(*(range(len(values)) for values in choices.values())):
+        choice = {name: choices[name][i] for name, i in zip(choices, index, strict=True)}
+        words = alt(**choice) if callable(alt) else alt
+        check_alt(words)
+        with style():
+            svg, image = _layers(draw, choice, names, shown, words, looks, png is None)
+        png = png or image
+        tags = " ".join(f"c{c}-{i}" for c, i in enumerate(index))
+        panels.append(f'<div class="{tags}">{svg}</div>')
+    undrawn = [name for name in names if name not in looks]
+    if undrawn:
+        raise BayeslibError(f"the series {undrawn} are in no figure; leave them out of the groups")
+    return Picture(_page(panels, groups, names, shown, choices, looks), png)
+
+
+def _check(names, shown, choices):
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise BayeslibError(f"the series {twice} are in two groups; name each once")
+    unknown = [name for name in shown if name not in names]
+    if unknown:
+        raise BayeslibError(f"shown={unknown} are no series; those are {names}")
+    if len(choices) > 2:
+        raise BayeslibError(f"a figure has at most two menus, got {list(choices)}")
+
+
+def _layers(draw, choice, names, shown, words, looks, wants_png):
+    """Draw one figure as an svg with a group for each series; note colour and line of each."""
+    drawn = draw(**choice)
+    if not (isinstance(drawn, tuple) and len(drawn) == 2 and isinstance(drawn[1], dict)):
+        raise BayeslibTypeError(f"draw({call(choice)}) must return a Figure and a dict of artists")
+    fig, series = drawn
+    check_figure(fig)
+    unknown = [name for name in series if name not in names]
+    if unknown:
+        raise BayeslibError(f"draw({call(choice)}) has series {unknown} that are in no group")
+    try:
+        fig.draw_without_rendering()
+        fig.set_layout_engine("none")
+        ours = {artist for artists in series.values() for artist in artists}
+        rest = {child for ax in fig.axes for child in ax.get_children()} - ours
+        rest = {artist for artist in rest if artist.get_visible()}
+        image = None
+        if wants_png:
+            _show(ours, [a for name in series if name in shown for a in series[name]])
+            image = to_png(fig)
+        _show(ours, [])
+        seed = f"{words} {call(choice)}".encode()
+        prefix = "t" + hashlib.sha256(seed).hexdigest()[:7]  # every layer's ids are its own
+        base = to_svg(fig, words, prefix=f"{prefix}b")
+        _show(rest, [])
+        layers = ""
+        for name, artists in series.items():
+            _show(ours, artists)
+            dashed = getattr(artists[0], "get_linestyle", str)() == "--"
+            line = "dashed" if dashed else "solid"
+            looks.setdefault(name, (artists[0].get_color(), line, _mark(artists)))
+            k = names.index(name)
+            inner = _inside(to_svg(fig, name, prefix=f"{prefix}s{k}i"))
+            layers += f'<g class="s{k}">{inner}</g>'
+        return base.removesuffix("</svg>") + layers + "</svg>", image
+    finally:
+        close(fig)
+
+
+def _show(artists, visible):
+    for artist in artists:
+        artist.set_visible(artist in visible)
+
+
+def _mark(artists):
+    """The first mark of a series as a character, or nothing."""
+    marks = (getattr(artist, "get_marker", str)() for artist in artists)
+    return next((_MARKS[mark] for mark in marks if mark in _MARKS), "")
+
+
+def _inside(svg):
+    return svg[svg.index(">") + 1 : svg.rindex("</svg>")]
+
+
+def _page(panels, groups, names, shown, choices, looks):
+    key = "t" + hashlib.sha256("".join(panels).encode()).hexdigest()[:7]
+    controls = [f"s{k}" for k in range(len(names))]
+    controls += [
+        f"c{c}-{i}" for c, values in enumerate(choices.values()) for i in range(len(values))
+    ]
+    rules = "".join(
+        f"#{key}:has(#{key}-{name}:not(:checked)) .{name}{{display:none}}" for name in controls
+    )
+    menus = "".join(
+        _fieldset(
+            name.replace("_", " "),
+            (_input(key, f"c{c}-{i}", text, not i, group=c) for i, text in enumerate(values)),
+        )
+        for c, (name, values) in enumerate(choices.items())
+    )
+    boxes = "".join(
+        _fieldset(
+            group,
+            (
+                _input(key, f"s{names.index(name)}", name, name in shown, look=looks[name])
+                for name in members
+            ),
+        )
+        for group, members in groups.items()
+    )
+    # `data-live` keeps the explorers' script away: nothing here is scripted.
+    return (
+        f'<div class="explorer" id="{key}" data-live=""><style>{rules}</style>{menus}'
+        f'<figure style="margin:.5rem 0">{"".join(panels)}</figure>{boxes}</div>'
+    )
+
+
+def _fieldset(legend, inputs):
+    return (
+        f'<fieldset style="{_BARE}"><legend style="{_BARE};font-size:.9em;font-weight:600;'
+        f'text-align:left;float:none;width:auto">{html.escape(legend)}</legend>'
+        f'<div style="{_ROW}">{"".join(inputs)}</div></fieldset>'
+    )
+
+
+def _input(key, name, text, checked, *, group=None, look=None):
+    kind = 'type="checkbox"' if group is None else f'type="radio" name="{key}-{group}"'
+    swatch = ""
+    if look is not None:
+        color, line, mark = look
+        ink = "currentColor" if color in ("#000000", "k", "black") else color
+        swatch = (
+            '<span aria-hidden="true" style="display:inline-block;width:1.2rem;'
+            f'border-top:.2rem {line} {ink}"></span>'
+            + f'<span aria-hidden="true" style="color:{ink}">{mark}</span>'
+            * bool(mark)
+        )
+    return (
+        '<label style="display:flex;align-items:center;gap:.4rem;margin:0;min-height:2rem;'
+        f'font-size:.9em"><input {kind} id="{key}-{name}"{" checked" * checked} '
+        f'autocomplete="off" style="width:1.1rem;height:1.1rem;margin:0">{swatch}'
+        f"<span>{html.escape(text)}</span></label>"
+    )

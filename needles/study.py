@@ -1,0 +1,203 @@
+"""Checking one's answers to the book's exercises, offline."""
+
+import difflib
+import dis
+import html
+import importlib
+import pkgutil
+from dataclasses import dataclass
+
+from bayeslib.errors import BayeslibError, BayeslibTypeError
+
+from .grading import Routine, UnreadableError
+
+_TRIED = {}  # the wrong answers that nothing explains, by exercise
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One question and how its answer is judged.
+
+    Parameters
+    ----------
+    id : str
+        ``"<chapter>-<word>"``, as the chapter's page calls it.
+    expects : Value, Statistical, Sample, Routine or Choice
+        What is asked for, from `needles.grading`.
+    mistakes : tuple of (wrong, str)
+        Typical wrong answers and what to tell who gives them: `wrong` is the answer itself, or
+        for all kinds but a Routine also a function of the answer as read, returning True where it
+        applies. The first that applies is told.
+    recipe : str
+        The way to the answer, for the third answer that is wrong in no typical way, or on request.
+    praise : str
+        What to notice now that it is right.
+    """
+
+    id: str
+    expects: object
+    mistakes: tuple = ()
+    recipe: str = ""
+    praise: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What `check` says about an answer; true where it is right.
+
+    Attributes
+    ----------
+    passed : bool
+    message : str
+    outcome : {"right", "blank", "unreadable", "mistake", "wrong", "recipe"}
+
+    Examples
+    --------
+    >>> verdict = bl.check("rejection-price", ...)
+    >>> bool(verdict), verdict.outcome
+    (False, 'blank')
+    >>> print(verdict.message)
+    Put your answer in place of the dots and run the cell. Three significant digits will do.
+    """
+
+    passed: bool
+    message: str
+    outcome: str
+
+    def __bool__(self):
+        return self.passed
+
+    def _heading(self):
+        headings = {"right": "Right.", "blank": "Nothing to check yet.", "recipe": "The way there."}
+        return headings.get(self.outcome, "Not yet.")
+
+    def __repr__(self):
+        return f"{self._heading()} {self.message}".strip()
+
+    def _repr_html_(self):
+        state = {"right": " right", "blank": "", "recipe": ""}.get(self.outcome, " wrong")
+        return (
+            f'<div class="verdict{state}"><strong>{self._heading()}</strong> '
+            f"{html.escape(self.message)}</div>"
+        )
+
+
+def check(exercise, answer):
+    """Check an answer to an exercise, and say what is wrong with a wrong one.
+
+    Nothing is sent anywhere: the checkers are part of bayeslib. A wrong answer never raises. An
+    answer that is wrong in no usual way is told how it misses, and, from the third such answer to
+    the exercise on, the way to the right one.
+
+    Parameters
+    ----------
+    exercise : str or Exercise
+        The exercise's name on the page, such as ``"rejection-price"``.
+    answer : object
+        A number, array, Estimate, Draws, function or word, whichever it asks for.
+        ``...`` is what a blank exercise holds, or a function that does nothing; ``"?"`` asks for
+        the way to the answer.
+
+    Returns
+    -------
+    Verdict
+
+    Raises
+    ------
+    BayeslibError
+        If there is no such exercise; the message lists those that are.
+
+    Examples
+    --------
+    >>> bl.check("rejection-price", ...)
+    Nothing to check yet. Put your answer in place of the dots and run the cell. Three significant
+    digits will do.
+    >>> print(bl.check("rejection-price", "a word").outcome)
+    unreadable
+    """
+    if not isinstance(exercise, Exercise):
+        exercise = find(exercise)
+    if isinstance(answer, str) and answer.strip() == "?" and exercise.recipe:
+        return Verdict(False, exercise.recipe, "recipe")
+    if _is_blank(answer):
+        precision = getattr(exercise.expects, "precision", "")
+        message = f"Put your answer in place of the dots and run the cell. {precision}".strip()
+        return Verdict(False, message, "blank")
+    try:
+        return _grade(exercise, answer)
+    except UnreadableError as error:
+        return Verdict(False, str(error), "unreadable")
+    except Exception as error:
+        # Whatever a reader passes, the page goes on; what cannot be judged says why.
+        message = f"Your answer could not be judged ({type(error).__name__}: {error})."
+        return Verdict(False, message, "unreadable")
+
+
+def find(name):
+    """Return the exercise of that name.
+
+    Raises
+    ------
+    BayeslibTypeError
+        If the name is not text.
+    BayeslibError
+        If there is none; lists those that are.
+    """
+    if not isinstance(name, str):
+        raise BayeslibTypeError(f"exercise must be a name such as 'rejection-price', got {name!r}")
+    known = {exercise.id: exercise for exercise in exercises()}
+    if name in known:
+        return known[name]
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    raise BayeslibError(f"no exercise is called {name!r}{hint}; there are: {', '.join(known)}")
+
+
+def exercises():
+    """Return every exercise of the book, by chapter, in the order of each chapter's file."""
+    package = importlib.import_module("needles.exercises")
+    found = []
+    for module in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
+        found.extend(importlib.import_module(f"needles.exercises.{module}").EXERCISES)
+    return found
+
+
+def _is_blank(answer):
+    if answer is None or answer is ... or answer is NotImplemented:
+        return True
+    if isinstance(answer, str):
+        return answer.strip() in ("", "...", "…", "?")
+    if isinstance(answer, (list, tuple, dict)):
+        return all(item is ... for item in answer)
+    return _does_nothing(answer)
+
+
+def _does_nothing(answer):
+    """Whether `answer` is a function whose whole body is ``...``, ``pass`` or ``return ...``."""
+    code = getattr(answer, "__code__", None)
+    if code is None:
+        return False
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("RESUME", "NOP")]
+    plain = all(step.opname in ("LOAD_CONST", "RETURN_CONST", "RETURN_VALUE") for step in steps)
+    values = [step.argval for step in steps if step.opname != "RETURN_VALUE"]
+    return plain and all(value is None or value is ... for value in values)
+
+
+def _grade(exercise, answer):
+    kind = exercise.expects
+    read = kind.read(answer)
+    if kind.is_right(read):
+        return Verdict(True, exercise.praise, "right")
+    for wrong, message in exercise.mistakes:
+        if _applies(kind, wrong, read):
+            return Verdict(False, message, "mistake")
+    tried = _TRIED.setdefault(exercise.id, set())
+    tried.add(repr(read))
+    more = exercise.recipe if len(tried) >= 3 else "There is a hint under the exercise."
+    return Verdict(False, f"{kind.explain(read)} {more}".strip(), "wrong")
+
+
+def _applies(kind, wrong, read):
+    if callable(wrong) and not isinstance(kind, Routine):
+        return bool(wrong(read))
+    return kind.equals(read, wrong)

@@ -1,0 +1,451 @@
+"""The arena: the call, what it writes into a page, and the page in a browser."""
+
+import base64
+import gzip
+import html
+import json
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from bayeslib.errors import BayeslibError, BayeslibTypeError
+from needles import plots
+from needles.arena import arena
+from needles.arena.catalogue import ALGORITHMS, SETTINGS, targets
+from needles.arena.figure import script
+
+ALT = "Chains at play on five targets."
+MAX_KILOBYTES = 25
+
+
+def facts_of(page):
+    return json.loads(html.unescape(re.search(r'data-facts="([^"]*)"', page)[1]))
+
+
+# The call
+
+
+def test_it_starts_where_it_is_told():
+    given = {"target": "donut", "algorithm": "hmc", "step_size": 0.3, "position": (1, 2), "seed": 7}
+    told = facts_of(arena(alt=ALT, start=given).html)["start"]
+    assert told == {
+        "target": "donut",
+        "algorithm": "hmc",
+        "settings": {"step_size": 0.3},
+        "position": [1.0, 2.0],
+        "seed": 7,
+    }
+    assert facts_of(arena(alt=ALT).html)["start"]["target"] == "gaussian"
+
+
+@pytest.mark.parametrize(
+    ("start", "words"),
+    [
+        ({"target": "needle"}, "start has target='needle', which is not one of .*'donut'"),
+        ({"algorithm": "HMC"}, "start has algorithm='HMC', which is not one of .*'hmc'"),
+        ({"scale": 0.123}, r"start has scale=0.123, which is not one of \[0.05"),
+        ({"algorithm": "nuts", "num_steps": 5}, "nuts has only 'step_size'"),
+        ({"speed": 1}, "start names 'speed', which is not a parameter"),
+        ({"position": (1, 2, 3)}, r'start\["position"\] must have shape \(2,\)'),
+        ({"position": (99, 0)}, r"is \[99.0, 0.0\]; coordinate 0 of the gaussian is shown from -4"),
+        ({"position": (0, float("nan"))}, r'start\["position"\]\[1\] is nan'),
+        ({"seed": -1}, r'start\["seed"\] must be at least 0'),
+        ([1, 2], "must be a dict"),
+    ],
+)
+def test_bad_starts_are_named(start, words):
+    with pytest.raises(BayeslibError, match=words):
+        arena(alt=ALT, start=start)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"alt": 3}, "alt must be text"),
+        ({"alt": ALT, "start": {"target": ["donut"]}}, "target=.'donut'., which is not one of"),
+        ({"alt": ALT, "start": {"seed": "one"}}, "must be an integer"),
+    ],
+)
+def test_wrong_kinds_are_named(arguments, words):
+    with pytest.raises(BayeslibTypeError, match=words):
+        arena(**arguments)
+
+
+def test_an_alt_must_say_something():
+    with pytest.raises(BayeslibError, match="alt is"):
+        arena(alt=" ")
+
+
+@pytest.mark.parametrize("target", list(targets()))
+def test_the_page_is_small_loads_nothing_and_is_repeatable(target):
+    page = arena(alt=ALT, start={"target": target}).html
+    assert page == arena(alt=ALT, start={"target": target}).html
+    assert len(gzip.compress(page.encode(), 6)) <= 1000 * MAX_KILOBYTES
+    assert not re.search(r"https?:|//cdn|(?:src|href)=\"(?!#)|import\(|fetch\(", page)
+    assert "</script" not in script()
+
+
+def test_the_still_picture_is_for_those_without_scripts_and_for_print():
+    picture = arena(alt=ALT)._repr_mimebundle_()
+    assert base64.b64decode(picture["image/png"]).startswith(b"\x89PNG")
+    assert f'aria-label="{ALT} (' in picture["text/html"].split("<script>")[0]
+
+
+def test_the_colours_are_the_books():
+    colors = facts_of(arena(alt=ALT).html)["colors"]
+    assert colors == {
+        "draws": plots.DRAWS,
+        "rejected": plots.REJECTED,
+        "proposal": plots.PROPOSAL,
+        "truth": plots.TRUTH,
+    }
+
+
+# In the browser
+
+
+@pytest.fixture(scope="module")
+def source():
+    """A page of two arenas, in the page's two modes."""
+    second = arena(alt="Another.", start={"target": "funnel", "algorithm": "nuts", "seed": 3})
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>t</title>'
+        "<style>:root { color-scheme: light dark } body { background: Canvas; color: CanvasText }"
+        "</style>"
+    )
+    both = arena(alt=ALT).html + second.html
+    return f"<!doctype html><html lang=en>{head}<main><h1>t</h1>{both}</main>"
+
+
+@pytest.fixture
+def opened(browser, source):
+    """Open the page; a function of the browser's options, and of a change to the page."""
+    contexts = []
+
+    def open_page(change=lambda text: text, **options):
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.trouble = []
+        page.on("pageerror", lambda error: page.trouble.append(str(error)))
+        page.on("console", lambda message: page.trouble.append(message.text))
+        page.on("request", lambda request: page.trouble.append(request.url))
+        page.set_content(change(source))
+        return page
+
+    yield open_page
+    for context in contexts:
+        assert not [trouble for page in context.pages for trouble in page.trouble]
+        context.close()
+
+
+def number(root, name):
+    """Return a read-out by its label."""
+    found = root.locator("dl div", has=root.page.get_by_text(name, exact=True)).locator("dd")
+    return found.inner_text()
+
+
+def press(root, name, times=1):
+    for _ in range(times):
+        root.get_by_role("button", name=name, exact=True).click()
+
+
+def choose(root, label, value):
+    root.get_by_role("combobox", name=label).select_option(value)
+
+
+def words(root):
+    return root.locator("p[role=status]").inner_text()
+
+
+def drawn(root):
+    return root.locator("canvas").evaluate("(canvas) => canvas.toDataURL()")
+
+
+def test_every_target_with_every_algorithm(opened):
+    page = opened()
+    root = page.locator(".arena").first
+    for target in targets():
+        choose(root, "Target", target)
+        assert "✓" in root.locator(".arena-certificate").inner_text()
+        assert root.locator(".arena-certificate.is-wrong").count() == 0
+        for algorithm, told in ALGORITHMS.items():
+            choose(root, "Algorithm", algorithm)
+            assert told["label"] in words(root)
+            assert number(root, "draws") == "0" and number(root, "evaluations") == "1"
+            before = drawn(root)
+            press(root, "Step", 2)
+            assert words(root).startswith("Draw 2: ")
+            assert drawn(root) != before
+            press(root, "+ 100 draws")
+            assert number(root, "draws") == "102"
+            assert "±" in number(root, "E[θ₁] ± MCSE")
+
+
+def test_a_density_that_differs_is_marked(opened):
+    page = opened(lambda text: text.replace("-0.5 * (x * x + z * z)", "-0.4999 * (x * x + z * z)"))
+    root = page.locator(".arena").first
+    choose(root, "Target", "banana")
+    assert "✗" in root.locator(".arena-certificate.is-wrong").inner_text()
+
+
+def test_the_same_seed_makes_the_same_chain_and_another_another(opened):
+    page = opened()
+    root = page.locator(".arena").first
+    means = []
+    for seed in ("5", "6", "5"):
+        root.get_by_label("Seed").fill(seed)
+        root.get_by_label("Seed").press("Enter")
+        press(root, "+ 100 draws")
+        means.append(number(root, "E[θ₁] ± MCSE"))
+    assert means[0] == means[2] != means[1]
+    rows = root.locator("tbody tr")
+    assert rows.count() == 2  # the run at hand is not an earlier one
+    root.locator("summary").click()
+    assert "random-walk Metropolis (1)" in rows.first.inner_text()
+
+
+def test_sliders_by_keyboard_change_the_run(opened):
+    page = opened()
+    root = page.locator(".arena").first
+    choose(root, "Algorithm", "hmc")
+    slider = root.get_by_role("slider", name="leapfrog steps")
+    assert slider.get_attribute("aria-valuetext") == "10"
+    slider.press("End")
+    assert slider.get_attribute("aria-valuetext") == str(SETTINGS["num_steps"]["values"][-1])
+    press(root, "Step")
+    assert "a trajectory of 100 leapfrog steps" in words(root)
+    assert number(root, "evaluations") == "101"
+    choose(root, "Algorithm", "gibbs")
+    assert root.get_by_role("slider").count() == 0  # both conditionals are known
+    choose(root, "Target", "banana")
+    assert root.get_by_role("slider", name="width").count() == 1
+
+
+def test_the_start_is_placed_by_arrow_keys_numbers_and_clicks(opened):
+    page = opened()
+    root = page.locator(".arena").first
+    marker = root.get_by_role("button", name=re.compile("^Start"))
+    first, second = root.get_by_label("Start θ₁"), root.get_by_label("θ₂", exact=True)
+    marker.press("ArrowRight")
+    marker.press("Shift+ArrowDown")
+    assert (first.input_value(), second.input_value()) == ("-2.9", "1")
+    assert "(−2.90, 1.00)" in words(root) and "(−2.90, 1.00)" in marker.get_attribute("aria-label")
+    first.fill("0.5")
+    first.press("Tab")
+    assert "(0.50, 1.00)" in words(root)
+    for _ in range(9):
+        marker.press("Shift+ArrowUp")
+    assert second.input_value() == "4"  # the end of the picture
+    box = root.locator("canvas").bounding_box()
+    before = first.input_value(), second.input_value()
+    root.locator("canvas").click(position={"x": 0.3 * box["width"], "y": 0.7 * box["height"]})
+    assert (first.input_value(), second.input_value()) != before
+    at = marker.bounding_box()
+    assert at["x"] + at["width"] / 2 - box["x"] == pytest.approx(0.3 * box["width"], abs=1.5)
+    assert at["y"] + at["height"] / 2 - box["y"] == pytest.approx(0.7 * box["height"], abs=1.5)
+
+
+def test_everything_can_be_reached_and_run_by_keyboard_alone(opened):
+    page = opened()
+    root = page.locator(".arena").first
+    reached = []
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        reached.append(
+            page.evaluate(
+                "document.activeElement.dataset.is || document.activeElement.dataset.setting"
+            )
+        )
+    wanted = ["target", "algorithm", "scale", "marker", "step", "play", "batch", "many"]
+    wanted += ["restart", "speed", "startX", "startY", "seed", "from"]
+    assert reached[: len(wanted)] == wanted
+    root.get_by_role("button", name="Step").press("Enter")
+    assert number(root, "draws") == "1"
+
+
+def test_play_moves_by_itself_until_it_is_paused(opened):
+    page = opened()
+    page.clock.install()
+    page.clock.pause_at("2030-01-01")
+    root = page.locator(".arena").first
+    page.clock.run_for(3000)
+    assert number(root, "draws") == "0"
+    choose(root, "Speed", "2")
+    press(root, "Play")
+    page.clock.run_for(2000)
+    reached = int(number(root, "draws"))
+    assert 30 <= reached <= 45
+    press(root, "Pause")
+    assert words(root).startswith(f"{reached} draws for {reached + 1} density evaluations")
+    page.clock.run_for(3000)
+    assert int(number(root, "draws")) == reached
+
+
+def test_a_slow_move_is_shown_before_it_is_decided(opened):
+    page = opened()
+    page.clock.install()
+    page.clock.pause_at("2030-01-01")
+    root = page.locator(".arena").first
+    choose(root, "Speed", "0")
+    press(root, "Play")
+    pictures = []
+    for _ in range(6):
+        page.clock.run_for(100)
+        pictures.append(drawn(root))
+    assert number(root, "draws") == "1" and len(set(pictures)) >= 3
+
+
+def test_a_full_chain_stops(opened):
+    page = opened(lambda text: text.replace("const MAX_DRAWS = 20000;", "const MAX_DRAWS = 250;"))
+    root = page.locator(".arena").first
+    press(root, "+ 100 draws", 4)
+    assert number(root, "draws") == "250" and "as many draws as the arena keeps" in words(root)
+    press(root, "Play")
+    press(root, "Step")
+    assert number(root, "draws") == "250"
+
+
+def test_nothing_moves_under_reduced_motion_but_steps_are_taken(opened):
+    page = opened(reduced_motion="reduce")
+    root = page.locator(".arena").first
+    assert not root.get_by_role("button", name="Play").is_visible()
+    assert not root.get_by_role("combobox", name="Speed").is_visible()
+    press(root, "Step")
+    assert number(root, "draws") == "1"
+
+
+def test_a_chain_in_one_mode_is_called_by_its_name(opened):
+    """Seed 1, scale 0.3: the standard error is small, the estimate far from the exact mean."""
+    page = opened()
+    root = page.locator(".arena").first
+    choose(root, "Target", "mixture")
+    slider = root.get_by_role("slider", name="scale")
+    slider.press("Home")
+    for _ in range(3):
+        slider.press("ArrowRight")
+    press(root, "+ 100 draws", 20)
+    assert "standard errors off" in words(root)
+    assert words(root) in root.locator("canvas").get_attribute("aria-label")
+
+
+def test_a_thousand_draws_are_a_click(opened):
+    page = opened()
+    root = page.locator(".arena").first
+    press(root, "+ 1000 draws", 2)
+    assert number(root, "draws") == "2,000"
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_the_exact_marginals_stand_out_from_the_page(opened, mode):
+    """A contrast of 4.5 for their dashed line, above the square: its most opaque dot."""
+    page = opened(color_scheme=mode)
+    canvas = page.locator(".arena canvas").first
+    found = canvas.evaluate(
+        """(canvas) => {
+          const { width } = canvas;
+          const { data } = canvas.getContext("2d").getImageData(0.2 * width, 0, 0.6 * width, 50);
+          let best = 0;
+          for (let k = 4; k < data.length; k += 4) if (data[k + 3] > data[best + 3]) best = k;
+          const page = getComputedStyle(document.body).backgroundColor.match(/\\d+/g);
+          return [[...data.slice(best, best + 3)], page.slice(0, 3).map(Number)];
+        }"""
+    )
+    low, high = sorted(relative_luminance(color) for color in found)
+    assert (high + 0.05) / (low + 0.05) > 4.5
+
+
+def relative_luminance(color):
+    share = [c / 255 for c in color]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in share]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_a_coordinate_with_two_decimals_fits_its_box(opened):
+    page = opened()
+    box = page.locator(".arena").first.get_by_label("Start θ₁")
+    box.fill("-0.84")
+    wide = box.evaluate(
+        """(box) => {
+          const style = getComputedStyle(box);
+          const pen = document.createElement("canvas").getContext("2d");
+          pen.font = style.font;
+          const padding = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
+          const arrows = 20;
+          return [pen.measureText("-0.84").width + arrows, box.clientWidth - padding];
+        }"""
+    )
+    assert wide[0] <= wide[1]
+
+
+def test_the_second_half_leaves_the_start_out(opened):
+    page = opened()
+    root = page.locator(".arena").first
+    press(root, "+ 100 draws")
+    whole = number(root, "E[θ₁] ± MCSE")
+    choose(root, "Estimate from", "half")
+    assert number(root, "E[θ₁] ± MCSE") != whole
+
+
+def test_two_arenas_do_not_disturb_each_other(opened):
+    page = opened()
+    first, second = page.locator(".arena").all()
+    press(first, "Step", 3)
+    assert number(second, "draws") == "0"
+    press(second, "Step")
+    assert "from which" in words(second) and number(first, "draws") == "3"
+    assert page.evaluate("Object.keys(window).filter((name) => /chain|target/i.test(name))") == []
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_accessibility_violation_and_nothing_too_wide(opened, mode, width):
+    page = opened(color_scheme=mode, viewport={"width": width, "height": 900})
+    for root in page.locator(".arena").all():
+        press(root, "+ 100 draws")
+        press(root, "Restart")
+        root.locator("summary").click()
+    found = Axe().run(page).response["violations"]
+    assert not [(rule["id"], [node["html"][:120] for node in rule["nodes"]]) for rule in found]
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_ink_follows_the_mode_while_the_page_is_open(opened):
+    page = opened(color_scheme="light")
+    root = page.locator(".arena").first
+    before = drawn(root)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(
+        "([canvas, before]) => canvas.toDataURL() !== before",
+        arg=[root.locator("canvas").element_handle(), before],
+    )
+
+
+def test_an_output_that_a_notebook_inserts_comes_to_life(opened):
+    """As JupyterLab does: the HTML parsed apart, its scripts made anew, all of it then attached."""
+    page = opened(lambda text: "<!doctype html><html lang=en><title>t</title><main></main></html>")
+    page.evaluate(
+        """(html) => {
+          const host = document.createElement("div");
+          host.innerHTML = html;
+          for (const old of host.querySelectorAll("script")) {
+            const script = document.createElement("script");
+            script.textContent = old.textContent;
+            old.replaceWith(script);
+          }
+          document.querySelector("main").append(host);
+        }""",
+        arena(alt=ALT).html,
+    )
+    root = page.locator(".arena")
+    press(root, "Step")
+    assert words(root).startswith("Draw 1: ")
+    assert root.locator("canvas").evaluate("(canvas) => canvas.height") > 100
+
+
+def test_without_javascript_the_still_picture_is_seen(opened):
+    page = opened(java_script_enabled=False)
+    root = page.locator(".arena").first
+    assert root.get_by_role("img").is_visible()
+    assert root.get_by_role("button").count() == 0

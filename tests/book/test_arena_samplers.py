@@ -1,0 +1,431 @@
+"""The arena's script, certified against the library: densities, estimators and every sampler.
+
+All of it runs in a blank page of Chromium, from the files that the page is given.
+"""
+
+import json
+
+import numpy as np
+import pytest
+from browsing import CHROMIUM, FLAGS
+from judging import judge
+from playwright.sync_api import sync_playwright
+from scipy import special, stats
+from stepping import Z_LIMIT, paired_z
+from test_nuts import PlainNuts
+
+import bayeslib as bl
+from bayeslib.posteriors.truths import panels
+from bayeslib.results import Draws
+from needles.arena.catalogue import ALGORITHMS, MASSES, SETTINGS, describe, targets
+from needles.arena.figure import SCRIPTS, read
+
+SOURCE = "\n".join(read(name) for name in SCRIPTS)
+TARGETS = list(targets())
+# Settings at which every target is left behind quickly, where any are.
+SETTING = {
+    "metropolis": {"scale": 1.5},
+    "independence_metropolis": {"scale": 3.0},
+    "gibbs": {"width": 2.0},
+    "slice_sample": {"width": 2.0},
+    "hmc": {"step_size": 0.3, "num_steps": 7},
+    "nuts": {"step_size": 0.3},
+}
+# Replays recorded draws in place of the generator: [is normal, value] one after another.
+REPLAY = """
+const replay = (tape) => {
+  let k = 0;
+  const next = (isNormal) => {
+    const [kind, value] = tape[k++];
+    if (kind !== isNormal) throw new Error(`draw ${k} is of the other kind`);
+    return value;
+  };
+  return { normal: () => next(1), uniform: () => next(0) };
+};
+"""
+
+every_target = pytest.mark.parametrize("name", TARGETS)
+every_algorithm = pytest.mark.parametrize("algorithm", list(ALGORITHMS))
+
+
+@pytest.fixture(scope="module")
+def script(need):
+    """Return ``script(body, input, bugs=())``: what the body returns after the arena's own code."""
+    need(CHROMIUM, "Chromium is not installed: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = browser.new_page()
+
+        def run(body, given=None, bugs=()):
+            source = SOURCE
+            for old, new in bugs:
+                assert source.count(old) == 1, f"{old!r} occurs {source.count(old)} times"
+                source = source.replace(old, new)
+            whole = f"{source}\n{REPLAY}\nreturn JSON.stringify((() => {{ {body} }})());"
+            call = f"(text) => {{ const input = JSON.parse(text); {whole} }}"
+            return json.loads(page.evaluate(call, json.dumps(given)))
+
+        yield run
+        browser.close()
+
+
+def grid(name, *, beyond=1.4, count=41):
+    """Points of the target's window and some way around it, (n, 2)."""
+    window = describe(name)["window"]
+    axes = []
+    for low, high in (window["x"], window["y"]):
+        middle, half = 0.5 * (low + high), 0.5 * beyond * (high - low)
+        axes.append(np.linspace(middle - half, middle + half, count))
+    return np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
+
+
+# Densities
+
+
+@every_target
+def test_densities_and_gradients_are_the_librarys(script, name):
+    points = grid(name)
+    found = script(
+        """const target = createTarget(input.facts);
+        return input.points.map((q) => { const g = [0, 0]; return [target.evaluate(q, g), ...g]; });
+        """,
+        {"facts": describe(name), "points": points.tolist()},
+    )
+    found = np.array(found)
+    target = targets()[name]
+    np.testing.assert_allclose(found[:, 0], target.many(points), rtol=1e-10, atol=1e-10)
+    gradients = np.array([target.gradient(theta) for theta in points])
+    np.testing.assert_allclose(found[:, 1:], gradients, rtol=1e-10, atol=1e-10)
+
+
+@every_target
+def test_the_certificate_would_notice_a_parameter_that_differs(script, name):
+    body = "return largestDifference(createTarget(input), input.checks);"
+    assert script(body, describe(name)) < 1e-12
+    bug = ("-v / 9 +", "-v / 9.00001 +")  # the funnel has no parameter
+    changed = describe(name) | {"parameters": nudged(describe(name)["parameters"])}
+    assert script(body, changed, [bug]) > 1e-10
+
+
+def nudged(parameters):
+    """Return the parameters, the numbers in them a millionth larger."""
+    if isinstance(parameters, dict):
+        return {name: nudged(value) for name, value in parameters.items()}
+    if isinstance(parameters, list):
+        return [nudged(value) for value in parameters]
+    return parameters * (1.0 + 1e-6)
+
+
+@every_target
+def test_marginals_hold_the_librarys_quantiles(script, name):
+    truth = targets()[name].truth
+    probabilities = sorted(truth.quantiles)
+    for i in (0, 1):
+        edges = np.array([truth.quantiles[p][i] for p in probabilities])
+        fine = np.linspace(edges[:-1], edges[1:], 5, axis=1)
+        nodes, weights = zip(*(panels(row) for row in fine), strict=True)
+        heights = script(
+            """const target = createTarget(input.facts);
+            return input.at.map((x) => target.marginal(input.i, x));""",
+            {"facts": describe(name), "i": i, "at": np.ravel(nodes).tolist()},
+        )
+        masses = (np.reshape(heights, np.shape(nodes)) * weights).sum(axis=(1, 2))
+        np.testing.assert_allclose(masses, np.diff(probabilities), atol=1e-6)
+
+
+@every_target
+def test_contours_hold_their_mass(name):
+    """Each share of 40,000 new exact draws; the levels themselves come from 50,000."""
+    target, size = targets()[name], 40_000
+    values = target.many(target.truth.sample(size, np.random.default_rng(11)))
+    for mass, level in zip(MASSES, describe(name)["levels"], strict=True):
+        error = np.sqrt(mass * (1.0 - mass) * (1.0 / size + 1.0 / 50_000))
+        assert abs(np.mean(values >= level) - mass) < 5.2 * error  # alpha 2e-7 each
+
+
+def test_a_contour_lies_where_the_density_has_its_level(script):
+    level = describe("donut")["levels"][2]
+    found = script(
+        """const target = createTarget(input);
+        return contour(onGrid(target.density, input.window), input.levels[2], input.window);""",
+        describe("donut"),
+    )
+    ends = np.array(found).reshape(-1, 2)
+    assert len(ends) > 200
+    assert np.abs(targets()["donut"].many(ends) - level).max() < 0.05
+    radii = np.hypot(*ends.T)
+    assert radii.min() < 3.0 < radii.max()
+
+
+# Random numbers and estimators
+
+
+def test_the_generator_is_xoshiro128_star_star(script):
+    """Blackman and Vigna's own outputs from the state 1, 2, 3, 4, and splitmix32 from 0."""
+    words = [11520, 0, 5927040, 70819200, 2031721883, 1637235492, 1287239034, 3734860849]
+    found = script(
+        """const random = createRandom(0, new Uint32Array([1, 2, 3, 4]));
+        return [Array.from({ length: 8 }, random.word), [...seedState(0)]];"""
+    )
+    assert found == [words, [1684164658, 3653269916, 2939563536, 2141751570]]
+
+
+def test_uniforms_and_normals_are_what_they_are_called(script):
+    """Kolmogorov-Smirnov at alpha 1e-7 each, and neighbours are not correlated."""
+    body = """const random = createRandom(input.seed);
+    return Array.from({ length: 100000 }, random[input.kind]);"""
+    for kind, cdf, wrong in (("uniform", stats.uniform.cdf, 1.02), ("normal", special.ndtr, 1.1)):
+        x = np.array(script(body, {"seed": 5, "kind": kind}))
+        assert stats.kstest(x, cdf).pvalue > 1e-7
+        assert stats.kstest(wrong * x, cdf).pvalue < 1e-7
+        assert abs(np.corrcoef(x[:-1], x[1:])[0, 1]) * np.sqrt(len(x)) < 5.3
+        assert x.tolist() != script(body, {"seed": 6, "kind": kind})
+
+
+@pytest.mark.parametrize("rho", [-0.7, 0.0, 0.5, 0.95, 0.999])
+@pytest.mark.parametrize("size", [20, 21, 500, 3001])
+def test_estimators_are_the_librarys(script, rho, size):
+    rng = np.random.default_rng(size)
+    x = np.empty(size)
+    x[0] = rng.standard_normal()
+    for t in range(1, size):
+        x[t] = rho * x[t - 1] + np.sqrt(1.0 - rho**2) * rng.standard_normal()
+    found = script("return estimateMean(Float64Array.from(input));", x.tolist())
+    assert found["mean"] == pytest.approx(x.mean(), rel=1e-12, abs=1e-14)
+    assert found["ess"] == pytest.approx(bl.ess(x[None], kind="mean"), rel=1e-9)
+    assert found["mcse"] == pytest.approx(bl.mcse(x[None]), rel=1e-9)
+
+
+# Samplers, draw by draw
+
+
+class Recorder:
+    """A generator that keeps what it was asked for."""
+
+    def __init__(self, seed):
+        self.rng, self.tape = np.random.default_rng(seed), []
+
+    def standard_normal(self, size):
+        values = [self.rng.standard_normal() for _ in range(size)]
+        self.tape += [[1, float(v)] for v in values]
+        return np.array(values)
+
+    def random(self):
+        self.tape.append([0, float(self.rng.random())])
+        return self.tape[-1][1]
+
+
+def recorded(num_samples, seed, normals):
+    recorder = Recorder(seed)
+    for _ in range(num_samples):
+        recorder.standard_normal(normals)
+        recorder.random()
+    return recorder.tape
+
+
+def run_library(algorithm, target, start, num_samples, seed):
+    """Return the library's draws, (num_samples, 2), and the random numbers they were made of."""
+    settings = SETTING[algorithm]
+    options = {"num_samples": num_samples, "num_warmup": 0, "num_chains": 1, "rng": seed}
+    if algorithm == "metropolis":
+        draws = bl.metropolis(target, start, **settings, **options)
+        tape = recorded(num_samples, seed, 2)
+    elif algorithm == "independence_metropolis":
+        proposal = stats.multivariate_normal(np.zeros(2), settings["scale"] ** 2 * np.eye(2))
+        draws = bl.independence_metropolis(target, proposal, initial_position=start, **options)
+        rng = np.random.default_rng(seed)
+        normals = proposal.rvs(num_samples, random_state=rng) / settings["scale"]
+        tape = [
+            entry
+            for z, u in zip(normals.tolist(), rng.random(num_samples).tolist(), strict=True)
+            for entry in ([1, z[0]], [1, z[1]], [0, u])
+        ]
+    elif algorithm == "slice_sample":
+        draws = bl.slice_sample(target, start, max_steps_out=50, **settings, **options)
+        uniforms = np.random.default_rng(seed).random(100 * num_samples)
+        tape = [[0, u] for u in uniforms.tolist()]
+    elif algorithm == "hmc":
+        draws = bl.hmc(target, start, inverse_mass_matrix=np.ones(2), **settings, **options)
+        tape = recorded(num_samples, seed, 2)
+    else:
+        draws = bl.nuts(target, start, inverse_mass_matrix=np.ones(2), **settings, **options)
+        recorder, q = Recorder(seed), start
+        plain = PlainNuts(target, settings["step_size"], np.eye(2), 10, recorder)
+        for _ in range(num_samples):
+            q = plain.transition(q)[0]
+        tape = recorder.tape
+    return draws.values[0], tape
+
+
+@pytest.mark.filterwarnings("ignore::bayeslib.errors.BayeslibWarning")
+@every_target
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "gibbs"])
+def test_samplers_take_the_librarys_steps(script, name, algorithm):
+    """Short runs of many seeds: rounding grows along the curved trajectories of long ones."""
+    target, num_samples, moved = targets()[name], 12, 0
+    starts = target.truth.sample(8, np.random.default_rng(17))
+    for seed, start in enumerate(starts):
+        values, tape = run_library(algorithm, target, start, num_samples, seed)
+        found = script(
+            """const chain = createChain(createTarget(input.facts), input.algorithm, input.settings,
+              input.start, replay(input.tape));
+            for (let k = 0; k < input.count; k++) chain.step();
+            return Array.from({ length: input.count }, (_, k) => chain.draw(k));""",
+            {
+                "facts": describe(name),
+                "algorithm": algorithm,
+                "settings": SETTING[algorithm],
+                "start": start.tolist(),
+                "tape": tape,
+                "count": num_samples,
+            },
+        )
+        np.testing.assert_allclose(found, values, rtol=1e-7, atol=1e-7)
+        moved += len(np.unique(values[:, 0]))
+    assert moved > 10
+
+
+@every_target
+def test_the_leapfrog_is_the_librarys_and_reversible(script, name):
+    """There and back by 25 steps, to 1e-12 of where it began."""
+    target = targets()[name]
+    starts = target.truth.sample(40, np.random.default_rng(19))
+    momenta = np.random.default_rng(20).standard_normal((40, 2))
+    body = """
+    const target = createTarget(input.facts);
+    const travel = (state, steps) => {
+      for (let k = 0; k < steps; k++) state = leap(target, state, 0.05);
+      return state;
+    };
+    return input.starts.map((q, k) => {
+      const g = [0, 0];
+      const there = travel({ q, p: input.momenta[k], g, lp: target.evaluate(q, g) }, 25);
+      const back = travel({ ...there, p: [-there.p[0], -there.p[1]] }, 25);
+      return [there.q, back.q, back.p];
+    });"""
+    given = {"facts": describe(name), "starts": starts.tolist(), "momenta": momenta.tolist()}
+    there, back, momentum = np.array(script(body, given)).transpose(1, 0, 2)
+    library = [
+        bl.leapfrog(target, q, p, step_size=0.05, num_steps=25).positions[-1]
+        for q, p in zip(starts, momenta, strict=True)
+    ]
+    tame = np.abs(library).max(axis=1) < 50.0
+    np.testing.assert_allclose(there[tame], np.array(library)[tame], rtol=1e-9, atol=1e-9)
+    far = np.maximum(np.abs(back - starts), np.abs(momentum + momenta)).max(axis=1)
+    assert tame.sum() > 30 and np.quantile(far[tame], 0.9) < 1e-12, np.sort(far)
+    bug = ("middle[0] + half * slope[0]", "middle[0] + half * g[0]")
+    wrong = np.array(script(body, given, [bug])).transpose(1, 0, 2)[1]
+    assert np.abs(wrong - starts).max() > 1e-3
+
+
+# Samplers, in distribution
+
+INVARIANCE = """
+const target = createTarget(input.facts);
+const random = createRandom(input.seed);
+return input.starts.map((start) => {
+  const chain = createChain(target, input.algorithm, input.settings, start, random);
+  for (let k = 0; k < input.count; k++) chain.step();
+  return chain.state.q;
+});"""
+
+
+def ends_of(script, name, algorithm, starts, *, settings=None, count=4, bugs=()):
+    given = {
+        "facts": describe(name),
+        "algorithm": algorithm,
+        "settings": settings or SETTING[algorithm],
+        "starts": starts.tolist(),
+        "seed": 23,
+        "count": count,
+    }
+    # A chain reserves room for all the draws it may keep, which these do not need.
+    room = ("const MAX_DRAWS = 20000;", "const MAX_DRAWS = 16;")
+    return np.array(script(INVARIANCE, given, [room, *bugs]))
+
+
+@every_target
+@every_algorithm
+def test_samplers_leave_the_target_as_it_is(script, name, algorithm):
+    """Exact draws stay exact draws: z of eight moments, below 5.6 (alpha 2e-8 each)."""
+    starts = targets()[name].truth.sample(8000, np.random.default_rng(29))
+    ends = ends_of(script, name, algorithm, starts)
+    z, power = paired_z(starts, ends, right=True)
+    assert np.abs(z).max() < Z_LIMIT, z
+    assert power.max() < 0.15
+    assert np.mean(ends != starts) > 0.15
+
+
+# One constant or one line wrong, and where it is to be seen.
+TEMPERED = ("Math.min(logRatio, 0)", "Math.min(0.7 * logRatio, 0)")
+BUGS = {
+    "metropolis": ("gaussian", {}, TEMPERED),
+    "independence_metropolis": ("gaussian", {}, TEMPERED),
+    "gibbs": (
+        "gaussian",
+        {},
+        ("const sd = Math.sqrt(cov[i][i]", "const sd = 1.1 * Math.sqrt(cov[i][i]"),
+    ),
+    "slice_sample": ("gaussian", {}, ("if (lp >= level) {", "if (lp >= level - 0.3) {")),
+    "hmc": (
+        "mixture",
+        {"step_size": 0.8, "num_steps": 3},
+        ("const rate = Math.exp(Math.min(-error, 0));", "const rate = 1;"),
+    ),
+    "nuts": ("banana", {"step_size": 0.5}, ("+ drawn.logWeight < gain)", "< 0)")),
+}
+
+
+@every_algorithm
+def test_a_sampler_with_a_bug_would_be_seen(script, algorithm):
+    name, settings, bug = BUGS[algorithm]
+    settings = settings or SETTING[algorithm]
+    starts = targets()[name].truth.sample(8000, np.random.default_rng(31))
+    right = ends_of(script, name, algorithm, starts, settings=settings, count=12)
+    assert np.abs(paired_z(starts, right, right=True)[0]).max() < Z_LIMIT
+    wrong = ends_of(script, name, algorithm, starts, settings=settings, count=12, bugs=[bug])
+    assert np.abs(paired_z(starts, wrong, right=False)[0]).max() > Z_LIMIT
+
+
+# What four chains of 20,000 draws are enough for: no jump between far modes by small steps, no
+# funnel. That the others leave their target as it is, is judged above.
+LONG = [
+    *((algorithm, "gaussian") for algorithm in ALGORITHMS),
+    *((algorithm, "donut") for algorithm in ALGORITHMS),
+    *((algorithm, "banana") for algorithm in ("metropolis", "independence_metropolis")),
+    *((algorithm, "mixture") for algorithm in ("independence_metropolis", "gibbs", "slice_sample")),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "name"), LONG)
+def test_long_chains_find_means_and_covariances(script, algorithm, name):
+    """From one point far out: Student's t over batch means, alpha 1e-6 over all statistics."""
+    truth = targets()[name].truth
+    found = script(
+        """return input.seeds.map((seed) => {
+          const chain = createChain(createTarget(input.facts), input.algorithm, input.settings,
+            input.facts.start, createRandom(seed));
+          while (!chain.isFull) chain.step();
+          return chain.values.map((x) => [...x]);
+        });""",
+        {
+            "facts": describe(name),
+            "algorithm": algorithm,
+            "settings": SETTING[algorithm],
+            "seeds": [1, 2, 3, 4],
+        },
+    )
+    values = np.array(found).transpose(0, 2, 1)[:, 1000:]
+    draws = Draws(values, method=algorithm)
+    pvalues = judge(draws, truth)
+    assert pvalues.min() * len(pvalues) > 1e-6
+    off = values - truth.mean
+    cross = (off[..., 0] * off[..., 1]).reshape(4 * 20, -1).mean(axis=1)
+    z = (cross.mean() - truth.cov[0, 1]) / (cross.std(ddof=1) / np.sqrt(cross.size))
+    assert abs(z) < 5.6
+
+
+def test_settings_are_sliders_settings():
+    for algorithm in ALGORITHMS.values():
+        for setting, value in algorithm["settings"].items():
+            assert value in SETTINGS[setting]["values"]

@@ -1,0 +1,323 @@
+"""Every exercise of the book: blank, unreadable, each typical mistake, wrong, right; and its page.
+
+That right answers are right is told by the worked solutions, which know nothing of the checker:
+each page is run by the tests, and fails where `check` does not accept one
+(tests/tools/solutions.py).
+"""
+
+import dataclasses
+import json
+import re
+from functools import cache
+
+import exercise_form
+import numpy as np
+import pytest
+import solutions
+from exercise_form import LEVELS, read_book, read_exercises, unsolved
+from nbmake import pytest_items
+from nbmake.nb_result import NotebookResult
+from nbmake.nb_run import NotebookRun
+from prose import ROOT
+from wrong_answers import ANSWERS, ODD, Each
+
+from bayeslib.results import Estimate
+from needles import study
+from needles.grading import Choice, Routine, Sample, Statistical, Value
+from needles.study import Exercise, check, exercises
+
+EXERCISES = exercises()
+every_exercise = pytest.mark.parametrize("name", [e.id for e in EXERCISES])
+FACTORS = (1.0371, 0.9531, 1.137, 0.873, 1.41, 0.61, 1.9, 0.53, 2.7)
+
+
+@cache
+def named(name):
+    """Return an exercise whose truth is computed once."""
+    exercise = {e.id: e for e in EXERCISES}[name]
+    kind = exercise.expects
+    if isinstance(kind, Value):
+        kind = dataclasses.replace(kind, truth=kind.example())
+    if isinstance(kind, Statistical):
+        kind = dataclasses.replace(kind, truth=kind.example().value)
+    return dataclasses.replace(exercise, expects=kind)
+
+
+def is_predicate(exercise, wrong):
+    return callable(wrong) and not isinstance(exercise.expects, Routine)
+
+
+def given(exercise, answer):
+    """Return a listed answer in the form in which a reader gives it."""
+    kind = exercise.expects
+    if callable(answer) and not isinstance(kind, Routine):
+        answer = answer(np.asarray(kind.truth))
+    if isinstance(kind, Statistical):
+        return Estimate(*answer) if np.ndim(answer) else Estimate(answer, kind.max_mcse / 2)
+    return answer
+
+
+def untold(exercise, listed):
+    """Return the mistakes that no answer brings out: pairs of message and what was said instead."""
+    listed, missed = iter(listed), []
+    for wrong, message in exercise.mistakes:
+        answers = next(listed, Each()) if is_predicate(exercise, wrong) else wrong
+        answers = answers if isinstance(answers, Each) else [answers]
+        said = [check(exercise, given(exercise, answer)) for answer in answers]
+        if not said or any((v.message, v.outcome) != (message, "mistake") for v in said):
+            missed.append((message, said))
+    return missed + [("no such mistake", answer) for answer in listed]
+
+
+def odd_answers(exercise):
+    """Yield answers that are wrong in no way that anybody foresaw."""
+    kind = exercise.expects
+    if exercise.id in ODD:
+        yield given(exercise, ODD[exercise.id])
+    elif isinstance(kind, Value):
+        yield from (np.asarray(kind.truth) * factor + 1e-3 for factor in FACTORS)
+    elif isinstance(kind, Statistical):
+        yield Estimate(kind.truth, 3.0 * kind.max_mcse)
+    elif isinstance(kind, Routine):
+        for factor in FACTORS:
+            yield lambda *case, factor=factor: factor * np.asarray(kind.reference(*case)) + 1e-3
+
+
+@pytest.fixture(autouse=True)
+def untried(monkeypatch):
+    monkeypatch.setattr(study, "_TRIED", {})
+
+
+@every_exercise
+def test_a_blank_is_blank(name):
+    blanks = [..., None, "", "...", (..., ...)]
+    if isinstance(named(name).expects, Routine):
+        blanks += [does_nothing, lambda *case: ...]
+    assert {check(named(name), blank).outcome for blank in blanks} == {"blank"}
+
+
+def does_nothing(*case):
+    """A function as the page leaves it."""
+    ...
+
+
+def raises(*case):
+    raise ZeroDivisionError
+
+
+def forgets(*case):
+    len(case)
+
+
+UNREADABLE = {
+    Value: [
+        ("about three", "asks for numbers"),
+        (True, "true or false"),
+        (Estimate(1.0, 0.1), "exact number"),
+        (np.zeros((2, 7)), "shape"),
+        (float, "call it"),
+    ],
+    Statistical: [(1.0, "no error bar"), (Estimate(1.0, 0.0), "positive")],
+    Sample: [("many", "asks for numbers"), (np.ones(3), "too few"), ([np.nan] * 2000, "nan")],
+    Routine: [
+        (3.0, "asks for a function"),
+        (raises, "raised ZeroDivisionError"),
+        (forgets, "Is a return missing?"),
+    ],
+    Choice: [("something else", "not among the choices"), (3, "Answer with one of")],
+}
+
+
+@every_exercise
+def test_what_cannot_be_read_is_told_what_is_asked(name):
+    exercise = named(name)
+    kind = next(kind for kind in UNREADABLE if isinstance(exercise.expects, kind))
+    for answer, words in UNREADABLE[kind]:
+        if isinstance(answer, Estimate) and getattr(exercise.expects, "with_error", False):
+            continue
+        verdict = check(exercise, answer)
+        assert verdict.outcome == "unreadable" and words in verdict.message, verdict
+
+
+@every_exercise
+def test_wrong_answers_are_told_apart(name):
+    exercise = named(name)
+    assert untold(exercise, ANSWERS.get(name, ())) == []
+    messages = {message for _, message in exercise.mistakes}
+    odd = [check(exercise, answer) for answer in odd_answers(exercise)]
+    unforeseen = [v.message for v in odd if v.outcome == "wrong"]
+    if isinstance(exercise.expects, Choice):
+        others = [o for o in exercise.expects.options if o != exercise.expects.right]
+        assert {check(exercise, other).outcome for other in others} == {"mistake"}
+    else:
+        # the hint of the page first, the way to the answer with the third or on request
+        assert unforeseen and unforeseen[0].endswith("There is a hint under the exercise.")
+        assert all(said.endswith(exercise.recipe) for said in unforeseen[2:])
+        assert exercise.recipe not in "".join(unforeseen[:2])
+        assert check(exercise, "?").message == exercise.recipe
+        messages.add(unforeseen[0])
+        assert len(messages) >= 2
+    assert not any(odd)
+
+
+def rounded(answer, digits):
+    """An answer as one writes it down."""
+    return np.vectorize(lambda x: float(f"{x:.{digits - 1}e}"), otypes=[float])(answer)
+
+
+@every_exercise
+def test_a_rounded_answer_is_told_what_the_whole_one_is(name):
+    exercise = named(name)
+    if not isinstance(exercise.expects, Value) or exercise.expects.atol is not None:
+        return
+    listed = iter(ANSWERS.get(name, ()))
+    for wrong, _ in exercise.mistakes:
+        answers = next(listed, Each()) if is_predicate(exercise, wrong) else wrong
+        for answer in answers if isinstance(answers, Each) else [answers]:
+            whole = given(exercise, answer)
+            short = rounded(whole, max(3, exercise.expects.digits))
+            assert check(exercise, short).message == check(exercise, whole).message
+
+
+@every_exercise
+def test_the_truth_to_three_digits_is_right_or_close_and_no_slip(name):
+    exercise = named(name)
+    if not isinstance(exercise.expects, Value) or exercise.expects.atol is not None:
+        return
+    verdict = check(exercise, rounded(exercise.expects.example(), 3))
+    assert verdict.passed or verdict.message.startswith("Close")
+
+
+@every_exercise
+def test_the_truth_is_right(name):
+    exercise = named(name)
+    if isinstance(exercise.expects, Sample):
+        return  # the page draws a right answer
+    verdict = check(exercise, exercise.expects.example())
+    assert verdict.outcome == "right" and verdict.message == exercise.praise
+
+
+@pytest.mark.parametrize("form", [tuple, lambda pair: Estimate(*pair)], ids=["pair", "Estimate"])
+def test_an_estimate_is_right_to_the_digits_that_it_prints(form):
+    """0.08839 and 0.01768 print as 0.088 ± 0.018; T draws, T - 1 or T - 2 are no other error."""
+    rate, c = 19.0 / 76.0, 8.0**-0.5
+    errors = [c * np.sqrt(rate * (1.0 - rate) / trials) for trials in (75, 76, 77)]
+    for pair in [(0.088, 0.018), *((c * rate, error) for error in errors)]:
+        assert check(named("rejection-evidence"), form(pair)).outcome == "right"
+    for wrong in [(0.092, 0.018), (0.088, 0.017), (0.088, 0.019)]:
+        assert check(named("rejection-evidence"), form(wrong)).outcome in ("mistake", "wrong")
+
+
+def test_a_list_of_answers_names_exercises():
+    assert set(ANSWERS) | set(ODD) <= {e.id for e in EXERCISES}
+    assert len({e.id for e in EXERCISES}) == len(EXERCISES) > 100
+
+
+def test_a_mistake_that_hides_another_is_found():
+    shadowed = Exercise(
+        "a-b",
+        expects=Value(1.0),
+        mistakes=((lambda a: a > 1.0, "too much"), (2.0, "twice"), (lambda a: a < 0.0, "less")),
+    )
+    assert untold(shadowed, [1.5, -1.0])[0][0] == "twice"
+    assert [message for message, _ in untold(shadowed, [1.5])] == ["twice", "less"]
+    assert [message for message, _ in untold(shadowed, [1.5, 1.0])] == ["twice", "less"]
+    assert untold(shadowed, [1.5, -1.0, -2.0])[-1][0] == "no such mistake"
+
+
+# The pages
+
+
+def test_the_pages_ask_what_the_checkers_know():
+    chapters = read_book(ROOT)
+    asked = [exercise.name for _, _, found in chapters for exercise in found]
+    assert sorted(asked) == sorted(e.id for e in EXERCISES)
+    for page, _, found in chapters:
+        stem = page.removeprefix("chapters/")
+        known = [e.id for e in EXERCISES if e.id.startswith(f"{stem}-")]
+        assert [exercise.name for exercise in found] == known
+        levels = [LEVELS.index(exercise.level) for exercise in found]
+        assert levels == sorted(levels) and len(set(levels)) >= 2, page
+        assert 3 <= len(found) <= 7
+
+
+PAGE = """````{exercise} Half
+:label: ex-a-half
+*(warm-up)* What is half of two?
+````
+---
+answer = ...
+check("a-half", answer)
+---
+````{solution-start} ex-a-half
+````
+---
+answer = 2 / 2
+check("a-half", answer)
+---
+````{solution-end}
+````
+"""
+
+
+def notebook(path, text=PAGE, said=("Nothing to check yet.", "Right. Yes.")):
+    """Write a page as a notebook; its code cells say what is listed."""
+    cells, said = [], iter(said)
+    for source in text.split("---\n"):
+        if re.match("`|#", source):
+            cells.append({"cell_type": "markdown", "source": source})
+        else:
+            data = {"text/plain": next(said)}
+            outputs = [{"output_type": "execute_result", "data": data}]
+            cells.append({"cell_type": "code", "source": source, "outputs": outputs})
+    path.write_text(json.dumps({"cells": cells}), "utf-8")
+    return cells
+
+
+def test_an_exercise_in_the_form_is_read(tmp_path):
+    notebook(tmp_path / "a.ipynb")
+    assert read_exercises(tmp_path / "a.ipynb") == [
+        exercise_form.Exercise("a-half", "Half", "ex-a-half", "warm-up")
+    ]
+    assert exercise_form.label_of("monte_carlo-tail") == "ex-monte-carlo-tail"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("*(warm-up)* ", "", "no title, label or level"),
+        ("*(warm-up)*", "*(easy)*", "is easy, not one of"),
+        (" Half\n", "\n", "no title, label or level"),
+        (":label: ex-a-half\n", "", "no title, label or level"),
+        ("ex-a-half", "ex-half", "has the label ex-half"),
+        ("-start} ex-a-half", "-start} ex-a-third", "ex-a-third follows another exercise"),
+        ('2 / 2\ncheck("a-half"', '2 / 2\ncheck("a-third"', "are solved"),
+        ('2 / 2\ncheck("a-half", answer)', "2 / 2", "are solved"),
+        ('...\ncheck("a-half", answer)', "...", "are checked below"),
+    ],
+)
+def test_an_exercise_in_another_form_is_refused(tmp_path, old, new, words):
+    notebook(tmp_path / "a.ipynb", PAGE.replace(old, new))
+    with pytest.raises(ValueError, match=words):
+        read_exercises(tmp_path / "a.ipynb")
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (("Nothing to check yet.", "Right. Yes."), None),
+        (("Nothing to check yet.", "Not yet. That is another."), "should say 'Right.'"),
+        (("Not yet. It returned None.", "Right. Yes."), "should say 'Nothing'"),
+        (("Nothing to check yet.", "Nothing to check yet."), "should say 'Right.'"),
+    ],
+)
+def test_a_solution_that_is_not_accepted_fails_its_page(tmp_path, monkeypatch, said, words):
+    class Ran:
+        cells = notebook(tmp_path / "a.ipynb", said=said)
+
+    monkeypatch.setattr(NotebookRun, "execute", lambda self: NotebookResult(nb=Ran, error=None))
+    run = pytest_items.NotebookRun(tmp_path / "a.ipynb", 60)
+    assert isinstance(run, solutions.CheckedRun)
+    error = run.execute().error
+    assert (error is None) == (words is None) == (unsolved(Ran.cells) == [])
+    assert words is None or words in error.summary

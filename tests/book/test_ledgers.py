@@ -1,0 +1,198 @@
+"""The pages of errata and of coverage: names of cells, and the directives that draw them."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import ledgers
+import pytest
+from bookext import cells
+from bs4 import BeautifulSoup
+from docutils import nodes, utils
+from sphinx.util.docutils import docutils_namespace
+
+sphinx_application = pytest.importorskip("sphinx.application")
+
+CHAPTERS = Path(__file__).parents[2] / "chapters"
+ERRATA = r"""
+- {source: D0, place: L1, kind: error, said: '$x = \frac12$', is: "*three*",
+   at: a#sec-a, cell: shown, specimen: b#sec-c}
+- {source: D0, place: L1, kind: gap, said: "x", is: "y", at: a#sec-a, cell: fig-a,
+   also: [b#sec-b, b#sec-c]}
+- {source: D0, place: L2, kind: claim, said: "x", is: "y", at: a#sec-a, cell: secret}
+- {source: D0, place: L3, kind: claim, said: "x", is: "y", at: b#sec-b, no_cell: proof}
+- {source: D1, place: throughout, kind: slip, said: "teh", is: "the"}
+"""
+ALONE = "---\norphan: true\n---\n"
+COVERAGE = """
+- {source: D0, item: "Half, $x$", at: {b#sec-b: x, a#sec-a: x}}
+- {source: D0, item: "Another", at: {b#sec-b: x}}
+- {source: own, item: "New", at: {a#sec-a: x}}
+"""
+
+
+def code(source, *tags, figure=None):
+    metadata = {"tags": list(tags)} if tags else {}
+    if figure:
+        metadata["mystnb"] = {"figure": {"name": figure}}
+    return {"cell_type": "code", "source": [source], "metadata": metadata}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder with two small pages and both ledgers."""
+    chapters = tmp_path / "chapters"
+    chapters.mkdir()
+    heading = {"cell_type": "markdown", "source": ["# Page A\n\n(sec-a)=\n## A $y$\n"]}
+    notebook = [
+        heading,
+        code("def shown():\n    inner = 1\nother = [i for i in range(3)]", "plain-x"),
+        code("%magic\nfor k in (1, 2):\n    record(a=1)", "hide-input", "plain-x"),
+        code("fig, ax = figure()", figure="fig-a"),
+        code("secret = 2", "remove-cell"),
+    ]
+    (chapters / "a.ipynb").write_text(json.dumps({"cells": notebook}), "utf-8")
+    sections = "(sec-b)=\n## Section B\n\n(sec-c)=\n## C\n"
+    (chapters / "b.md").write_text(f"{ALONE}# Page B\n\n{sections}", "utf-8")
+    (chapters / "errata.yml").write_text(ERRATA, "utf-8")
+    (chapters / "coverage.yml").write_text(COVERAGE, "utf-8")
+    return chapters
+
+
+def test_a_cell_is_called_by_what_it_gives(folder):
+    page = cells.read(folder / "a.ipynb")
+    assert page.title == "Page A" and page.sections == {"sec-a": "A $y$"}
+    assert [c.names for c in page.cells] == [
+        ("plain-x", "shown", "other"),
+        ("hide-input", "plain-x", "k", "a"),
+        ("fig-a", "fig", "ax"),
+        ("remove-cell", "secret"),
+    ]
+    assert [c.shown for c in page.cells] == [True, True, True, False]
+    assert [c.index for c in cells.called(page, "plain-x")] == [1, 2]
+    assert cells.called(page, "shown", "sec-b") == []
+    assert cells.read(folder / "b.md").sections == {"sec-b": "Section B", "sec-c": "C"}
+
+
+def test_a_name_that_two_cells_share_is_no_name(folder):
+    entry = {"at": "a#sec-a", "cell": "shown"}
+    assert ledgers.shown_by(folder, entry).index == 1
+    with pytest.raises(ValueError, match="2 cells of a#sec-a are called plain-x"):
+        ledgers.shown_by(folder, entry | {"cell": "plain-x"})
+    with pytest.raises(ValueError, match="0 cells"):
+        ledgers.shown_by(folder, entry | {"cell": "inner"})
+
+
+def test_cells_that_are_pointed_at_get_an_id(folder):
+    assert ledgers.anchors(folder, "a") == {1: ["cell-plain-x", "cell-shown"]}
+    document = utils.new_document("a")
+    document += [nodes.container(nb_element="cell_code", cell_index=i) for i in (1, 2, 3)]
+    env = SimpleNamespace(docname="chapters/a", doc2path=lambda name: folder / "a.ipynb")
+    ledgers.give_anchors(SimpleNamespace(env=env), document)
+    assert [node["ids"] for node in document] == [["cell-plain-x", "cell-shown"], [], []]
+
+
+@pytest.fixture
+def build(folder):
+    """Build a page with directives; returns (html, warnings)."""
+
+    def run(text):
+        (folder / "a.md").write_text(f"{ALONE}# Page A\n\n(sec-a)=\n## A\n", "utf-8")
+        (folder.parent / "index.md").write_text(text, "utf-8")
+        place = folder.parent / "warnings"
+        with docutils_namespace(), place.open("w+", encoding="utf-8") as warnings:
+            app = sphinx_application.Sphinx(
+                str(folder.parent),
+                None,
+                *(str(folder.parent / name) for name in ("out", "trees")),
+                "html",
+                status=None,
+                warning=warnings,
+                confoverrides={
+                    "extensions": ["myst_parser", "ledgers"],
+                    "source_suffix": {".md": "markdown"},
+                    "myst_enable_extensions": ["dollarmath"],
+                },
+            )
+            app.build()
+            warnings.seek(0)
+            html = (folder.parent / "out" / "index.html").read_text("utf-8")
+            return html, warnings.read()
+
+    return run
+
+
+def counted(html):
+    """Return the numbers of the page's table, row by row."""
+    rows = BeautifulSoup(html, "html.parser").select("tbody tr")
+    return [[int(cell.get_text()) for cell in row.find_all("td")[1:]] for row in rows]
+
+
+quiet = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::PendingDeprecationWarning"
+)
+
+
+@quiet
+def test_an_erratum_links_to_its_section_and_its_cell(build):
+    html, warnings = build("# X\n\n```{errata} D0\n```\n\n```{errata} D1\n```\n")
+    assert warnings == ""
+    assert 'href="chapters/a.html#sec-a">A <span class="math' in html
+    assert 'href="chapters/a.html#cell-shown"' in html
+    assert 'href="chapters/a.html#fig-a">the figure</a>; also Page B › <a' in html
+    assert (
+        'Section B</a> · <a class="reference internal" href="chapters/b.html#sec-c">C</a>' in html
+    )
+    assert '; in the zoo: <a class="reference internal" href="chapters/b.html#sec-c">C</a>' in html
+    assert "<strong>Was</strong> x" in html and "<strong>Read</strong> the" in html
+    assert "secret</span></code> of the notebook, not printed there" in html
+    assert "Section B</a>: an argument, nothing to run" in html
+    assert html.count("<em>three</em>") == 1 and "$" not in html.split("<body")[1]
+    for id_ in ("erratum-d0-l1", "erratum-d0-l1-2", "erratum-d1-throughout"):
+        assert html.count(f'id="{id_}"') == 1
+
+
+@quiet
+def test_items_are_listed_page_by_page_and_counted(build):
+    html, warnings = build("# X\n\n```{coverage} D0\n```\n\n```{coverage}\n```\n")
+    assert warnings == ""
+    assert html.index('href="chapters/b.html">Page B</a>') < html.index("Half, ")
+    assert 'href="chapters/b.html#sec-b">Section B</a> · Page A › <a' in html
+    assert counted(html) == [[2, 2, 2], [1, 1, 1], [3, 2, 2]]
+
+
+@quiet
+def test_errata_are_counted_by_kind(build):
+    html, _ = build("# X\n\n```{errata}\n```\n")
+    assert 'href="#sec-errata-thesis">thesis chapter</a>' in html
+    assert counted(html) == [[1, 2, 1], [0, 0, 0], [1, 2, 1]]
+
+
+@quiet
+def test_what_cannot_be_found_is_said(build, folder):
+    assert "no source 'D7'" in build("# X\n\n```{errata} D7\n```\n")[1]
+    (folder / "errata.yml").write_text(ERRATA.replace("cell: shown", "cell: lost"), "utf-8")
+    assert "0 cells of a#sec-a are called lost" in build("# X\n\n```{errata} D0\n```\n")[1]
+    (folder / "coverage.yml").write_text(COVERAGE.replace("a#sec-a: x}}", "a#sec-z: x}}"), "utf-8")
+    assert "a has no section sec-z" in build("# X\n\n```{coverage} D0\n```\n")[1]
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("L9", "line 9"),
+        ("L24-26", "lines 24–26"),
+        ("L24, L84", "lines 24, 84"),
+        ("L28, footnote", "line 28, footnote"),
+        ("throughout", "throughout"),
+    ],
+)
+def test_a_place_is_said_in_words(place, words):
+    assert ledgers.lines_of(place) == words
+
+
+@pytest.mark.parametrize("name", ["errata", "coverage"])
+def test_the_counts_link_to_sections_that_are_there(name):
+    text = (CHAPTERS / f"{name}.md").read_text("utf-8")
+    sources = {entry["source"] for entry in ledgers.entries(CHAPTERS, name)}
+    assert all(f"(sec-{name}-{ledgers.SECTIONS[source]})=" in text for source in sources)

@@ -1,0 +1,277 @@
+"""The one look: colours that can be told apart and read, and SVG that is safe inside a page."""
+
+import itertools
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from bayeslib.errors import BayeslibError, BayeslibTypeError
+from needles import plots
+from needles.figures.svg import TEXT_SHARE, to_svg
+
+COLORS = {
+    name: getattr(plots, name) for name in ("PRIOR", "PROPOSAL", "DRAWS", "REJECTED", "TRUTH")
+}
+
+
+def pages():
+    """The book's own (paper, ink) in light and dark, and the theme's without the book's style."""
+    css = (Path(__file__).parents[2] / "_static" / "book.css").read_text(encoding="utf-8")
+    pattern = r"--pst-color-{}: light-dark\((#\w{{6}}), (#\w{{6}})\)"
+    papers, inks = (re.search(pattern.format(n), css).groups() for n in ("background", "text-base"))
+    return {
+        "light": (papers[0], inks[0]),
+        "dark": (papers[1], inks[1]),
+        "plain light": ("#ffffff", "#222832"),
+        "plain dark": ("#121212", "#ced6dd"),
+    }
+
+
+PAGES = pages()
+
+# How the three kinds of dichromats see linear RGB (Machado, Oliveira & Fernandes 2009).
+VISION = {
+    "all cones": np.eye(3),
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+
+
+def rgb(color):
+    return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+
+
+def linear(channels):
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(a, b):
+    """WCAG 2 contrast ratio of two sRGB colours."""
+    levels = sorted(float(linear(c) @ [0.2126, 0.7152, 0.0722]) + 0.05 for c in (a, b))
+    return levels[1] / levels[0]
+
+
+def oklab(light):
+    """Björn Ottosson's OKLab of linear RGB, in which distances are roughly perceptual."""
+    to_cones = np.array(
+        [
+            [0.4122214708, 0.5363325363, 0.0514459929],
+            [0.2119034982, 0.6806995451, 0.1073969566],
+            [0.0883024619, 0.2817188376, 0.6299787005],
+        ]
+    )
+    to_lab = np.array(
+        [
+            [0.2104542553, 0.7936177850, -0.0040720468],
+            [1.9779984951, -2.4285922050, 0.4505937099],
+            [0.0259040371, 0.7827717662, -0.8086757660],
+        ]
+    )
+    return to_lab @ np.cbrt(np.clip(to_cones @ light, 0, None))
+
+
+def smallest_distance(colors):
+    """The distance of the two most alike colours, in the eyes that see them most alike."""
+    return min(
+        np.linalg.norm(
+            oklab(np.clip(np.array(eye) @ linear(rgb(a)), 0, 1))
+            - oklab(np.clip(np.array(eye) @ linear(rgb(b)), 0, 1))
+        )
+        for eye in VISION.values()
+        for a, b in itertools.combinations(colors, 2)
+    )
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("name", COLORS)
+def test_colors_are_legible_on_both_pages(name, page):
+    paper, ink = (rgb(c) for c in PAGES[page])
+    color = rgb(COLORS[name])
+    assert contrast(color, paper) >= 3.0  # graphics (WCAG 1.4.11)
+    text = TEXT_SHARE / 100 * color + (1 - TEXT_SHARE / 100) * ink
+    assert contrast(text, paper) >= 4.5  # text (WCAG 1.4.3)
+
+
+def test_colors_differ_for_every_eye():
+    assert smallest_distance(COLORS.values()) >= 0.1
+    # Matplotlib's own green and red would not do.
+    assert smallest_distance(["#2ca02c", "#d62728"]) < 0.1
+
+
+def curve(height=1.0):
+    fig, ax = plots.figure()
+    x = np.linspace(0, 1, 50)
+    ax.plot(x, height * x * (1 - x), color=plots.INK)
+    ax.plot(x, x, "o", ms=3, color=plots.DRAWS)
+    plots.label(ax, 0.5, 0.123456, "q(θ) < 17.1428", color=plots.PROPOSAL)
+    plots.mark_truth(ax, 0.25, text="truth")
+    return fig
+
+
+def parsed(svg):
+    return ElementTree.fromstring(svg)
+
+
+def test_svg_has_role_alternative_and_text():
+    root = parsed(to_svg(curve(), 'A "curve" < 1\n  & more'))
+    assert root.tag == "svg"
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == 'A "curve" < 1 & more'
+    assert "q(θ) < 17.1428" in [text.text for text in root.iter("text")]
+
+
+def test_svg_follows_the_page():
+    svg = to_svg(curve(), "A curve")
+    assert "#000000" not in svg and "DejaVu" not in svg and "<style" not in svg
+    assert f"stroke:{plots.DRAWS}" in svg
+    (label,) = [t for t in parsed(svg).iter("text") if t.text.startswith("q(θ)")]
+    assert f"color-mix(in srgb, {plots.PROPOSAL} {TEXT_SHARE}%, currentColor)" in label.get("style")
+    assert "paint-order:stroke" in label.get("style")
+
+
+def test_svg_is_repeatable_and_its_ids_are_its_own():
+    first, again, other = (to_svg(curve(h), "A curve") for h in (1.0, 1.0, 2.0))
+    assert first == again
+    ids = [set(re.findall(r' id="([^"]+)"', svg)) for svg in (first, other)]
+    assert ids[0] and not ids[0] & ids[1]
+    used = set(re.findall(r'(?:url\(|href=")#([^")]+)', first))
+    assert used == ids[0]
+    assert set(re.findall(r' id="([^"]+)"', to_svg(curve(), "A curve", prefix="z"))) >= {"z0"}
+
+
+def absolute(d):
+    """Undo the relative coordinates of a path of lines: its corners, in points."""
+    numbers = iter(re.findall(r"[mlz]|-?[\d.]+", d))
+    here, corners = np.zeros(2), []
+    for token in numbers:
+        if token in "ml":
+            token = next(numbers)
+        here = here + [float(token), float(next(numbers))]
+        corners.append(here)
+    return np.array(corners)
+
+
+def test_rounding_moves_no_point_by_more_than_a_tenth():
+    x = np.linspace(0, 1, 400)
+    y = np.sin(40 * x) * x
+    with plots.style():
+        fig = Figure(figsize=(5, 3), layout="none")
+        ax = fig.add_axes((0, 0, 1, 1))
+        ax.set(xlim=(0, 1), ylim=(-1, 1))
+        ax.axis("off")
+        (line,) = ax.plot(x, y)
+        line.get_path().should_simplify = False
+    (path,) = [p for p in parsed(to_svg(fig, "A wave")).iter("path") if "clip-path" in p.attrib]
+    expected = np.column_stack([360 * x, 216 * (1 - y) / 2])
+    np.testing.assert_allclose(absolute(path.get("d")), expected, atol=0.0501)
+
+
+def test_show_gives_html_and_png_and_closes_pyplot():
+    before = plt.get_fignums()
+    fig, ax = plt.subplots()
+    ax.plot([0, 1])
+    picture = plots.show(fig, alt="A line")
+    assert plt.get_fignums() == before
+    bundle = picture._repr_mimebundle_()
+    assert 'aria-label="A line"' in bundle["text/html"]
+    assert bundle["image/png"].startswith("iVBORw0KGgo")
+
+
+def test_figure_is_not_kept_by_pyplot():
+    before = plt.get_fignums()
+    fig, axes = plots.figure(5, 2, columns=2)
+    assert axes.shape == (2,) and plt.get_fignums() == before
+    assert not axes[0].spines["top"].get_visible()
+
+
+def test_use_style_sets_the_defaults():
+    with plt.rc_context():
+        plots.use_style()
+        assert not plt.rcParams["axes.spines.top"]
+    assert plt.rcParams["axes.spines.top"]
+
+
+@pytest.mark.parametrize(
+    "alt, error", [("", BayeslibError), ("  ", BayeslibError), (None, BayeslibTypeError)]
+)
+def test_show_wants_an_alternative(alt, error):
+    with pytest.raises(error, match="alt"):
+        plots.show(curve(), alt=alt)
+
+
+def test_show_wants_a_figure():
+    _, ax = plots.figure()
+    with pytest.raises(BayeslibTypeError, match="matplotlib.axes._axes.Axes"):
+        plots.show(ax, alt="An axes")
+
+
+class Triangle:
+    dim = 1
+
+    def many(self, x):
+        with np.errstate(divide="ignore"):
+            return np.log(np.clip(1 - np.abs(x), 0, None))
+
+
+def test_plot_target_draws_the_density():
+    _, ax = plots.figure()
+    x = np.linspace(-2, 2, 9)
+    heights = plots.plot_target(ax, Triangle(), x, log_scale=np.log(2), filled=True)
+    np.testing.assert_allclose(heights, 2 * np.clip(1 - np.abs(x), 0, None))
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), heights)
+    wide = Triangle()
+    wide.dim = 2
+    with pytest.raises(BayeslibError, match="dim=2"):
+        plots.plot_target(ax, wide, x)
+
+
+def test_plot_draws_honours_weights_and_dimension():
+    class Weighted:
+        values = np.array([[[0.0, 5.0], [1.0, 6.0]]])
+        log_weights = np.log([[1.0, 3.0]]) + 1000.0
+
+    _, ax = plots.figure()
+    heights, edges = plots.plot_draws(ax, Weighted(), bins=[-0.5, 0.5, 1.5])
+    np.testing.assert_allclose(heights, [0.25, 0.75])
+    heights, _ = plots.plot_draws(ax, Weighted.values, bins=[4.5, 5.5, 6.5], component=1)
+    np.testing.assert_allclose(heights, [0.5, 0.5])
+    with pytest.raises(BayeslibTypeError, match="draws must hold numbers"):
+        plots.plot_draws(ax, [])
+
+
+def test_mark_truth_is_dashed_and_green():
+    _, ax = plots.figure()
+    plots.mark_truth(ax, 2.0, axis="y")
+    (line,) = ax.lines
+    assert line.get_color() == plots.TRUTH and line.get_linestyle() == "--"
+    with pytest.raises(BayeslibError, match="'z'"):
+        plots.mark_truth(ax, 2.0, axis="z")
+
+
+def test_importing_costs_neither_matplotlib_nor_widgets():
+    code = (
+        "import sys, needles.plots, needles.explore, needles.study;"
+        "print([m for m in ('matplotlib', 'ipywidgets', 'scipy.stats') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"

@@ -1,0 +1,403 @@
+"""The bug zoo of chains: each specimen is caught by the checks named for it, and by no others."""
+
+import json
+import linecache
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import yaml
+from mutants import BUGS
+
+from bayeslib.errors import BayeslibError, BayeslibTypeError
+from needles.specimens import Findings, plant
+
+CHAPTERS = Path(__file__).parents[2] / "chapters"
+SEEDS = (21, 22)
+_cells = count()
+
+# The 31 mathematical errors of the five sources, by the page that keeps the specimen.
+ERRATA = {
+    "chains": {
+        *("D0 L40", "D2 L68-71", "D2 L77-78", "D2 L113", "D2 L115", "D2 L119"),
+        *("D2 L179", "D2 L216-224", "D2 L255", "D2 L261", "D4 L190-191", "D4 L233"),
+    },
+    "draws": {
+        *("D0 L12", "D0 L83-88", "D0 L127-129", "D0 L131", "D1 L64", "D1 L213-215", "D1 L222"),
+        *("D1 L224", "D1 L371 tails", "D1 L371 any f", "D1 L375", "D2 L16", "D2 L22-24"),
+        *("D3 L18", "D3 L45", "D4 L62", "D4 L80", "D4 L89", "D4 L90"),
+    },
+}
+GROUPS = {
+    "chains": {"metropolis", "hmc", "nuts", "gibbs", "stochastic"},
+    "draws": {"independent", "diagnostics", "variational", "hybrid"},
+}
+
+# What each error and each mutant is on the page: the section's label, sec-bug-zoo-<name>.
+COVERS = {
+    "D0 L40": "formulas",
+    "D2 L68-71": "tilted",
+    "D2 L77-78": "formulas",
+    "D2 L113": "kinetic",
+    "D2 L115": "formulas",
+    "D2 L119": "mass",
+    "D2 L179": "gradient",
+    "D2 L216-224": "noise",
+    "D2 L255": "formulas",
+    "D2 L261": "batch",
+    "D4 L190-191": "machine",
+    "D4 L233": "formulas",
+    "metropolis: scale depends on the state, uncorrected": "tilted",
+    "metropolis: the log density is never refreshed": "stale",
+    "metropolis: a rejected state is not repeated": "repeat",
+    "metropolis: accepts ratio^0.9": "lenient",
+    "metropolis: acceptance is floored at e^-4": "lenient",
+    "metropolis: the proposal drifts": "tilted",
+    "metropolis: the scale is never frozen": "thaw",
+    "hmc: no accept step": "door",
+    "hmc: the last half kick is missing": "kick",
+    "hmc: accepts too often": "door",
+    "hmc: momentum from N(0, M^-1)": "mass",
+    "hmc: the kinetic energy is ignored": "kinetic",
+    "hmc: the step depends on the state": "slide",
+    "hmc: the position drifts": "slide",
+    "hmc: the step size is never frozen": "thaw",
+    "hmc: a gradient is 15 % wrong in one coordinate": "gradient",
+    "nuts: uniform weights": "tree",
+    "nuts: a half that turned counts": "tree",
+    "nuts: the new half is preferred too much": "tree",
+    "nuts: the momentum is too small": "tree",
+    "nuts: proposes the end of the new half": "tree",
+    "nuts: its step size is never frozen": "thaw",
+    "gibbs: a scan there and back that only goes there": "there",
+    "gibbs: a conditional's spread is not looked at": "spread",
+    "gibbs: a table of acceptances forgets that a flip counts twice": "ring",
+    "gibbs: an edge is not carried to the other side": "ring",
+    "gibbs: clusters join too often": "ring",
+    "gibbs: a Boltzmann machine counts its pairs twice": "machine",
+    "gibbs: a Boltzmann machine draws all its units from the old state": "machine",
+    "stochastic: a batch counts as if it were all rows": "batch",
+    "stochastic: a batch is drawn with replacement": "batch",
+    "stochastic: Langevin noise of size eps": "noise",
+    "stochastic: friction noise without its 2": "noise",
+    "stochastic: friction drives": "noise",
+    "stochastic: the noise's estimate forgets that few rows are left": "batch",
+}
+
+
+def wanted(page):
+    """Return the errors and mutants that a page must keep."""
+    return ERRATA[page] | {name for name in BUGS if name.split(":")[0] in GROUPS[page]}
+
+
+def cells(page):
+    return json.loads((CHAPTERS / f"{page}.ipynb").read_text("utf-8"))["cells"]
+
+
+def labels(page, prefix):
+    """Return the section labels of a page without their prefix."""
+    found = set()
+    for cell in cells(page):
+        for line in "".join(cell["source"]).splitlines():
+            if line.startswith(f"({prefix}") and line.endswith(")="):
+                found.add(line[len(prefix) + 1 : -2])
+    return found
+
+
+class Page:
+    """The names that a page's cells tagged specimen-… define, run in their order."""
+
+    def __init__(self, page):
+        self.names = {"__name__": page}
+        for cell in cells(page):
+            tags = cell["metadata"].get("tags", [])
+            if cell["cell_type"] == "code" and any(t.startswith("specimen-") for t in tags):
+                self.run("".join(cell["source"]))
+
+    def run(self, source):
+        name = f"<cell {next(_cells)}>"
+        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+        exec(compile(source, name, "exec"), self.names)
+
+    def __call__(self, expression):
+        return eval(expression, self.names)
+
+
+@pytest.fixture(scope="module")
+def page():
+    return Page("bug_zoo")
+
+
+def test_every_error_and_every_mutant_of_chains_has_its_specimen():
+    assert set(COVERS) == wanted("chains")
+    assert set(COVERS.values()) <= labels("bug_zoo", "sec-bug-zoo-")
+
+
+def test_the_two_pages_miss_nothing():
+    from test_specimens_draws import COVERS as others
+
+    assert len(ERRATA["chains"] | ERRATA["draws"]) == 31
+    assert wanted("chains") | wanted("draws") == set(COVERS) | set(others)
+    assert set(BUGS) <= set(COVERS) | set(others)
+
+
+def test_a_mutant_without_a_specimen_would_be_noticed(monkeypatch):
+    monkeypatch.setitem(BUGS, "hmc: a new one", None)
+    assert set(COVERS) != wanted("chains")
+
+
+def test_the_errors_are_those_of_the_ledger():
+    ledger = yaml.safe_load((CHAPTERS / "errata.yml").read_text("utf-8"))
+    places = {(e["source"], n) for e in ledger for n in lines_of(e["place"])}
+    for entry in ERRATA["chains"] | ERRATA["draws"]:
+        source, place = entry.split()[:2]
+        assert places & {(source, n) for n in lines_of(place)}, entry
+
+
+def lines_of(place):
+    """Return the lines that "L22-24, L34" means."""
+    found = set()
+    for part in place.replace("L", "").split(","):
+        ends = part.strip().split("-")
+        if all(end.isdigit() for end in ends):
+            found |= set(range(int(ends[0]), int(ends[-1]) + 1))
+    return found
+
+
+class Case(NamedTuple):
+    """A chain on a bench: checks that must catch it, checks that must let it pass."""
+
+    name: str
+    chain: str
+    caught: str = ""
+    passes: str = ""
+    bench: str = "log_gamma"
+
+    def checks(self):
+        """Yield (check, whether it must catch)."""
+        for checks, expected in ((self.caught, True), (self.passes, False)):
+            for check in filter(None, checks.split(", ")):
+                yield {"R̂": "R̂, ESS"}.get(check, check), expected
+
+
+AGREES = "R̂, ±0.1"
+SILENT = "R̂, virial, ±0.1, z"
+TREES = (
+    "uniform weights",
+    "a half that turned counts",
+    "new half preferred",
+    "momentum too small",
+    "end of the new half",
+)
+CASES = [
+    Case("repeat", "repeat", "ten steps", SILENT),
+    Case("stale", "stale", "R̂, ten steps"),
+    Case("lenient", "floored", "ten steps", SILENT),
+    Case("lenient: power", "power", "ten steps", SILENT),
+    Case("tilted", "lognormal", "±0.1, z, ten steps, swap", "R̂", "positive"),
+    Case("tilted: drift", "drifting", "ten steps, swap", "R̂"),
+    Case("tilted: scale", "stretching", "ten steps, swap", "virial, ±0.1, z"),
+    Case("thaw", "thaw", "", SILENT),
+    Case("ring", "chain_of(sweep(once))", "±0.1, z", "R̂", "ring"),
+    Case("ring: edge", "chain_of(sweep(stale_edge))", "±0.1", "R̂", "ring"),
+    Case("ring: clusters", "chain_of(eager)", "±0.1", "R̂", "ring"),
+    Case("machine", "chain_of(sweep(odds, 4))", "±0.1, z", "R̂", "printed"),
+    Case("machine: together", "chain_of(together)", "±0.1, z", "R̂", "right"),
+    Case("ladder", "chain_of(backwards)", "±0.1, z", "R̂", "pair"),
+    Case("spread", "spread", "virial, ±0.1, z, ten steps", "R̂", "plane"),
+    Case("there", "there", "swap", "R̂, virial, ±0.1, z, ten steps", "plane"),
+    Case("mass", "consistent", "virial, ±0.1, z, ten steps, swap", "R̂"),
+    Case("mass: printed", "as_printed", "R̂, ±0.1, ten steps, swap"),
+    Case("mass: narrow", "narrow", "virial, ±0.1, z, ten steps, swap", "R̂"),
+    Case("door", "open_door", "ten steps, swap", AGREES),
+    Case("door: ajar", "ajar", "ten steps, swap", AGREES),
+    Case("kick", "limping", "ten steps, swap", AGREES),
+    Case("kinetic", "cold", "virial, ±0.1, z, ten steps, swap", "R̂"),
+    Case("slide", "partial(hmc, flow=growing)", "ten steps, swap", AGREES),
+    Case("slide: creeping", "partial(hmc, flow=creeping)", "", f"{SILENT}, ten steps, swap"),
+    Case("gradient", "partial(hmc, flow=weak)", "", f"{SILENT}, ten steps, swap"),
+    Case("gradient: sign", "partial(hmc, flow=flipped)", "R̂", "ten steps, swap"),
+    *(Case(f"tree: {name}", f"trees[{name!r}]", "ten steps, swap", "R̂") for name in TREES),
+    Case("noise", "timid", "virial, ±0.1, z", "R̂", "normal"),
+    Case("noise: no two", "no_two", "virial, ±0.1, z", "R̂", "normal"),
+    Case("noise: driving", "driving", "R̂, ±0.1", "", "normal"),
+    Case("noise: no friction", "no_friction", "±0.1", "", "normal"),
+    Case("batch", "descend(as_if_all)", "virial, ±0.1, z", "", "posterior"),
+]
+
+
+def judge(page, case, seed):
+    """Return {check: set of verdicts, one each time} for the checks that a case speaks of."""
+    is_tree = case.name.startswith("tree")
+    sizes = {"normal": (6_000, 0), "posterior": (4_000, 0)}.get(case.bench, (2_000, 60_000))
+    num_samples, num_exact = (1_000, 15_000) if is_tree else sizes
+    chain, bench = page(case.chain), page(case.bench)
+    wanted = {check for check, _ in case.checks()}
+    found = {}
+    if wanted - {"ten steps", "swap"}:
+        few = bench._replace(moments=None)
+        examined = page("examine")(chain, few, seed, num_samples, num_exact)
+        found |= {check: set(verdicts) for check, verdicts in examined.items()}
+    for number, check in enumerate(("ten steps", "swap")):
+        if check in wanted:
+            rng = np.random.default_rng([seed, number])
+            function = page(check.replace(" ", "_"))
+            found[check] = {not function(chain, bench, rng, num_exact) < page("LIMIT")}
+    return found
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_specimen_is_caught_by_its_checks_and_passes_the_blind_ones(page, case):
+    with np.errstate(all="ignore"):
+        for seed in SEEDS:
+            found = judge(page, case, seed)
+            for check, caught in case.checks():
+                assert found[check] == {caught}, f"{check}, seed {seed}"
+
+
+# At most 27 statistics beyond 5.6 errors by chance: 6e-7 a program and seed.
+CURED = [
+    Case("metropolis", "metropolis"),
+    Case("hmc", "hmc"),
+    Case("hmc with a mass", "partial(hmc, mass=4.0, flow=slow)"),
+    Case("gibbs", "gibbs", bench="plane"),
+    Case("tree", "nuts"),
+    Case("ring", "chain_of(sweep(up))", bench="ring"),
+    Case("clusters", "chain_of(clusters())", bench="ring"),
+    Case("machine", "chain_of(sweep(odds, 4))", bench="right"),
+    Case("ladder", "chain_of(apart @ exchange())", bench="pair"),
+]
+
+
+@pytest.mark.parametrize("case", CURED, ids=lambda case: case.name)
+def test_a_cured_program_passes_every_check(page, case):
+    finite = page(case.bench).law
+    every = "R̂, ±0.1, z" + ("" if finite else ", virial, ten steps, swap")
+    for seed in SEEDS:
+        found = judge(page, case._replace(passes=every), seed)
+        assert len(found) >= 3 and set().union(*found.values()) == {False}, (seed, found)
+
+
+EXACT = {
+    "tilted": ("abs(shifts[3]) > 1e-6", "abs(shifts[2]) > 1e-6"),
+    "thaw": ("remembers(thaw)", "remembers(metropolis)"),
+    "thaw: hmc": ("remembers(thaw_hmc)", "remembers(hmc)"),
+    "stale": ("remembers(stale)", "remembers(metropolis)"),
+    "ring": ("is_lost(sweep(once), RING)", "is_lost(sweep(up), RING)"),
+    "ring: edge": ("is_lost(sweep(stale_edge), RING)", "is_lost(sweep(up), RING)"),
+    "ring: clusters": ("is_lost(eager, RING)", "is_lost(clusters(), RING)"),
+    "machine": ("is_lost(sweep(odds, 4), law(machine))", "is_lost(sweep(odds, 4), law(single))"),
+    "machine: together": ("is_lost(together, law(single))", "is_lost(sweep(odds, 4), law(single))"),
+    "ladder": (
+        "is_lost(backwards, np.kron(COLD, WARM))",
+        "is_lost(apart @ exchange(), np.kron(COLD, WARM))",
+    ),
+    "there": ("is_lopsided(there)", "is_lopsided(gibbs)"),
+    "spread": ("is_misdrawn(spread)", "is_misdrawn(gibbs)"),
+    "spread: ranks": (
+        "folded_rank(ranks(spread, np.random.default_rng(5))) > LIMIT",
+        "folded_rank(ranks(gibbs, np.random.default_rng(5))) > LIMIT",
+    ),
+    "kick": ("is_bent(no_last)", "is_bent(flow)"),
+    "slide": ("is_bent(growing)", "is_bent(flow)"),
+    "slide: creeping": ("is_bent(creeping)", "is_bent(flow)"),
+    "gradient": ("not is_derivative(weak_slope)", "not is_derivative(slope)"),
+    "gradient: sign": ("not is_derivative(sign_slope)", "not is_derivative(slope)"),
+    "noise": ("is_elsewhere('noise of size ε')", "is_elsewhere('SGHMC')"),
+    "noise: no two": ("is_elsewhere('noise without its 2')", "is_elsewhere('SGHMC')"),
+    "noise: driving": ("is_elsewhere('friction drives')", "is_elsewhere('SGHMC')"),
+    "noise: no friction": ("is_elsewhere('no friction')", "is_elsewhere('SGHMC')"),
+    "batch": ("is_off('counts as if all rows')", "is_off('right')"),
+    "batch: replaced": ("is_off('drawn with replacement')", "is_off('right')"),
+    "batch: rest": ("is_off('few rows left, forgotten')", "is_off('right')"),
+    "batch: one row": ("is_off('variance of one row')", "is_off('right')"),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_what_needs_no_chance_tells_wrong_from_right(page, name):
+    wrong, right = EXACT[name]
+    assert page(wrong) and not page(right)
+
+
+def test_no_specimen_is_without_a_check_that_catches_it():
+    caught = {case.name.split(":")[0] for case in CASES if case.caught}
+    caught |= {name.split(":")[0] for name in EXACT} | {"formulas"}
+    assert set(COVERS.values()) <= caught
+    assert {case.name.split(":")[0] for case in CASES} <= labels("bug_zoo", "sec-bug-zoo-")
+
+
+def test_the_law_of_the_steps_is_the_theorems(page):
+    from_steps = page("LAW")
+    for name, C, eps, noise, known in (("SGHMC", 1.0, 0.1, 4.0, 0.2),):
+        half = 1.0 - eps * C / 2.0
+        theorem = (1.0 + (eps * noise / 2.0 - known) / C) * half / (half - eps**2 / 4.0)
+        assert abs(from_steps[name] - theorem) < 1e-12
+    assert abs(from_steps["SGLD"] - (1.0 + 0.2 / 4.0) / (1.0 - 0.2 / 4.0)) < 1e-12
+
+
+def test_a_checker_that_does_not_fold_is_blind(page):
+    for seed in SEEDS:
+        u = page("ranks")(page("spread"), np.random.default_rng(seed))
+        assert page("mean_rank")(u) < page("LIMIT") < page("folded_rank")(u)
+
+
+def test_a_power_of_the_ratio_is_exact_for_the_power_of_the_target(page):
+    x = np.linspace(-9, 4, 2_601)
+    heights = np.exp(0.9 * page("log_p")(x))
+    u = np.random.default_rng(3).random(60_000)
+    exact = np.interp(u, heights.cumsum() / heights.sum(), x)
+    bench = page("log_gamma")._replace(draw=lambda n, rng: exact[:n])
+    assert page("ten_steps")(page("power"), bench, np.random.default_rng(4), 60_000) < page("LIMIT")
+
+
+def test_printed_formulas_are_false_and_mended_ones_true(page):
+    for name, (printed, mended, truth) in page("FORMULAS").items():
+        if truth is None:  # a probability
+            assert printed < -0.1 and mended >= 0.0, name
+        else:
+            assert abs(mended - truth) < 1e-8 < 0.1 < abs(printed - truth), name
+
+
+def test_energies_are_conserved_only_together(page):
+    swings = page("swings")
+    assert swings["their sum"] < 0.05 < 0.5 < min(swings["U"], swings["K"])
+
+
+def plain(x, half=2):
+    if x:
+        x = x + 1
+    return x / half
+
+
+def test_a_line_is_planted_and_planted_again():
+    wrong = plant(plain, "x = x + 1", "x = x + 2\nx = 2 * x")
+    assert plain(1) == 1 and wrong(1) == 3 and wrong(0) == 0
+    assert plant(wrong, "half=2", "half=3")(1) == 2
+    with pytest.raises(BayeslibError, match="stands 0 times in plain"):
+        plant(plain, "x - 1", "x")
+    with pytest.raises(BayeslibError, match="not once"):
+        plant(plain, "x", "y")
+
+
+def test_findings_say_what_was_caught():
+    zoo = Findings("R-hat", "z")
+    row = zoo.judge("lion", {"z": np.True_})
+    zoo.judge("bear <b>", {"R-hat": False, "z": False})
+    assert row.checks == ("z",) and str(row).split() == ["z", "lion", "caught"]
+    assert zoo["lion", "R-hat"] is None and zoo.blind("z") == ["bear <b>"]
+    assert str(zoo).splitlines()[1].split() == ["lion", "–", "caught"]
+    html = zoo._repr_html_()
+    assert "bear &lt;b&gt;" in html and '<td class="passes">passes</td>' in html
+    assert zoo.part("bear <b>").checks == ("R-hat", "z")
+    zoo.judge("seal", {"R-hat": [True, np.False_, True], "z": [False, False]})
+    assert zoo["seal", "R-hat"] == "2 of 3" and zoo.blind("z") == ["bear <b>", "seal"]
+    assert '<td class="sometimes">2 of 3</td>' in zoo._repr_html_()
+    with pytest.raises(BayeslibTypeError, match="or a list"):
+        zoo.judge("lion", {"z": []})
+    with pytest.raises(BayeslibError, match="no column for"):
+        zoo.judge("lion", {"zz": True})
+    with pytest.raises(BayeslibTypeError, match="must be True or False"):
+        zoo.judge("lion", {"z": 3.2})

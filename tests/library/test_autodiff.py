@@ -1,0 +1,677 @@
+"""Automatic gradients: against closed forms, finite differences and the same duals in Python."""
+
+import math
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import njit
+from scipy import special, stats
+
+from bayeslib import Target
+from bayeslib.compile import functions
+from bayeslib.compile.autodiff import LANES, compilable, differentiate, num_lanes
+from bayeslib.compile.autodiff.plain import differentiate_plain
+from bayeslib.compile.autodiff.rules import BINARY, UNARY, digamma
+from bayeslib.errors import GradientError
+
+ROOT = Path(__file__).parents[2]
+RNG = np.random.default_rng(20)
+A = RNG.normal(size=(3, 3))
+X = RNG.normal(size=(7, 3))
+Y = RNG.normal(size=7)
+
+
+def finite_difference(function, theta, *data):
+    """Richardson-extrapolated central differences: error of order h**6."""
+    gradient = np.empty(theta.size)
+    for i in range(theta.size):
+
+        def central(step, i=i):
+            up, down = theta.copy(), theta.copy()
+            up[i] += step
+            down[i] -= step
+            return (function(up, *data) - function(down, *data)) / (up[i] - down[i])
+
+        h = 4e-3 * max(abs(theta[i]), 0.25)
+        a, b, c = central(h), central(h / 2), central(h / 4)
+        ab, bc = (4 * b - a) / 3, (4 * c - b) / 3
+        gradient[i] = (16 * bc - ab) / 15
+    return gradient
+
+
+def gradient_of(fused, theta, *data):
+    gradient = np.full(theta.size, np.nan)
+    return fused(theta, gradient, *data), gradient
+
+
+def check(function, theta, *data, rtol=1e-9):
+    """Value, gradient and the plain-Python twin of one density at one point."""
+    value, gradient = gradient_of(differentiate(function, theta.size), theta, *data)
+    plain = getattr(function, "py_func", function)
+    np.testing.assert_allclose(value, plain(theta, *data), rtol=1e-12, atol=1e-13)
+    reference = finite_difference(plain, theta, *data)
+    np.testing.assert_allclose(gradient, reference, rtol=rtol, atol=rtol * abs(reference).max())
+    twin = gradient_of(differentiate_plain(function, theta.size), theta, *data)
+    np.testing.assert_allclose(twin[0], value, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(twin[1], gradient, rtol=1e-11, atol=1e-13)
+    return gradient
+
+
+# ------------------------------------------------------------------------ the table of derivatives
+BEYOND_ONE = {math.acosh}
+INSIDE_ONE = {math.asin, math.acos, math.atanh}
+SIGNED = {math.fabs, math.expm1, math.tanh, math.sinh, math.erf, math.lgamma, math.atan}
+
+
+def points(function):
+    if function in BEYOND_ONE:
+        return [1.3, 2.9]
+    if function in INSIDE_ONE:
+        return [-0.7, 0.41]
+    return [-1.6, 0.83] if function in SIGNED else [0.37, 2.2]
+
+
+def name_of(function):
+    if hasattr(function, "__compiled__"):
+        return function.__name__
+    module = "np" if isinstance(function, np.ufunc) else "math"
+    return "abs" if function is abs else f"{module}.{function.__name__}"
+
+
+def one_function_a_parameter(point):
+    """A density whose i-th parameter goes through the i-th function only: one compilation."""
+    known = [function for group, _ in UNARY for function in group]
+    theta = [points(group[0])[point] for group, _ in UNARY for _ in group]
+    lines = [f"s += {i + 1} * {name_of(f)}(theta[{i}])" for i, f in enumerate(known)]
+    source = "def density(theta):\n    s = 0.0\n    " + "\n    ".join(lines) + "\n    return s\n"
+    scope = {"np": np, "math": math} | vars(functions)
+    exec(source, scope)
+    return scope["density"], np.array(theta)
+
+
+@pytest.mark.trust("S1")
+def test_every_function_of_one_argument():
+    fused = {}
+    for point in (0, 1):
+        density, theta = one_function_a_parameter(point)
+        fused[0] = fused.get(0) or differentiate(density, theta.size)
+        value, gradient = gradient_of(fused[0], theta)
+        np.testing.assert_allclose(value, density(theta), rtol=1e-13)
+        np.testing.assert_allclose(gradient, finite_difference(density, theta), rtol=1e-9)
+        plain = gradient_of(differentiate_plain(density, theta.size), theta)[1]
+        np.testing.assert_allclose(plain, gradient, rtol=1e-13)
+
+
+@pytest.mark.trust("S1")
+def test_every_function_of_two_arguments():
+    known = [function for group, *_ in BINARY for function in group]
+    names = ["operator.pow", "operator.ipow", "pow", "math.pow", "np.power", "np.logaddexp"]
+    names += ["math.atan2", "np.arctan2", "math.hypot", "np.hypot"]
+    assert len(names) == len(known)
+    lines, theta = [], []
+    for name in names:
+        i = len(theta)
+        lines.append(f"s += {name}(theta[{i}], theta[{i + 1}])")
+        lines.append(f"s += 2 * {name}(theta[{i + 2}], 1.7) + 3 * {name}(0.6, theta[{i + 3}])")
+        theta += [0.9, -1.3, 1.4, 0.8]
+    lines += [f"s += theta[{len(theta)}] ** 3 + theta[{len(theta)}] ** -2 + 2 ** theta[0]"]
+    theta += [-1.2]
+    source = "def density(theta):\n    s = 0.0\n    " + "\n    ".join(lines) + "\n    return s\n"
+    scope = {"np": np, "math": math, "operator": __import__("operator")}
+    exec(source, scope)
+    check(scope["density"], np.array(theta))
+
+
+@pytest.mark.trust("S1")
+def test_powers_whose_exponent_stands_in_the_code():
+    exponents = [-64, -5, -2, -1, 0, 1, 2, 3, 7, 100]
+    theta = np.linspace(-1.4, -0.8, len(exponents))
+    lines = [f"s += {i + 1} * theta[{i}] ** {n}" for i, n in enumerate(exponents)]
+    lines += ["t = theta[3]", "t **= 4", "s += t"]
+    source = "def density(theta):\n    s = 0.0\n    " + "\n    ".join(lines) + "\n    return s\n"
+    scope = {}
+    exec(source, scope)
+    value, gradient = gradient_of(differentiate(scope["density"], theta.size), theta)
+    np.testing.assert_allclose(value, scope["density"](theta), rtol=1e-13)
+    weights, n = np.arange(1.0, theta.size + 1), np.array(exponents, dtype=float)
+    exact = weights * n * theta ** (n - 1)
+    exact[3] += 4.0 * theta[3] ** 3
+    np.testing.assert_allclose(gradient, exact, rtol=1e-13)
+    at_zero = gradient_of(
+        differentiate(lambda x: x[0] ** 0 + x[0] ** 1 + x[0] ** 2, 1), np.zeros(1)
+    )
+    assert at_zero[0] == 1.0 and at_zero[1] == [1.0]
+
+
+def test_digamma_against_scipy():
+    x = np.concatenate(
+        [np.logspace(-8, 8, 200), [1.4616321449683623, 8.0, 7.999999], -RNG.random(50) * 30]
+    )
+    np.testing.assert_allclose([digamma(t) for t in x], special.digamma(x), rtol=2e-12, atol=4e-15)
+
+
+def test_slopes_keep_their_digits_far_out():
+    def density(theta):
+        return np.tanh(theta[0]) + np.expm1(theta[1]) + math.erfc(theta[2])
+
+    theta = np.array([18.0, -30.0, 6.0])
+    exact = [4 * math.exp(-36.0) / (1 + math.exp(-36.0)) ** 2, math.exp(-30.0)]
+    exact.append(-2 / math.sqrt(math.pi) * math.exp(-36.0))
+    _, gradient = gradient_of(differentiate(density, 3), theta)
+    np.testing.assert_allclose(gradient, exact, rtol=1e-13)
+
+
+def test_a_wrong_rule_is_caught():
+    from bayeslib.compile.autodiff.scalars import lower_unary, register
+
+    def exponential(x):
+        return math.exp(x)
+
+    exponential_rule = lower_unary(math.exp, lambda x, v: v * (1 + 1e-6))
+    register([exponential], 1, exponential_rule)
+    exponential.__module__ = "math"  # not to be compiled as a helper
+
+    def density(theta):
+        return exponential(theta[0])
+
+    with pytest.raises(AssertionError):
+        check(density, np.array([0.3]))
+
+
+# --------------------------------------------------------------------------------- whole densities
+def loops(theta):
+    lp = 0.0
+    for i in range(theta.shape[0]):
+        lp += np.exp(theta[i]) * theta[-1] ** 2 - math.lgamma(theta[1] ** 2 + 1) / 3
+    for t in theta[1:]:
+        lp -= 2 * t * t if t > 0 else -t
+    for i, t in enumerate(theta):
+        lp *= 1.0 + 0.1 * i * t
+    return lp / len(theta) + theta.size
+
+
+def unpacking(theta):
+    a, b, c = theta
+    (d, e), f = (a * b, +c), -a
+    lp = 1
+    lp += d
+    lp -= e / b
+    lp *= f + 2.0
+    lp /= 3.0 + c**2
+    return lp - float(a) * True
+
+
+def extremes(theta):
+    high, low = max(theta[0], theta[1]), min(theta[0], 0.1)
+    return high**2 - low**3 + max(theta[2], -9) + np.maximum(0.0, theta[2]) + abs(theta[1])
+
+
+def lists(theta):
+    squares = [t * t for t in theta]
+    return sum(squares) + sum(theta) + theta[::-1][0] * 2
+
+
+def whole_arrays(theta):
+    centred = theta - np.mean(theta)
+    m = np.max(theta)
+    lp = m + np.log(np.sum(np.exp(theta - m)))
+    lp += -0.5 * np.sum(centred**2) + theta.sum() * theta.prod() + np.cumsum(theta)[1]
+    lp += np.sum(np.where(theta > 0, theta, 2.0 * theta)) + np.sum(theta[theta > 0] ** 3)
+    return lp + np.sum(np.diff(theta) ** 2) + np.array((theta[0], theta[1]))[1]
+
+
+def scratch(theta):
+    z = np.zeros(theta.size, theta.dtype)
+    copy = theta.copy()
+    for i in range(theta.size):
+        z[i] = theta[i] ** 2 + copy[0]
+    outer = theta[:2].reshape((2, 1)) * theta
+    return z.sum() + outer[1, 2] + np.sum(outer)
+
+
+def quadratic(theta, A):
+    return -0.5 * theta @ A @ theta + np.dot(A, theta)[0] + np.dot(theta, theta)
+
+
+def regression(theta, X, y):
+    mu = theta[0] + theta[1] * X[:, 0]
+    z = (y - mu) / np.exp(theta[2])
+    return -0.5 * np.sum(z**2) - y.size * theta[2]
+
+
+def logistic(theta, X, y):
+    eta = X @ theta
+    return np.sum(y * eta - np.logaddexp(0.0, eta)) - 0.5 * theta @ theta
+
+
+def rows(theta, X, y):
+    lp = 0.0
+    for i in range(X.shape[0]):
+        lp -= 0.5 * (y[i] - X[i] @ theta) ** 2 + np.sum(X[i] * theta) * 0.1
+    return lp
+
+
+def integers(theta, counts, flags, n):
+    lp = 0
+    for k, flag in zip(counts, flags):  # noqa: B905  (numba knows no strict)
+        lp += k * np.log(theta[0]) - theta[0] * flag + n * theta[1] ** k
+    return lp
+
+
+@njit
+def square(x):
+    return x * x
+
+
+@njit("f8(f8)")
+def only_floats(x):
+    return x * x
+
+
+def plain_helper(x, power=2):
+    return square(x) ** power + twice(x)
+
+
+def twice(x):
+    return 2.0 * x
+
+
+def factorial(n, x):
+    return x if n == 0 else n * factorial(n - 1, x)
+
+
+def helpers(theta):
+    return plain_helper(theta[0]) + only_floats(theta[1]) + square(theta[2]) + twice(3.0)
+
+
+DENSITIES = [
+    (loops, ()),
+    (unpacking, ()),
+    (extremes, ()),
+    (lists, ()),
+    (whole_arrays, ()),
+    (scratch, ()),
+    (helpers, ()),
+    (quadratic, (A,)),
+    (regression, (X, Y)),
+    (logistic, (X, (Y > 0).astype(float))),
+    (rows, (X, Y)),
+    (integers, (np.array([0, 3, 2]), np.array([True, False, True]), 3)),
+]
+
+
+@pytest.mark.trust("S1")
+@pytest.mark.parametrize(
+    "function, data", DENSITIES, ids=lambda item: getattr(item, "__name__", "")
+)
+def test_densities(function, data):
+    check(
+        function,
+        np.array([0.3, -0.7, 1.1]) if function is not integers else np.array([0.8, 1.2]),
+        *data,
+    )
+
+
+@pytest.mark.parametrize("dim", [1, 2, 8, 16, 17, 25, 33])
+def test_every_number_of_passes(dim):
+    def density(theta):
+        s = 0.0
+        for i in range(theta.size):
+            s += (i + 1) * theta[i] ** 2 * theta[0]
+        return s
+
+    theta = RNG.normal(size=dim)
+    weights = np.arange(1, dim + 1)
+    exact = 2 * weights * theta * theta[0]
+    exact[0] += weights @ theta**2
+    value, gradient = gradient_of(differentiate(density, dim), theta)
+    np.testing.assert_allclose(value, weights @ theta**2 * theta[0], rtol=1e-13)
+    np.testing.assert_allclose(gradient, exact, rtol=1e-12)
+
+
+def test_passes_cover_the_dimension_evenly():
+    for dim in range(1, 200):
+        k = num_lanes(dim)
+        assert 1 <= k <= LANES
+        assert -(-dim // k) == -(-dim // LANES)
+
+
+def test_eight_schools_against_the_hand_written_gradient():
+    y = np.array([28.0, 8, -3, 7, -1, 1, 18, 12])
+    sigma = np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
+
+    def density(theta, y, sigma):
+        mu, tau = theta[0], np.exp(theta[1])
+        lp = -0.5 * mu * mu / 25.0 - np.log1p((tau / 5.0) ** 2) + theta[1]
+        for j in range(8):
+            z = (y[j] - mu - tau * theta[2 + j]) / sigma[j]
+            lp += -0.5 * theta[2 + j] ** 2 - 0.5 * z * z
+        return lp
+
+    theta = RNG.normal(size=10)
+    mu, tau, eta = theta[0], np.exp(theta[1]), theta[2:]
+    w = (y - mu - tau * eta) / sigma**2
+    r = (tau / 5.0) ** 2
+    by_tau = tau * (eta @ w) + 1.0 - 2.0 * r / (1.0 + r)
+    exact = np.concatenate([[w.sum() - mu / 25.0, by_tau], -eta + tau * w])
+    _, gradient = gradient_of(differentiate(density, 10), theta, y, sigma)
+    np.testing.assert_allclose(gradient, exact, rtol=1e-12)
+
+
+# -------------------------------------------------------------------------------- branches, guards
+def guarded(theta):
+    if theta[0] < 0.0 or np.any(theta > 5.0):
+        return -np.inf
+    lp = 0.0
+    for t in theta:
+        if not math.isfinite(t) or np.isnan(t):
+            return np.nan
+        lp += np.log(t) - t
+    return lp
+
+
+def test_returns_of_inf_and_nan():
+    fused, twin = differentiate(guarded, 2), differentiate_plain(guarded, 2)
+    for function in (fused, twin):
+        value, gradient = gradient_of(function, np.array([1.5, 0.5]))
+        np.testing.assert_allclose(value, math.log(0.75) - 2.0, rtol=1e-14)
+        np.testing.assert_allclose(gradient, [1 / 1.5 - 1, 1.0], rtol=1e-14)
+        assert gradient_of(function, np.array([-1.0, 0.5]))[0] == -np.inf
+        assert gradient_of(function, np.array([1.0, 5.5]))[0] == -np.inf
+        assert np.isnan(gradient_of(function, np.array([1.0, np.nan]))[0])
+
+
+def test_a_kink_has_the_slope_of_the_side_that_is_evaluated():
+    def density(theta):
+        lp = abs(theta[0]) + max(theta[1], 0.0)
+        return lp + (3 * theta[2] if theta[2] >= 0 else -theta[2])
+
+    for function in (differentiate(density, 3), differentiate_plain(density, 3)):
+        assert gradient_of(function, np.zeros(3))[1].tolist() == [1.0, 1.0, 3.0]
+        assert gradient_of(function, np.full(3, -0.1))[1].tolist() == [-1.0, 0.0, -1.0]
+
+
+def test_infinite_slopes_do_not_leak_through_constants():
+    def density(theta, zero):
+        return theta[0] + np.sqrt(zero) + np.logaddexp(-np.inf, theta[1]) + theta[2] ** 0
+
+    for function in (differentiate(density, 3), differentiate_plain(density, 3)):
+        value, gradient = gradient_of(function, np.array([0.5, 0.25, 0.0]), 0.0)
+        assert value == 1.75
+        assert gradient.tolist() == [1.0, 1.0, 0.0]
+
+
+def test_a_constant_density_has_no_slope():
+    for function in (differentiate(lambda t: 1, 2), differentiate_plain(lambda t: 1, 2)):
+        value, gradient = gradient_of(function, np.ones(2))
+        assert value == 1.0
+        assert gradient.tolist() == [0.0, 0.0]
+
+
+# ----------------------------------------------------------------------------------------- helpers
+def test_closures_and_compiled_densities():
+    scale = 3.0
+
+    def inner(x):
+        return x / scale
+
+    @njit
+    def density(theta):
+        return inner_compiled(theta[0]) * np.sin(theta[1])
+
+    inner_compiled = njit(inner)
+    check(density, np.array([0.4, 1.1]))
+    check(lambda theta: inner(theta[0]) ** 2, np.array([0.4]))
+
+
+def test_compilable_leaves_the_original_alone():
+    before = dict(plain_helper.__globals__)
+    compiled = compilable(plain_helper)
+    assert compiled(2.0) == plain_helper(2.0) == 20.0
+    assert plain_helper.__globals__["twice"] is before["twice"] is twice
+    assert compilable(factorial)(4, 2.0) == 48.0
+
+
+# ------------------------------------------------------------------------------------------ errors
+def no_rule(theta):
+    return np.cbrt(theta[0])
+
+
+def in_helper(theta):
+    return 1.0 + no_rule(theta)
+
+
+def stores(theta):
+    z = np.zeros(2)
+    z[0] = theta[0]
+    return z[0]
+
+
+def linear_algebra(theta):
+    return np.linalg.det(np.outer(theta, theta))
+
+
+def in_place(theta):
+    z = theta + 1.0
+    z *= 2.0
+    return z[0]
+
+
+def condition(theta):
+    if theta[0]:
+        return theta[1]
+    return 0.0
+
+
+def vector(theta):
+    return theta
+
+
+def nothing(theta):
+    if theta[0] > 0:
+        return theta[0]
+
+
+def whole(theta):
+    return theta[0] // 2
+
+
+def unknown(theta):
+    return undefined_name(theta[0])  # noqa: F821
+
+
+def listed(theta):
+    return np.array([theta[0], theta[1]])[0]
+
+
+def mixed(theta):
+    return np.sum(np.array((theta[0], theta[1], 0.0)))
+
+
+def matrices(theta):
+    return np.sum(np.ones((2, 1)) @ theta.reshape(1, 2))
+
+
+def cholesky(theta):
+    A = np.empty((2, 2), dtype=theta.dtype)
+    A[:] = theta[0]
+    return np.sum(np.linalg.cholesky(A))
+
+
+def converted(theta):
+    return np.float64(theta[0])
+
+
+def cast(theta):
+    return np.sum(theta.astype(np.float64))
+
+
+def with_gammaln(theta):
+    return special.gammaln(theta[0])
+
+
+def with_norm(theta):
+    return stats.norm.logpdf(theta[0])
+
+
+def raising(theta):
+    raise ValueError("never")
+
+
+@pytest.mark.parametrize(
+    "function, words",
+    [
+        (
+            no_rule,
+            r"'no_rule'.*cbrt.*line \d+: `return np.cbrt\(theta\[0\]\)`.*gradient= or fused=",
+        ),
+        (in_helper, r"'in_helper'.*cbrt.*`return np.cbrt\(theta\[0\]\)`"),
+        (stores, r"`z\[0\] = theta\[0\]`.*dtype=theta.dtype"),
+        (linear_algebra, r"outer.*no derivative rule.*`return np.linalg.det"),
+        (in_place, r"write a = a \* b"),
+        (condition, r"`if theta\[0\]:`.*x != 0.0"),
+        (vector, r"returns <1-d array from theta>, not a number"),
+        (nothing, r"one float on every path"),
+        (whole, r"//.*`return theta\[0\] // 2`"),
+        (unknown, r"undefined_name"),
+        (listed, r"give it a tuple"),
+        (mixed, r"more than functions of theta in one row.*np.concatenate"),
+        (matrices, r"matrix @ matrix, line.*X @ B\[:, j\]"),
+        (cholesky, r"np.linalg.cholesky.*L\[i, i\] = np.sqrt"),
+        (converted, r"a conversion of a number.*leave out np.float64"),
+        (cast, r"astype\(float64\) not supported on <1-d array from theta>"),
+        (with_gammaln, r"scipy.special.gammaln.*math.lgamma\(x\)"),
+        (with_norm, r"scipy.stats.norm.*its formula"),
+        (raising, r"always raises; return -np.inf outside the support"),
+    ],
+)
+def test_errors_name_the_construct_and_the_remedy(function, words):
+    with pytest.raises(GradientError, match=words) as caught:
+        gradient_of(differentiate(function, 2), np.array([0.3, 0.4]))
+    assert len(str(caught.value)) < 360
+    assert "Dual" not in str(caught.value)
+
+
+def with_cholesky(theta):
+    """The loops that the message on np.linalg tells one to write."""
+    A, L = np.zeros((3, 3), dtype=theta.dtype), np.zeros((3, 3), dtype=theta.dtype)
+    for i in range(3):
+        for j in range(i + 1):
+            A[i, j] = theta[0] * np.exp(-theta[1] * (i - j) ** 2)
+            if j < i:
+                L[i, j] = (A[i, j] - L[i, :j] @ L[j, :j]) / L[j, j]
+        L[i, i] = np.sqrt(A[i, i] - L[i, :i] @ L[i, :i])
+    return np.log(L[0, 0]) + np.log(L[1, 1]) + np.log(L[2, 2])
+
+
+def with_columns(theta):
+    B, total = theta.reshape(1, 3), 0.0
+    for j in range(3):
+        total += np.sum((np.ones((2, 1)) @ B[:, j]) ** 2)
+    return total + np.sum(np.concatenate((theta[:2], np.zeros(1))) ** 3)
+
+
+@pytest.mark.parametrize("function", [with_cholesky, with_columns])
+def test_what_errors_tell_one_to_write_can_be_differentiated(function):
+    theta = np.array([1.3, 0.4, -0.2])
+    target = Target(function, dim=3)
+    slope = finite_difference(target, theta)
+    np.testing.assert_allclose(target.gradient(theta), slope, rtol=1e-7, atol=1e-9)
+
+
+def test_errors_reach_the_compiled_caller_too():
+    fused = differentiate(no_rule, 2)
+
+    @njit
+    def caller(theta, grad):
+        return fused(theta, grad)
+
+    with pytest.raises(GradientError, match="cbrt"):
+        caller(np.ones(2), np.ones(2))
+
+
+# --------------------------------------------------------------------------- cache, start, fallback
+def run_python(source, *arguments, **environment):
+    command = [sys.executable, "-c", textwrap.dedent(source), *arguments]
+    done = subprocess.run(
+        command, env={**os.environ, **environment}, cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+CACHED = """
+    import ctypes, importlib.util, itertools, pathlib, sys
+    import numba.core.bytecode, numpy as np
+    from numba import carray, cfunc, types
+    from bayeslib.compile.autodiff import differentiate
+
+    folder, f8 = pathlib.Path(sys.argv[1]), types.float64
+    terms = "".join(
+        f"    if theta[{i % 3}] * {i + 1} > s:\\n"
+        f"        s += np.exp(theta[{(i + 1) % 3}]) * theta[{i % 3}] * WEIGHT\\n"
+        for i in range(40)
+    )
+    for weight in sys.argv[2:]:
+        scope = dict(np=np, __name__="bayeslib")
+        source = f"def logdensity(theta):\\n    s = 0.0\\n{terms}    return s"
+        exec(source.replace("WEIGHT", weight), scope)
+        path = folder / f"target_{weight}.py"
+        if not path.exists():  # numba once keyed its cache by the time of writing
+            path.write_text("def g(x, d):\\n    return f(carray(x, (3,)), carray(d, (3,)))\\n")
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+        module.carray, module.f = carray, differentiate(scope["logdensity"], 3)
+        spec.loader.exec_module(module)
+        # The worst case: two processes that number their functions alike.
+        numba.core.bytecode.FunctionIdentity._unique_ids = itertools.count(5000)
+        callback = cfunc(f8(types.CPointer(f8), types.CPointer(f8)), cache=True)(module.g)
+        theta, grad = np.array([0.3, -0.7, 1.1]), np.empty(3)
+        call = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)(callback.address)
+        call(theta.ctypes.data, grad.ctypes.data)
+        print(callback.cache_hits, repr(float(grad[0])))
+"""
+
+
+def test_cached_targets_of_one_name_stay_apart(tmp_path):
+    run = [
+        run_python(
+            CACHED, str(tmp_path), *weights, NUMBA_CACHE_DIR=str(tmp_path), PYTHONHASHSEED="0"
+        )
+        for weights in (["1"], ["2"], ["1", "2"])
+    ]
+    assert [run[0][0], run[1][0], *run[2][::2]] == ["0", "0", "1", "1"]
+    assert run[2][1::2] == [run[0][1], run[1][1]]
+    assert run[0][1] != run[1][1]
+
+
+def test_compiled_names_are_never_reused():
+    names = [compilable(square).py_func.__qualname__ for _ in range(3)]
+    assert len(set(names)) == 3
+
+
+def test_importing_is_cheap():
+    module = "bayeslib.compile.autodiff"
+    source = f"import sys, {module}; print('{module}.duals' in sys.modules)"
+    assert run_python(source) == ["False"]
+
+
+def test_without_a_compiler():
+    source = """
+        import math, numpy as np
+        from bayeslib.compile.autodiff import differentiate
+        def density(theta, X):
+            return math.lgamma(theta[0]) + np.sum(np.tanh(X @ theta)) - max(theta[1], 0.0)
+        fused, grad = differentiate(density, 2), np.empty(2)
+        print(type(fused).__name__, fused(np.array([1.5, 0.3]), grad, np.eye(2)), *grad)
+    """
+    name, *numbers = run_python(source, NUMBA_DISABLE_JIT="1")
+    assert name == "function"
+    value = math.lgamma(1.5) + math.tanh(1.5) + math.tanh(0.3) - 0.3
+    by = [special.digamma(1.5) + math.cosh(1.5) ** -2, math.cosh(0.3) ** -2 - 1.0]
+    np.testing.assert_allclose([float(n) for n in numbers], [value, *by], rtol=1e-13)

@@ -1,0 +1,405 @@
+"""Bad targets: log densities, gradients, data."""
+
+import ctypes
+import math
+import re
+from functools import partial
+
+import numpy as np
+import pytest
+from bad_inputs import run, value_only
+from densities import gaussian2
+from scipy import special, stats
+from scipy.special import gammaln
+
+from bayeslib import (
+    Draws,
+    Gaussian,
+    Target,
+    adaptive_rejection_sample,
+    grid_posterior,
+    hmc,
+    importance_sample,
+    metropolis,
+    quadrature,
+    rejection_sample,
+)
+from bayeslib.errors import (
+    BayeslibError,
+    BayeslibTypeError,
+    BayeslibWarning,
+    GradientError,
+    StartError,
+    TargetError,
+)
+from bayeslib.validate import shown
+
+pytestmark = pytest.mark.trust("S15")
+
+# The log density at the start and on the way: rows 1 to 10
+
+
+@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        pytest.param(math.nan, "is nan", marks=pytest.mark.row(1)),
+        pytest.param(-math.inf, "outside the support", marks=pytest.mark.row(3)),
+        pytest.param(math.inf, r"is \+inf", marks=pytest.mark.row(4)),
+    ],
+)
+def test_start_is_not_finite(sampler, value, words):
+    target = Target(lambda theta, v: v + 0.0 * theta[0], dim=2, data=(value,))
+    with pytest.raises(StartError, match=words) as caught:
+        run(target, sampler=sampler)
+    assert "[0.1, 0.2]" in str(caught.value)
+
+
+def test_a_long_position_is_shortened():
+    target = Target(lambda theta: math.nan * theta[0], dim=204, gradient=None)
+    with pytest.raises(StartError) as caught:
+        run(target, [0.123456789, 2e-7, *[0.5] * 202])
+    assert "[0.123457, 2e-07, 0.5, 0.5, 0.5, 0.5, ... 204 in all]" in str(caught.value)
+    assert len(str(caught.value)) < 250
+    shown = [shown(x) for x in (np.zeros((1, 2)), 0.25, [True], np.arange(7))]
+    assert shown == ["[0.0, 0.0]", "0.25", "[True]", "[0, 1, 2, 3, 4, 5, ... 7 in all]"]
+
+
+def nan_beyond_one(theta):
+    return -0.5 * theta[0] ** 2 if theta[0] < 1.0 else math.nan
+
+
+def inf_beyond_two(theta):
+    return -0.5 * theta[0] ** 2 if theta[0] < 2.0 else math.inf
+
+
+def minus_theta(theta):
+    return -theta
+
+
+@pytest.mark.row(2)
+@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
+def test_nan_on_the_way_is_rejected_counted_and_said_once(sampler):
+    target = Target(nan_beyond_one, dim=1, gradient=minus_theta)
+    with pytest.warns(BayeslibWarning) as caught:
+        draws = run(target, 0.5, sampler, num_samples=500)
+    said = [str(w.message) for w in caught if "nan" in str(w.message)]
+    assert len(said) == 1 and f"{draws.settings['num_nan']} proposals" in said[0]
+    assert draws.settings["num_nan"] > 10 and np.all(draws.values < 1.0)
+
+
+@pytest.mark.row(4)
+@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
+def test_plus_infinity_on_the_way_ends_the_run(sampler):
+    target = Target(inf_beyond_two, dim=1, gradient=minus_theta)
+    with pytest.raises(TargetError, match=r"\+inf at theta=.*iteration") as caught:
+        run(target, 0.5, sampler, num_samples=5000, num_warmup=0, **_fixed(sampler))
+    assert np.all(caught.value.partial.values < 2.0)
+
+
+def _fixed(sampler):
+    return {"scale": 0.5} if sampler == "metropolis" else {"step_size": 0.3}
+
+
+def returns_array(theta):
+    return -0.5 * theta**2
+
+
+def returns_nothing_on_one_branch(theta):
+    if theta[0] > 0:
+        return -0.5 * theta[0] ** 2
+
+
+def returns_bool(theta):
+    return theta[0] > 0
+
+
+def returns_int(theta):
+    return 0 if abs(theta[0]) < 1.0 else -5
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        pytest.param(returns_array, "got an array", marks=pytest.mark.row(5)),
+        pytest.param(returns_nothing_on_one_branch, "None on one branch", marks=pytest.mark.row(6)),
+        pytest.param(returns_bool, "got a bool", marks=pytest.mark.row(7)),
+    ],
+)
+def test_density_of_the_wrong_type(function, words):
+    with pytest.raises(TypeError, match=f"{function.__name__}.*must return a float.*{words}"):
+        run(value_only(function))
+
+
+@pytest.mark.row(7)
+def test_an_integer_density_is_accepted():
+    assert run(value_only(returns_int)).logdensity.dtype == float
+
+
+@pytest.mark.row(9)
+def test_zero_division_and_domain_errors_follow_numpy():
+    """log(0) is -inf, 1/0 inf, exp(1000) inf, without an exception, and the manual says so."""
+    assert "log(0) is -inf and 1/0 is inf" in Target.__doc__
+
+    def edge(theta):
+        return math.log(theta[0]) if theta[0] >= 0.0 else -1.0 / (theta[0] - theta[0])
+
+    target = value_only(edge, dim=1)
+    assert target(0.0) == -math.inf and target(-1.0) == -math.inf
+    assert value_only(lambda theta: -math.exp(theta[0]), dim=1)(1000.0) == -math.inf
+
+
+# Functions: rows 11 to 14
+
+
+@pytest.mark.row(11)
+def test_what_does_not_compile_is_named():
+
+    def opens_a_file(theta):
+        with open("data.csv") as file:
+            return float(file.read())
+
+    with pytest.raises(BayeslibTypeError, match="'opens_a_file' does not compile.*subset"):
+        run(value_only(opens_a_file))
+
+    def overwrites(theta):
+        theta[0] = 1.0
+        return 0.0
+
+    with pytest.raises(BayeslibTypeError, match="read-only: write to a copy"):
+        run(value_only(overwrites))
+    for not_a_function in (3.0, "logp", np.sin, None):
+        with pytest.raises(BayeslibTypeError, match="logdensity must be a function"):
+            Target(not_a_function, dim=1)
+
+
+def log_ndtr(theta):
+    return special.log_ndtr(theta[0])
+
+
+def import_inside(theta):
+    import math
+
+    return -math.exp(theta[0])
+
+
+def raises_always(theta):
+    raise ValueError("never")
+
+
+def takes_keywords(theta, **options):
+    return -theta[0]
+
+
+async def waits(theta):
+    return -theta[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda theta: special.gammaln(theta[0]), r"scipy.special.gammaln. Write math.lgamma\(x\)"),
+        (lambda theta: gammaln(theta[0]), r"scipy.special.gammaln. Write math.lgamma\(x\)"),
+        (log_ndtr, r"scipy.special.log_ndtr. Write math.log\(0.5 \* math.erfc"),
+        (lambda theta: stats.norm.logpdf(theta[0]), r"scipy.stats.norm. Write out its formula"),
+        (import_inside, r"opcode \(IMPORT_NAME\) found. Import outside the function"),
+        (raises_always, "got none: it always raises; outside the support return -np.inf"),
+        (takes_keywords, r"takes \(theta, \*\*options\): leave out the keywords"),
+        (waits, r"got an async one; wrap it in def f\(theta\)"),
+        (partial(log_ndtr), r"got functools.par.*; wrap it in def f\(theta\)"),
+        (lambda theta, y: 0.0, r"takes \(theta, y\): pass data=\(y,\)"),
+        (lambda theta, x, y: 0.0, r"takes \(theta, x, y\): pass data=\(x, y,\)"),
+    ],
+)
+def test_what_a_function_may_not_do_is_said_with_what_to_do_instead(function, words):
+    with pytest.raises(BayeslibTypeError, match=words) as caught:
+        Target(function, dim=1, gradient=None)(0.5)
+    assert len(str(caught.value)) < 250 and "gammaln(theta[0])" not in str(caught.value)
+
+
+def test_a_slice_with_steps_and_a_foreign_function_compile_without_a_warning():
+    """`warnings` are errors here; numba has one on each."""
+    X = np.arange(15.0).reshape(5, 3)
+    target = Target(lambda theta, X: np.sum(X[:, ::2] @ theta[::2]), dim=3, data=(X,))
+    assert target([1.0, 0.0, 1.0]) == 70.0
+    np.testing.assert_allclose(target.gradient([1.0, 0.0, 1.0]), [30.0, 0.0, 40.0])
+    cosine = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(("cos", ctypes.CDLL(None)))
+    assert value_only(lambda theta: cosine(theta[0]), dim=1)(0.0) == 1.0
+
+
+@pytest.mark.row(12)
+def test_wrong_arity():
+    with pytest.raises(BayeslibTypeError, match=r"must take \(theta\), but .* takes \(x, y\)"):
+        Target(lambda x, y: 0.0, dim=1)
+    with pytest.raises(BayeslibTypeError, match=r"must take \(theta, data\[0\]\)"):
+        Target(lambda x: 0.0, dim=1, data=(1.0,))
+    with pytest.raises(BayeslibTypeError, match="gradient must take"):
+        Target(lambda x: 0.0, dim=1, gradient=lambda: 0.0)
+    with pytest.raises(BayeslibTypeError, match=r"fused must take \(theta, grad\)"):
+        Target(lambda x: 0.0, dim=1, fused=lambda theta: 0.0)
+
+
+@pytest.mark.row(13)
+@pytest.mark.parametrize("factor", [-1.0, 0.85])
+def test_wrong_gradient(factor):
+    target = Target(
+        gaussian2().logdensity, dim=2, data=(*gaussian2().data,),
+        gradient=lambda theta, precision: np.array([1.0, factor]) * -(precision @ theta),
+    )  # fmt: skip
+    with pytest.raises(GradientError, match=r"in component 1 \(theta\[1\]\).*finite differences"):
+        run(target, sampler="hmc")
+
+
+@pytest.mark.row(14)
+@pytest.mark.parametrize(
+    ("gradient", "words"),
+    [
+        (lambda theta: np.ones(1), r"must return shape \(2,\), got \(1,\)"),
+        (lambda theta: np.ones(3), r"must return shape \(2,\), got \(3,\)"),
+        (lambda theta: np.ones((2, 2)), "one-dimensional array"),
+        (lambda theta: 1.0, "one-dimensional array"),
+    ],
+)
+def test_gradient_of_the_wrong_shape(gradient, words):
+    target = Target(lambda theta: -0.5 * theta @ theta, dim=2, gradient=gradient)
+    with pytest.raises(GradientError, match=words):
+        run(target, sampler="hmc")
+
+
+def test_gradient_is_missing_or_not_finite_at_the_start():
+    with pytest.raises(GradientError, match="no gradient"):
+        run(value_only(lambda theta: -0.5 * theta @ theta), sampler="hmc")
+    target = Target(
+        lambda theta: -0.5 * theta @ theta, dim=2, gradient=lambda t: np.array([-t[0], np.nan])
+    )
+    with pytest.raises(GradientError, match="nan in component 1"):
+        run(target, sampler="hmc")
+
+
+# Targets
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"dim": 0}, BayeslibError, "dim must be at least 1"),
+        ({"dim": 1.5}, BayeslibError, "dim must be a whole number"),
+        ({"dim": "1"}, TypeError, "dim must be an integer"),
+        ({"dim": 1, "names": ("a", "b")}, BayeslibError, "names must be 1 different strings"),
+        ({"dim": 2, "names": ("a", "a")}, BayeslibError, "names must be 2 different strings"),
+        ({"dim": 1, "names": (1,)}, TypeError, "names must be strings"),
+        ({"dim": 1, "gradient": "numeric"}, TypeError, 'gradient must be "auto", None'),
+        ({"dim": 1, "truth": 3.0}, TypeError, "truth must be a Truth"),
+        ({"dim": 1, "data": np.ones(3)}, TypeError, r"write data=\(array,\)"),
+    ],
+)
+def test_bad_targets(options, error, words):
+    with pytest.raises(error, match=words):
+        Target(lambda theta: 0.0, **options)
+
+
+@pytest.mark.row(51)
+@pytest.mark.parametrize(
+    "item", ["text", ["a"], None, {"a": 1}, np.array([None]), [[1.0], [1.0, 2.0]]]
+)
+def test_data_that_are_not_numbers(item):
+    with pytest.raises(BayeslibTypeError, match=r"data\[0\]"):
+        Target(lambda theta, y: 0.0, dim=1, data=(item,))
+
+
+@pytest.mark.parametrize("theta", [[1.0], [[1.0, 2.0]], 1.0, ["a", "b"], [1.0, math.nan]])
+def test_a_target_refuses_other_points(theta):
+    for call in (gaussian2(), gaussian2().gradient, gaussian2().check_gradient):
+        with pytest.raises(BayeslibError, match="theta"):
+            call(theta)
+    with pytest.raises(BayeslibError, match="thetas must"):
+        gaussian2().many(np.ones((2, 3)))
+
+
+@pytest.mark.row(51)
+def test_nan_in_the_data_is_counted():
+    y = np.array([1.0, np.nan, np.nan])
+    target = Target(lambda theta, y: -np.sum((y - theta[0]) ** 2), dim=1, data=(y,))
+    with pytest.raises(StartError, match=r"^data\[0\] holds 2 nan, the first at data\[0\]\[1\]"):
+        metropolis(target, 0.0, num_chains=1, rng=1)
+
+
+def test_a_model_may_expect_nan_in_the_data():
+    def observed(theta, y):
+        total = 0.0
+        for value in y:
+            if not np.isnan(value):
+                total -= (value - theta[0]) ** 2
+        return total
+
+    target = Target(observed, dim=1, data=(np.array([1.0, np.nan, 3.0]),))
+    assert target(2.0) == -2.0
+    assert metropolis(target, 0.0, num_samples=50, num_warmup=50, num_chains=1, rng=1).dim == 1
+
+
+HOLES = np.ma.array([[1.0, 2.0], [3.0, 999.0]], mask=[[0, 0], [0, 1]])
+
+
+@pytest.mark.row(51)
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda x: Target(lambda theta, y: 0.0, dim=1, data=(x,)), "data[0]"),
+        (lambda x: Target(lambda theta, y: 0.0, dim=1, data=(list(x),)), "data[0]"),
+        (lambda x: gaussian2().many(x), "thetas"),
+        (lambda x: metropolis(gaussian2(), x, num_chains=2, rng=1), "initial_position"),
+        (Draws, "values"),
+        (lambda x: Gaussian([0.0, 0.0], x), "cov"),
+    ],
+)
+def test_masked_entries_are_refused(call, name):
+    with pytest.raises(BayeslibError, match=rf"^{re.escape(name)} has masked entries"):
+        call(HOLES)
+    whole = np.ma.array([1.0, 2.0])
+    assert Target(lambda theta, y: np.sum(y), dim=1, data=(whole,))(0.0) == 3.0
+
+
+@pytest.mark.row(51)
+@pytest.mark.parametrize(
+    ("number", "kind"), [(np.longdouble(1.0), "float"), (np.ones(2, np.clongdouble), "complex")]
+)
+def test_more_digits_than_compiled_code_has_are_refused(number, kind):
+    if number.dtype.itemsize <= np.dtype(kind).itemsize:
+        pytest.skip("a long double is a double here")
+    with pytest.raises(BayeslibTypeError, match=rf"data\[0\] is of dtype .*astype\({kind}\)"):
+        value_only(lambda theta, y: 0.0, data=(number,))
+
+
+@pytest.mark.row(52)
+def test_more_parameters_than_any_vector_holds_are_refused():
+    with pytest.raises(BayeslibError, match="dim must be at most 10000000, got 1000000000"):
+        value_only(lambda theta: 0.0, dim=10**9)
+
+
+@pytest.mark.parametrize("names", [("", "b"), (" ", "b"), ("a\n", "b"), ("a\x1b[0m", "b")])
+def test_names_are_words_of_one_line(names):
+    with pytest.raises(BayeslibError, match="names must be words of one line"):
+        value_only(lambda theta: 0.0, names=names)
+
+
+@pytest.mark.parametrize("name", ["dim", "names", "data", "support", "logdensity", "truth"])
+def test_a_target_does_not_change(name):
+    with pytest.raises(AttributeError, match=f"{name} of a Target is fixed"):
+        setattr(gaussian2(), name, 3)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda f: grid_posterior(f, (0, 1), num_points=5),
+        lambda f: quadrature(f, (0, 1)),
+        lambda f: rejection_sample(f, Gaussian(0, 1), log_bound=1.0, num_samples=5, rng=1),
+        lambda f: adaptive_rejection_sample(f, points=[0, 1], num_samples=5, rng=1),
+        lambda f: importance_sample(f, Gaussian(0, 1), num_samples=5, rng=1),
+        lambda f: metropolis(f, 0.0, rng=1),
+        lambda f: hmc(f, 0.0, step_size=0.1, num_steps=1, rng=1),
+    ],
+)
+def test_a_function_in_place_of_a_target_is_told_the_way(call):
+    with pytest.raises(TypeError, match=r"write Target\(logdensity, dim=...\)"):
+        call(lambda theta: -0.5 * theta[0] ** 2)

@@ -1,0 +1,213 @@
+"""Full conditionals tested against a target: what `gibbs` refuses, and what it lets through."""
+
+import numpy as np
+import pytest
+from test_gibbs import CONDITIONALS, DATA, STARTS, draw_mean, draw_precision, draw_y, normal_target
+
+import bayeslib as bl
+from bayeslib import posteriors
+from bayeslib.markov.conditionals import Conditionals
+from bayeslib.markov.slice_ranks import check_conditionals
+
+
+def rate_for_scale(theta, rng, y, sd, shape, rate):
+    total = rate + 0.5 * np.sum((y - theta[0]) ** 2)
+    return rng.gamma(shape + 0.5 * y.size, total)
+
+
+def variance_for_sd(theta, rng, y, sd, shape, rate):
+    precision = 1.0 / sd**2 + y.size * theta[1]
+    return theta[1] * np.sum(y) / precision + rng.standard_normal() / precision
+
+
+def no_half(theta, rng, y, sd, shape, rate):
+    total = rate + 0.5 * np.sum((y - theta[0]) ** 2)
+    return rng.gamma(shape + y.size, 1.0 / total)
+
+
+def negative(theta, rng, y, sd, shape, rate):
+    return -draw_precision(theta, rng, y, sd, shape, rate)
+
+
+@pytest.mark.parametrize(
+    ("conditionals", "words"),
+    [
+        ((draw_mean, rate_for_scale), r"conditionals\[1\] \(rate_for_scale\).*1 / rate"),
+        ((variance_for_sd, draw_precision), r"conditionals\[0\].*too close together"),
+        ((draw_mean, no_half), r"conditionals\[1\].*too large"),
+        ((draw_precision, draw_mean), "conditionals"),
+        ((draw_mean, negative), r"conditionals\[1\].*precision.*-inf"),
+    ],
+)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_wrong_conditional_is_named_when_there_is_a_target(conditionals, words, seed):
+    with pytest.raises(bl.BayeslibError, match=words):
+        bl.gibbs(conditionals, STARTS, data=DATA, target=normal_target(), rng=seed)
+
+
+def scaled_x(theta, rng, rho, factor):
+    return rho * theta[1] + factor * np.sqrt(1.0 - rho * rho) * rng.standard_normal()
+
+
+def scaled_y(theta, rng, rho, factor):
+    return rho * theta[0] + np.sqrt(1.0 - rho * rho) * rng.standard_normal()
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_a_scale_wrong_by_a_factor_of_two_is_found(factor):
+    target = posteriors.gaussian([0.0, 0.0], [[1.0, 0.6], [0.6, 1.0]])
+    conditionals = Conditionals((scaled_x, scaled_y), (0.6, factor))
+    conditionals.arrange(None, STARTS[0], np.random.default_rng(1))
+    for seed in range(20):
+        with pytest.raises(bl.BayeslibError, match="scaled_x"):
+            check_conditionals(conditionals, target, STARTS, np.random.default_rng(seed))
+
+
+def student(theta, y):
+    """A Gamma(3, 1) location and the precision that makes normal noise Student's."""
+    if theta[0] <= 0.0 or theta[1] <= 0.0:
+        return -np.inf
+    value = 2.0 * np.log(theta[0]) - theta[0] + 0.5 * np.log(theta[1]) - theta[1]
+    return value - 0.5 * theta[1] * (y - theta[0]) ** 2
+
+
+def draw_location(theta, rng, y):
+    """Of theta^2 exp(-theta) times a normal density: by rejection from that of exp(-theta)."""
+    mean = y - 1.0 / theta[1]
+    top = 0.5 * (mean + np.sqrt(mean**2 + 8.0 / theta[1]))
+    while True:
+        # theta^2 <= top^2 exp(2 (theta - top) / top), which shifts the normal to its mode
+        x = mean + 2.0 / (top * theta[1]) + rng.standard_normal() / np.sqrt(theta[1])
+        bound = 2.0 * np.log(top) + 2.0 * (x - top) / top
+        if x > 0.0 and np.log(1.0 - rng.random()) < 2.0 * np.log(x) - bound:
+            return x
+
+
+def draw_weight(theta, rng, y):
+    return rng.gamma(1.5) / (1.0 + 0.5 * (y - theta[0]) ** 2)
+
+
+def rate_for_weight(theta, rng, y):
+    return rng.gamma(1.5) * (1.0 + 0.5 * (y - theta[0]) ** 2)
+
+
+def test_a_slip_that_drives_the_chain_to_where_it_hardly_shows_is_found():
+    """There rate and scale are both nearly one; at the starts they are not."""
+    target = bl.Target(student, dim=2, data=(5.0,), gradient=None)
+    starts = np.array([[1.0, 1.0], [8.0, 1.0]])
+    for seed in range(20):
+        for weight in (draw_weight, rate_for_weight):
+            conditionals = Conditionals((draw_location, weight), (5.0,))
+            conditionals.arrange(None, starts[0], np.random.default_rng(1))
+            rng = np.random.default_rng(seed)
+            if weight is draw_weight:
+                check_conditionals(conditionals, target, starts, rng)
+                continue
+            with pytest.raises(bl.BayeslibError, match="rate_for_weight"):
+                check_conditionals(conditionals, target, starts, rng)
+
+
+def jump(theta, rng, rho):
+    """A Metropolis step, which leaves the conditional invariant and is no draw from it."""
+    x = theta[0] + 0.5 * rng.standard_normal()
+    centre, variance = rho * theta[1], 1.0 - rho * rho
+    log_ratio = ((theta[0] - centre) ** 2 - (x - centre) ** 2) / (2.0 * variance)
+    return x if np.log(1.0 - rng.random()) < log_ratio else theta[0]
+
+
+def test_a_metropolis_step_is_refused_and_runs_without_a_target():
+    target = posteriors.gaussian([0.0, 0.0], [[1.0, 0.6], [0.6, 1.0]])
+    with pytest.raises(bl.BayeslibError, match="jump.*leave out target"):
+        bl.gibbs([jump, draw_y], STARTS, data=(0.6,), target=target, rng=1)
+    draws = bl.gibbs([jump, draw_y], STARTS, data=(0.6,), num_samples=20_000, rng=1)
+    second = draws.expect(lambda theta: theta[:, 0] * theta[:, 1])
+    assert abs(second.z(0.6)) < 5.0
+
+
+def jacobi(theta, rng, rho):
+    s = np.sqrt(1.0 - rho * rho)
+    return np.array([
+        rho * theta[1] + s * rng.standard_normal(), rho * theta[0] + s * rng.standard_normal()
+    ])  # fmt: skip
+
+
+def jointly(theta, rng, rho):
+    x = rng.standard_normal()
+    return np.array([x, rho * x + np.sqrt(1.0 - rho * rho) * rng.standard_normal()])
+
+
+def test_a_block_drawn_from_old_values_is_named():
+    target = posteriors.gaussian([0.0, 0.0], [[1.0, 0.9], [0.9, 1.0]])
+    options = {"data": (0.9,), "target": target, "rng": 1}
+    with pytest.raises(bl.BayeslibError, match=r"conditionals\[0\] \(jacobi\)"):
+        bl.gibbs([jacobi], STARTS, **options)
+    assert bl.gibbs([jointly], STARTS, **options).settings["checked"]
+
+
+def spins(theta, field):
+    value = 0.8 * theta[0] * theta[1] + field * theta[0]
+    return value if abs(theta[0]) == 1.0 and abs(theta[1]) == 1.0 else 5.0
+
+
+def spin_0(theta, rng, field):
+    return 1.0 if rng.random() < 1.0 / (1.0 + np.exp(-1.6 * theta[1] - 2.0 * field)) else -1.0
+
+
+def spin_1(theta, rng, field):
+    return 1.0 if rng.random() < 1.0 / (1.0 + np.exp(-1.6 * theta[0])) else -1.0
+
+
+def upside_down(theta, rng, field):
+    return 1.0 if rng.random() < 1.0 / (1.0 + np.exp(1.6 * theta[0])) else -1.0
+
+
+def test_whole_numbers_are_compared_with_their_probabilities():
+    """The density between spins means nothing, and is not asked for."""
+    target = bl.Target(spins, dim=2, data=(0.3,), gradient=None)
+    starts = np.array([[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]])
+    options = {"data": (0.3,), "target": target, "num_samples": 500}
+    for seed in range(5):
+        bl.gibbs([spin_0, spin_1], starts, rng=seed, **options)
+    with pytest.raises(bl.BayeslibError, match="upside_down"):
+        bl.gibbs([spin_0, upside_down], starts, rng=1, **options)
+
+
+def hard(theta):
+    """A Cauchy variable, a gamma one of shape 0.1, and a uniform one."""
+    if not (theta[1] > 0.0 and 0.0 < theta[2] < 1.0):
+        return -np.inf
+    return -np.log1p(theta[0] ** 2) - 0.9 * np.log(theta[1]) - theta[1]
+
+
+HARD = (
+    lambda theta, rng: np.tan(np.pi * (rng.random() - 0.5)),
+    lambda theta, rng: max(rng.gamma(0.1, 1.0), 1e-300),
+    lambda theta, rng: rng.random(),
+)
+
+
+def test_a_right_conditional_passes_on_hard_targets():
+    """120 tests at 1e-9: no false alarm is to be seen; heavy tails and poles do not matter."""
+    target = bl.Target(hard, dim=3, gradient=None)
+    starts = np.array([[0.0, 1.0, 0.5], [1.0, 2.0, 0.2]])
+    conditionals = Conditionals(HARD, ())
+    conditionals.arrange(None, starts[0], np.random.default_rng(1))
+    for seed in range(40):
+        check_conditionals(conditionals, target, starts, np.random.default_rng(seed))
+
+
+def test_ranks_of_right_conditionals_are_uniform(monkeypatch):
+    """Their p-values are, over 40 runs: at a false-alarm rate of 0.5 about so many are refused."""
+    from bayeslib.markov import slice_ranks
+
+    conditionals, target = Conditionals(CONDITIONALS, DATA), normal_target()
+    conditionals.arrange(None, STARTS[0], np.random.default_rng(1))
+    monkeypatch.setattr(slice_ranks, "FALSE_ALARM", 0.5)
+    refused = 0
+    for seed in range(40):
+        try:
+            check_conditionals(conditionals, target, STARTS, np.random.default_rng(seed))
+        except bl.BayeslibError:
+            refused += 1
+    # Bonferroni and Massart's inequality only lower it; binomial(40, 0.5) > 35 has 1e-6.
+    assert refused <= 35

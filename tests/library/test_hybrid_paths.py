@@ -1,0 +1,359 @@
+"""Pathfinder: its inverse Hessians, what it finds on known targets, and when it fails."""
+
+import warnings
+
+import numpy as np
+import pytest
+from recording import measured
+from registry import log_gamma
+from scipy import stats
+from sparing import over
+
+import bayeslib as bl
+from bayeslib import posteriors
+from bayeslib.errors import BayeslibError, BayeslibTypeError, BayeslibWarning, StartError
+from bayeslib.variational import path
+
+Z_LIMIT = float(stats.norm.isf(1e-6 / 16 / 2))
+
+
+def pairs_of_a_quadratic(dim, num, seed):
+    """Steps and changes of the gradient under a random precision, and the precision."""
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((dim, dim))
+    precision = root @ root.T / dim + np.eye(dim)
+    steps = rng.standard_normal((num, dim))
+    return steps, steps @ precision, precision
+
+
+def dense_updates(diagonal, steps, changes):
+    """The BFGS recursion on full matrices."""
+    inverse = np.diag(diagonal)
+    for step, change in zip(steps, changes, strict=True):
+        rho = 1.0 / (step @ change)
+        left = np.eye(step.size) - rho * np.outer(step, change)
+        inverse = left @ inverse @ left.T + rho * np.outer(step, step)
+    return inverse
+
+
+@pytest.mark.parametrize(("dim", "num"), [(1, 1), (3, 2), (5, 5), (4, 6), (30, 6)])
+def test_the_compact_inverse_hessian_is_that_of_the_updates(dim, num):
+    steps, changes, _ = pairs_of_a_quadratic(dim, num, seed=dim)
+    if dim == 4:  # more pairs than dimensions, as at the end of a path
+        steps[-2:] *= 1e-6
+        changes[-2:] *= 1e-6
+    diagonal = np.random.default_rng(1).uniform(0.5, 2.0, size=dim)
+    outer, middle = path.inverse_hessian(diagonal, steps, changes)
+    compact = np.diag(diagonal) + outer @ middle @ outer.T
+    expected = dense_updates(diagonal, steps, changes)
+    np.testing.assert_allclose(compact, expected, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(compact @ changes[-1], steps[-1], rtol=1e-7, atol=1e-12)
+    if num > 1:
+        other = dense_updates(diagonal, steps[::-1], changes[::-1])
+        assert np.abs(other - expected).max() > 1e-3  # the twin: the oldest last
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5, 30])
+def test_draws_and_densities_are_those_of_mean_and_covariance(dim):
+    steps, changes, precision = pairs_of_a_quadratic(dim, 4, seed=dim)
+    positions = np.cumsum(np.vstack([np.ones((1, dim)), steps]), axis=0)
+    gradients = -positions @ precision
+    (_, *_, (last, found)) = path.gaussians(positions, gradients, history=4)
+    assert last == 4
+    normals = np.random.default_rng(1).standard_normal((20, dim))
+    x, log_q = found.place(normals)
+    reference = bl.Gaussian(found.mean, found.cov)
+    np.testing.assert_allclose(log_q, reference.logdensity(x), rtol=1e-8, atol=1e-8)
+    factor = found.place(np.eye(dim))[0] - found.mean
+    np.testing.assert_allclose(factor.T @ factor, found.cov, rtol=1e-8, atol=1e-8)
+    diagonal = np.ones(dim)
+    for step, change in zip(steps, changes, strict=True):
+        diagonal = path.next_diagonal(diagonal, step, change)
+    expected = dense_updates(diagonal, steps, changes)
+    np.testing.assert_allclose(found.cov, expected, rtol=1e-6, atol=1e-8)
+    newton = positions[-1] + expected @ gradients[-1]
+    np.testing.assert_allclose(found.mean, newton, rtol=1e-6, atol=1e-8)
+
+
+def test_the_diagonal_keeps_a_multiple_of_the_identity_and_its_sign():
+    """A quadratic with precision c I leaves the diagonal at 1/c, whatever the step."""
+    step = np.array([0.3, -2.0, 0.7])
+    kept = path.next_diagonal(np.full(3, 0.25), step, 4.0 * step)
+    np.testing.assert_allclose(kept, 0.25, rtol=1e-12)
+    steps, changes, _ = pairs_of_a_quadratic(8, 200, seed=1)
+    diagonal = np.ones(8)
+    for step, change in zip(steps, changes, strict=True):
+        diagonal = path.next_diagonal(diagonal, step, change)
+        assert np.all(diagonal > 0.0)
+
+
+def test_a_step_without_curvature_is_not_learned_from():
+    """The second step goes where the gradient rises: its Gaussian is made of the first alone."""
+    positions = np.array([[3.0, 0.0], [2.0, 0.1], [1.0, 0.3], [0.5, 0.2]])
+    gradients = np.array([[-3.0, 0.1], [-2.0, 0.0], [-2.5, 0.0], [-1.0, -0.1]])
+    found = dict(path.gaussians(positions, gradients, history=6))
+    assert set(found) == {1, 2, 3}
+    np.testing.assert_allclose(found[1].cov, found[2].cov, rtol=1e-12)
+    assert np.abs(found[2].cov - found[3].cov).max() > 1e-3
+    assert all(np.linalg.eigvalsh(g.cov)[0] > 0.0 for g in found.values())
+    first_up = dict(path.gaussians(positions[1:], gradients[1:], history=6))
+    assert set(first_up) == {2}
+
+
+def correlated(dim, seed=0):
+    root = np.random.default_rng(seed).standard_normal((dim, dim))
+    precision = root @ root.T / dim + np.eye(dim)
+    return posteriors.gaussian(np.linspace(-1.0, 1.0, dim), np.linalg.inv(precision))
+
+
+@pytest.mark.trust("M7", of="pathfinder")
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
+@pytest.mark.parametrize(("dim", "gap"), [(1, 1e-9), (2, 0.1), (10, 0.6), (50, 4.0)])
+def test_gaussian_targets(dim, gap):
+    """The mode to four digits; the covariance as good as the path has seen directions.
+
+    The bound is below the evidence, 0, by KL(q || p). At the first Gaussian that a path offers it
+    is hundreds of nats; exact on the line, where one step shows the whole curvature.
+    """
+    target = correlated(dim)
+    q = bl.pathfinder(target, num_elbo_draws=100, rng=1)
+    sd = np.sqrt(np.diag(target.truth.cov))
+    assert np.all(np.abs(q.mean - target.truth.mean) < 0.02 * sd)
+    exact = bl.Gaussian(target.truth.mean, target.truth.cov)
+    assert -1e-9 < q.kl(exact) < gap
+    assert abs(q.elbo.value + q.kl(exact)) < Z_LIMIT * q.elbo.mcse + 1e-9
+    if dim == 1:
+        np.testing.assert_allclose(q.cov, target.truth.cov, rtol=1e-9)
+    wider = bl.Gaussian(q.mean, 3.0 * q.cov)
+    assert dim == 1 or wider.kl(exact) > q.kl(exact)
+
+
+@pytest.mark.trust("M7", of="pathfinder")
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
+@pytest.mark.parametrize("dim", [2, 10])
+def test_with_a_long_enough_history_the_covariance_is_nearly_right(dim):
+    target = correlated(dim)
+    q = bl.pathfinder(target, history=20, num_elbo_draws=400, rng=2)
+    ratio = np.diag(q.cov) / np.diag(target.truth.cov)
+    assert np.all((ratio > 0.5) & (ratio < 2.0))
+
+
+SCHOOLS = posteriors.eight_schools(centered=False)
+
+
+@pytest.mark.trust("M7", of="pathfinder")
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
+def test_eight_schools():
+    """Within two posterior standard deviations of every mean, and a bound that is one."""
+    truth = SCHOOLS.truth
+    sd = np.sqrt(np.diag(truth.cov))
+    for seed in range(4):
+        q = bl.pathfinder(SCHOOLS, rng=seed)
+        assert np.all(np.abs(q.mean - truth.mean) < 2.0 * sd)
+        assert q.elbo.value < truth.log_evidence + Z_LIMIT * q.elbo.mcse
+        assert q.elbo.value > truth.log_evidence - 12.0
+        chosen = q.elbo_trace[q.settings["chosen"] - 1]
+        assert chosen == q.elbo_trace.max() == q.settings["elbos"].max()
+    start = bl.Gaussian(np.full(10, 1.0), np.eye(10))
+    assert bl.elbo(SCHOOLS, start, rng=1).value < q.elbo.value  # the twin: where paths begin
+
+
+def classified(num=200, dim=5):
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((num, dim))
+    y = (rng.random(num) < 1.0 / (1.0 + np.exp(-X @ np.linspace(-1.0, 1.0, dim)))).astype(float)
+    return posteriors.logistic_regression(X, y, prior_scale=2.5)
+
+
+def test_logistic_regression_agrees_with_chains():
+    """Nearly Gaussian: means within half a standard deviation, and weights repair the rest."""
+    target = classified()
+    draws = bl.nuts(target, num_samples=500, num_warmup=500, rng=1)
+    exact, sd = draws.expect(), draws.flat.std(axis=0)
+    q = bl.pathfinder(target, num_elbo_draws=200, rng=1)
+    assert np.all(np.abs(q.mean - exact.value) < 0.5 * sd) and q.problems == ()
+    spread = np.sqrt(np.diag(q.cov)) / sd
+    assert np.all((spread > 0.6) & (spread < 1.6))
+    weighted = bl.multipathfinder(target, num_samples=4000, rng=1)
+    found = weighted.expect()
+    z = (found.value - exact.value) / np.hypot(found.mcse, exact.mcse)
+    assert np.abs(z).max() < Z_LIMIT
+    biased = (q.mean + 0.5 * sd - exact.value) / np.hypot(found.mcse, exact.mcse)
+    assert np.abs(biased).max() > Z_LIMIT  # the twin
+
+
+@pytest.mark.trust("M6", of="multipathfinder")
+def test_several_paths_find_two_modes_and_the_evidence():
+    """A mixture of two Gaussians far apart: one path sees one of them, weights count both."""
+    covs = [[[1.0, 0.6], [0.6, 1.0]], [[0.5, 0.0], [0.0, 2.0]]]
+    target = posteriors.mixture([0.5, 0.5], [[-6.0, 0.0], [6.0, 0.0]], covs)
+    starts = [[-5.0, 1.0], [5.0, -1.0], [-7.0, 0.5], [7.0, 0.5]]
+    draws = bl.multipathfinder(target, starts, num_samples=20_000, rng=1)
+    assert draws.settings["khat"] < 0.7 and draws.settings["elbos"].shape == (4,)
+    assert abs(draws.log_evidence.z(target.truth.log_evidence)) < Z_LIMIT
+    assert abs(draws.expect(lambda x: x[..., 0] > 0.0).z(0.5)) < Z_LIMIT
+    with pytest.warns(BayeslibWarning, match="another mode, about theta=.6.0, "):
+        one = bl.multipathfinder(target, starts[:1], num_samples=2000, rng=1)
+    assert abs(one.log_evidence.z(target.truth.log_evidence)) > Z_LIMIT  # the twin: half is missed
+    assert draws.num_evals == draws.log_evidence.num_evals > 20_000
+
+
+GAMMA_STUDENT = posteriors.gamma_student()
+NUM_SEEDS = 60
+EACH = 1e-6 / 18  # three targets, two moments, a sum of squares on either side and an average
+SUM_LIMIT = float(stats.norm.isf(EACH / 2))
+
+
+def stated_errors(target, num_samples=5000):
+    """z of the mean and of the variance in each run, (runs, 2), and whether nothing flags it."""
+    (mean,), ((variance,),) = target.truth.mean, target.truth.cov
+    found, fine = [], []
+    for seed in range(NUM_SEEDS):
+        draws = bl.multipathfinder(target, num_samples=num_samples, rng=seed)
+        spread = draws.expect(lambda x: (x[:, 0] - mean) ** 2)
+        found.append((draws.expect().z([mean])[0], spread.z(variance)))
+        fine.append(not draws.problems)
+    return np.array(found), np.array(fine)
+
+
+def honest(z):
+    """Whether squares add up to a chi-square variate, and the average is a normal's, for each."""
+    sums, averages = np.square(z).sum(axis=0), np.sqrt(len(z)) * z.mean(axis=0)
+    low, high = stats.chi2.ppf(EACH, len(z)), stats.chi2.isf(EACH, len(z))
+    return np.all((low < sums) & (sums < high) & (np.abs(averages) < SUM_LIMIT))
+
+
+SKEWED = {"log_gamma": log_gamma(), "gamma_student": GAMMA_STUDENT, "coin": posteriors.coin(8, 2)}
+
+
+@pytest.mark.trust("M6", of="multipathfinder")
+@over("name", SKEWED, few=1)
+def test_stated_errors_are_those_that_are_made(name):
+    """Where nothing is flagged z has mean square 1 and mean 0; false alarms 1e-6 in all."""
+    z, fine = stated_errors(SKEWED[name])
+    assert fine.mean() >= 0.9
+    z = z[fine]
+    measured("average z", np.sqrt(len(z)) * z.mean(axis=0), SUM_LIMIT, right=True)
+    assert honest(z)
+
+
+@over("name", ["log_gamma", "gamma_student"], few=1)
+def test_gaussians_alone_state_errors_that_are_too_small(name, monkeypatch):
+    """The twin: lighter tails than the target's, of which every run or one in three says so."""
+    monkeypatch.setattr("bayeslib.variational.pathfinder._WIDE_SHARE", 0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayeslibWarning)
+        z, fine = stated_errors(SKEWED[name])
+    measured("average z", np.sqrt(len(z)) * z.mean(axis=0), SUM_LIMIT, right=False)
+    assert not honest(z) and fine.mean() < 0.9
+
+
+def test_the_wide_share_bounds_the_weights_of_an_exact_fit():
+    """No weight is above 1 / 0.8, so that draws are worth at least four fifths of their number."""
+    draws = bl.multipathfinder(posteriors.gaussian([1.0], [[4.0]]), num_samples=4000, rng=1)
+    assert draws.log_weights.max() < -np.log(0.8) + 1e-9
+    assert 0.8 * 4000 < draws.worth < 4000
+
+
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
+def test_speaks_the_targets_coordinates():
+    q = bl.pathfinder(GAMMA_STUDENT, [[1.0], [6.0]], rng=1, keep_path=True)
+    assert np.all(q.sample(1000, 1) > 0.0) and q.method == "pathfinder"
+    np.testing.assert_allclose(q.settings["path"][0], [[1.0], [6.0]][_best(q)], rtol=1e-12)
+    assert np.all(q.settings["path"] > 0.0)
+    num = len(q.elbo_trace)
+    assert q.settings["means"].shape == (num, 1) and q.settings["covs"].shape == (num, 1, 1)
+    np.testing.assert_array_equal(q.settings["means"][q.settings["chosen"] - 1], q.mean)
+
+
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
+def test_draws_of_several_paths_are_weighted_in_the_targets_coordinates():
+    draws = bl.multipathfinder(GAMMA_STUDENT, num_samples=5000, rng=1)
+    assert np.all(draws.values > 0.0) and draws.names == GAMMA_STUDENT.names
+    np.testing.assert_allclose(
+        draws.logdensity[0], GAMMA_STUDENT.many(draws.flat), rtol=1e-9, atol=1e-9
+    )
+
+
+def _best(q):
+    return int(np.argmax(q.settings["elbos"]))
+
+
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
+def test_seeds_repeat_and_costs_are_counted():
+    options = {"num_check": 100, "num_elbo_draws": 10}
+    one = bl.pathfinder(SCHOOLS, rng=3, **options)
+    same = bl.pathfinder(SCHOOLS, rng=np.random.default_rng(3), **options)
+    np.testing.assert_array_equal(one.mean, same.mean)
+    np.testing.assert_array_equal(one.elbo_trace, same.elbo_trace)
+    assert not np.array_equal(one.mean, bl.pathfinder(SCHOOLS, rng=4, **options).mean)
+    fresh = bl.pathfinder(SCHOOLS, rng=None, **options)
+    again = bl.pathfinder(SCHOOLS, rng=fresh.settings["seed"], **options)
+    np.testing.assert_array_equal(fresh.mean, again.mean)
+    points = one.settings["lengths"].sum()
+    assert one.num_evals > 10 * points * 0.8 + 100
+    assert bl.pathfinder(SCHOOLS, rng=3, num_paths=1, **options).num_evals < one.num_evals
+
+
+@pytest.mark.trust("S15", "M8")
+def test_paths_that_fail_are_said():
+    target = posteriors.gaussian([0.0, 0.0], np.eye(2))
+    with pytest.raises(BayeslibError, match="none of 1 paths .* begin elsewhere"):
+        bl.pathfinder(target, [0.0, 0.0], rng=1)
+    with pytest.warns(BayeslibWarning, match=r"1 of 2 paths failed \(0\)"):
+        q = bl.pathfinder(target, [[0.0, 0.0], [1.0, 1.0]], rng=1)
+    assert q.settings["elbos"][0] == -np.inf and np.isfinite(q.elbo.value)
+    with pytest.raises(StartError):
+        bl.pathfinder(bl.Target(positive, dim=1), -1.0, rng=1)
+    with pytest.raises(ValueError, match="too far"):
+        bl.pathfinder(bl.Target(raises_somewhere, dim=1), 5.0, rng=1)
+
+
+def positive(theta):
+    return -theta[0] if theta[0] > 0.0 else -np.inf
+
+
+def raises_somewhere(theta):
+    if theta[0] < 1.0:
+        raise ValueError("too far")
+    return -0.5 * theta[0] ** 2
+
+
+@pytest.mark.trust("M8")
+def test_a_posterior_that_is_no_gaussian_is_said():
+    with pytest.warns(BayeslibWarning, match="k-hat is") as caught:
+        q = bl.pathfinder(posteriors.donut(), rng=1)
+    assert len(caught) == 1 and q.settings["khat"] > 0.7 and q.problems
+
+
+BAD = [
+    ({"target": positive}, BayeslibTypeError, "target must be a Target"),
+    ({"target": correlated(2), "num_paths": 0}, BayeslibError, "num_paths must be at least 1"),
+    ({"initial_position": [0.0]}, BayeslibError, "initial_position must have shape"),
+    ({"initial_position": [[0.5] * 10], "num_paths": 3}, BayeslibError, "1 rows, but num_paths=3"),
+    ({"initial_position": [0.5] * 10, "num_paths": 3}, BayeslibError, "would be the same"),
+    ({"history": 0}, BayeslibError, "history must be at least 1"),
+    ({"max_iterations": 0}, BayeslibError, "max_iterations must be at least 1"),
+    ({"num_elbo_draws": 0}, BayeslibError, "num_elbo_draws must be at least 1"),
+    ({"num_check": 1}, BayeslibError, "num_check must be at least 100"),
+    ({"rng": 1.5}, BayeslibTypeError, "cannot seed"),
+]
+
+
+@pytest.mark.trust("S15")
+@pytest.mark.parametrize(("changes", "error", "words"), BAD)
+def test_bad_arguments_are_named(changes, error, words):
+    options = {"target": SCHOOLS, "initial_position": None, "rng": 1} | changes
+    with pytest.raises(error, match=words):
+        bl.pathfinder(options.pop("target"), options.pop("initial_position"), **options)
+
+
+@pytest.mark.trust("S15")
+def test_too_many_dimensions_are_refused():
+    def logdensity(theta):
+        return -0.5 * np.sum(theta**2)
+
+    with pytest.raises(BayeslibError, match="at most 1000 dimensions, got 1001"):
+        bl.pathfinder(bl.Target(logdensity, dim=1001), rng=1)
+    with pytest.raises(BayeslibError, match="num_samples must be at least 1"):
+        bl.multipathfinder(SCHOOLS, num_samples=0, rng=1)

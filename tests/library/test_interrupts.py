@@ -1,0 +1,180 @@
+"""Long calls outside chains: each ends when it is interrupted, and keeps what it can."""
+
+import sys
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import bayeslib as bl
+from bayeslib import posteriors, waiting
+from bayeslib.compile import callback
+from bayeslib.errors import BayeslibWarning
+from bayeslib.variational import fit, verdict
+
+TARGET = posteriors.gaussian([0.0, 1.0], [1.0, 4.0])
+WIDE = bl.Gaussian([0.0, 0.0], 9.0)
+
+
+class Interrupted:
+    """A kernel during whose call number `last` an interrupt is sent, from 0."""
+
+    def __init__(self, kernel, last):
+        self._kernel, self._last = kernel, last
+        self.compile = getattr(kernel, "compile", None)
+
+    def __call__(self, *arguments, **options):
+        if self._last == 0:
+            raise KeyboardInterrupt
+        self._last -= 1
+        return self._kernel(*arguments, **options)
+
+
+@pytest.fixture
+def interrupt(monkeypatch):
+    """Return interrupt(last), which does so at a block of evaluations, and fixes their sizes."""
+    monkeypatch.setattr(waiting, "BLOCK_SECONDS", np.inf)  # blocks of 1, 20, 400, ...
+
+    def send(last, home=callback, name="_evaluate_rows"):
+        monkeypatch.setattr(home, name, Interrupted(getattr(home, name), last))
+
+    return send
+
+
+def test_importance_sampling_keeps_the_draws_weighted_so_far(interrupt):
+    whole = bl.importance_sample(TARGET, WIDE, num_samples=2000, rng=1)
+    assert whole.settings["interrupted"] is False
+    interrupt(3)
+    with pytest.warns(BayeslibWarning, match="the run was interrupted"):
+        draws = bl.importance_sample(TARGET, WIDE, num_samples=2000, rng=1)
+    assert draws.num_samples == draws.num_evals == 421 and draws.settings["interrupted"]
+    for name in ("values", "logdensity", "log_weights"):
+        np.testing.assert_array_equal(getattr(draws, name), getattr(whole, name)[:, :421])
+    assert abs(draws.log_evidence.z(TARGET.truth.log_evidence)) < 4.9
+
+
+def test_rejection_keeps_the_draws_accepted_so_far(interrupt):
+    how = {"log_bound": 4.0, "num_samples": 1000, "rng": 1}
+    whole = bl.rejection_sample(TARGET, WIDE, **how)
+    interrupt(3)
+    draws = bl.rejection_sample(TARGET, WIDE, **how)
+    assert draws.num_evals == 421 and draws.settings["interrupted"] and draws.num_samples > 2
+    np.testing.assert_array_equal(draws.values, whole.values[:, : draws.num_samples])
+    interrupt(0)
+    with pytest.raises(KeyboardInterrupt):
+        bl.rejection_sample(TARGET, WIDE, **how)
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        (bl.smc, "keeps nothing, for before its last temperature"),
+        (bl.annealed_importance_sample, "keeps nothing, for before the last temperature"),
+        (bl.adaptive_importance_sample, "keeps nothing, for what it draws while it learns"),
+    ],
+)
+def test_what_has_nothing_to_keep_says_why(method, words, interrupt):
+    method(TARGET, WIDE, num_samples=50, rng=1)
+    interrupt(4)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        method(TARGET, WIDE, num_samples=50, rng=1)
+    assert words in caught.value.__notes__[0]
+
+
+def test_adaptive_sampling_keeps_the_last_draws(interrupt):
+    how = {"num_adapt": 100, "num_rounds": 2, "rng": 1}
+    whole = bl.adaptive_importance_sample(TARGET, WIDE, num_samples=2000, **how)
+    interrupt(2 * 3 + 3)
+    with pytest.warns(BayeslibWarning, match="the run was interrupted"):
+        draws = bl.adaptive_importance_sample(TARGET, WIDE, num_samples=2000, **how)
+    assert draws.num_samples == 421 and draws.num_evals == 621 and draws.settings["interrupted"]
+    np.testing.assert_array_equal(draws.values, whole.values[:, :421])
+
+
+@pytest.mark.filterwarnings("ignore:k-hat:bayeslib.errors.BayeslibWarning")
+@pytest.mark.parametrize("how", [{}, {"num_steps": 3000}, {"family": "fullrank"}])
+def test_a_fit_keeps_where_it_had_come_to(how, interrupt, monkeypatch):
+    """Blocks of steps leave no trace; what an interrupt leaves is the path until then."""
+    target = posteriors.challenger()
+    with monkeypatch.context() as patch:
+        patch.setattr(waiting, "BLOCK_SECONDS", 1e-9)  # blocks of one step
+        small = bl.advi(target, rng=1, keep_path=True, **how)
+    whole = bl.advi(target, rng=1, keep_path=True, **how)
+    np.testing.assert_array_equal(small.settings["means"], whole.settings["means"])
+    np.testing.assert_array_equal(small.cov, whole.cov)
+    assert not whole.settings["interrupted"]
+    interrupt(4, fit, "ascent_kernel")
+    with pytest.warns(BayeslibWarning, match="interrupted after .* steps; interrupted before its"):
+        q = bl.advi(target, rng=1, keep_path=True, **how)
+    steps = len(q.elbo_trace)
+    assert q.settings["interrupted"] and 100 < steps == q.settings["num_steps"]
+    np.testing.assert_array_equal(q.settings["means"], whole.settings["means"][:steps])
+    np.testing.assert_allclose(np.sqrt(np.diag(q.cov)), q.settings["scales"][-1], rtol=0.5)
+    interrupt(0, fit, "ascent_kernel")
+    with pytest.raises(KeyboardInterrupt):
+        bl.advi(target, rng=1, **how)
+
+
+def test_an_interrupt_of_the_verdict_leaves_the_fit(interrupt):
+    target = posteriors.challenger()
+    whole = bl.laplace(target)
+    interrupt(0, verdict, "weigh")
+    with pytest.warns(BayeslibWarning, match="nothing is known of its errors"):
+        q = bl.laplace(target)
+    np.testing.assert_array_equal(q.mean, whole.mean)
+    assert q.settings["interrupted"] and np.isnan(q.settings["khat"])
+    interrupt(0, sys.modules["bayeslib.variational.laplace"], "climb")
+    with pytest.raises(KeyboardInterrupt) as caught:
+        bl.laplace(target)
+    assert "laplace keeps nothing, for a point on the way is no mode" in caught.value.__notes__[0]
+
+
+class Bar:
+    """What tqdm does, noted."""
+
+    made = []
+
+    def __init__(self, **options):
+        self.options, self.n = options, 0
+        self.made.append(self)
+
+    def update(self, more):
+        self.n += more
+
+    def close(self):
+        pass
+
+
+LONG = {
+    "importance_sample": lambda **how: bl.importance_sample(TARGET, WIDE, num_samples=99, **how),
+    "smc": lambda **how: bl.smc(TARGET, WIDE, num_samples=99, **how),
+    "annealed_importance_sample": lambda **how: bl.annealed_importance_sample(
+        TARGET, WIDE, num_samples=99, **how
+    ),
+    "adaptive_importance_sample": lambda **how: bl.adaptive_importance_sample(
+        TARGET, WIDE, num_samples=99, **how
+    ),
+    "advi": lambda **how: bl.advi(TARGET, num_steps=50, **how),
+    "bbvi": lambda **how: bl.bbvi(TARGET, num_steps=50, **how),
+    "laplace": lambda rng, **how: bl.laplace(TARGET, **how),
+    "pathfinder": lambda **how: bl.pathfinder(TARGET, **how),
+    "multipathfinder": lambda **how: bl.multipathfinder(TARGET, num_samples=99, **how),
+    "rejection_sample": lambda **how: bl.rejection_sample(
+        posteriors.coin(8, 2), stats.uniform(), log_bound=0.0, num_samples=9, **how
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::bayeslib.errors.BayeslibWarning")
+@pytest.mark.parametrize("name", LONG)
+def test_every_long_method_has_one_bar_of_its_evaluations(name, monkeypatch):
+    monkeypatch.setattr(waiting, "_bar", Bar)
+    monkeypatch.setattr(Bar, "made", [])
+    shown = LONG[name](rng=1, progress=True)
+    (bar,) = Bar.made
+    assert bar.options["desc"] == name and 0 < bar.n <= shown.num_evals
+    silent = LONG[name](rng=1, progress=False)
+    assert len(Bar.made) == 1
+    np.testing.assert_array_equal(shown.expect().value, silent.expect().value)
+    with pytest.raises(TypeError, match="progress must be None, True or False, got 3"):
+        LONG[name](rng=1, progress=3)

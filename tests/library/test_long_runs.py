@@ -1,0 +1,286 @@
+"""Runs that are interrupted, shared among processes, or lose a worker."""
+
+import concurrent.futures as futures
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from densities import gaussian2
+
+import bayeslib as bl
+from bayeslib import Target, hmc, metropolis, nuts
+from bayeslib.memory import available_memory
+
+ROOT = Path(__file__).parents[2]
+SAMPLERS = {
+    "metropolis": lambda **options: metropolis(gaussian2(), None, **options),
+    "hmc": lambda **options: hmc(gaussian2(), num_steps=4, **options),
+    "nuts": lambda **options: nuts(gaussian2(), **options),
+}
+SHORT = {"num_samples": 200, "num_warmup": 150, "rng": 11}
+ENDLESS = 10**8  # iterations, some 100 µs each
+
+needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+
+
+def slow(theta, size):
+    total = 0.0
+    for i in range(size):
+        total += np.sin(theta[0] + i)
+    return -0.5 * theta[0] ** 2 + 1e-12 * total
+
+
+INTERRUPTED = """
+import signal
+import sys
+import threading
+import numpy as np
+from bayeslib import Target, metropolis
+from bayeslib.chains.blocks import Control
+from test_long_runs import ENDLESS, slow
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
+reported, told, one_at_a_time = [], [], threading.Lock()
+report = Control.report
+
+def loud(self, chain, done):
+    report(self, chain, done)
+    with one_at_a_time:
+        reported.append(chain)
+        if not told and min(map(reported.count, range(4))) == 3:
+            told.append(chain)
+            print("drawing", flush=True)
+
+Control.report = loud
+target = Target(slow, dim=1, data=(10_000,), gradient=None)
+draws = metropolis(target, None, scale=2.0, num_warmup=0, num_samples=ENDLESS // 100, rng=1)
+assert draws.settings["interrupted"] and draws.num_chains == 4
+assert 1 < draws.num_samples < ENDLESS // 1000
+assert "interrupted" in str(draws.summary())
+draws.save(sys.argv[1])
+"""
+
+
+def python(code, *arguments, **options):
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", code, *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options,
+    )  # fmt: skip
+
+
+@needs_signals
+@pytest.mark.row(53)
+@pytest.mark.trust("M9")
+def test_an_interrupted_process_keeps_its_draws(tmp_path):
+    """The run would take hours; once it draws, one interrupt ends it, and its draws are right."""
+    process = python(INTERRUPTED, tmp_path / "run.npz")
+    try:
+        assert process.stdout.readline() == "drawing\n", process.stderr.read()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 0, errors
+    kept = bl.load(tmp_path / "run.npz")
+    target = Target(slow, dim=1, data=(10_000,), gradient=None)
+    options = {"scale": 2.0, "num_warmup": 0, "num_samples": 20, "rng": 1}
+    whole = metropolis(target, None, **options)
+    np.testing.assert_array_equal(kept.values[:, :20], whole.values)
+
+
+@pytest.mark.trust("M9")
+def test_two_threads_at_once_do_not_disturb_each_other():
+    alone = {name: run(**SHORT).values for name, run in SAMPLERS.items()}
+    together = threading.Barrier(len(SAMPLERS) * 2)
+
+    def run(name):
+        together.wait()
+        return [SAMPLERS[name](**SHORT).values for _ in range(5)]
+
+    with futures.ThreadPoolExecutor(len(SAMPLERS) * 2) as pool:
+        jobs = {(name, i): pool.submit(run, name) for name in SAMPLERS for i in range(2)}
+        for (name, _), job in jobs.items():
+            for values in job.result():
+                np.testing.assert_array_equal(values, alone[name])
+
+
+@pytest.mark.row(57)
+@pytest.mark.trust("M9")
+def test_results_targets_and_generators_travel():
+    draws = nuts(gaussian2(), **SHORT)
+    copy, target = pickle.loads(pickle.dumps((draws, gaussian2())))
+    assert copy.settings["seed"] == 11 and str(copy.summary()) == str(draws.summary())
+    np.testing.assert_array_equal(nuts(target, **SHORT).values, draws.values)
+    gaussian = pickle.loads(pickle.dumps(bl.Gaussian([1.0], [[2.0]])))
+    assert gaussian.logdensity(1.0) == bl.Gaussian([1.0], [[2.0]]).logdensity(1.0)
+    scale = 2.0
+    closure = Target(lambda theta: -scale * theta[0] ** 2, dim=1)
+    assert pickle.loads(pickle.dumps(closure))(1.5) == closure(1.5) == -4.5
+
+
+FORKED = """
+import concurrent.futures as futures
+import multiprocessing
+import numpy as np
+from densities import gaussian2
+from bayeslib import nuts
+
+here = nuts(gaussian2(), num_samples=50, num_warmup=50, rng=1)
+with futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as pool:
+    there = nuts(gaussian2(), num_samples=50, num_warmup=50, rng=1, executor=pool)
+np.testing.assert_array_equal(here.values, there.values)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.row(56)
+@pytest.mark.trust("M9")
+def test_a_fork_after_a_run_is_safe():
+    process = python(FORKED)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+
+
+@pytest.mark.row(55, 56)
+def test_nothing_is_compiled_for_parallel_loops():
+    """Sums over threads depend on their number, and their runtime does not survive a fork."""
+    sources = list((ROOT / "bayeslib").rglob("*.py"))
+    assert len(sources) > 40
+    for path in sources:
+        text = path.read_text()
+        assert "prange" not in text and "parallel=True" not in text, path
+
+
+class Watched(futures.Executor):
+    """Passes jobs on, and remembers them."""
+
+    def __init__(self, pool):
+        self.pool, self.jobs = pool, []
+
+    def submit(self, function, *arguments):
+        self.jobs.append(self.pool.submit(function, *arguments))
+        return self.jobs[-1]
+
+
+@needs_signals
+@pytest.mark.parametrize("survivors", [0, 2])
+def test_a_pool_that_loses_a_process_keeps_the_chains_that_came_back(survivors):
+    """Two workers, four chains: one worker is killed while the later chains run, or all do."""
+    target = Target(slow, dim=1, data=(20_000,), gradient=None)
+    options = {"num_samples": 4000, "num_warmup": 0, "scale": 2.0, "rng": 1}
+    children = set(multiprocessing.active_children())
+    pool = futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn"))
+    executor = Watched(pool)
+
+    def kill():
+        if survivors:
+            futures.wait(executor.jobs[:survivors])
+        else:
+            while not (executor.jobs and executor.jobs[0].running()):
+                gone.wait(0.01)
+        worker = (set(multiprocessing.active_children()) - children).pop()
+        os.kill(worker.pid, signal.SIGKILL)
+
+    gone = threading.Event()
+    killer = threading.Thread(target=lambda: (started.wait(), kill()))
+    started = threading.Event()
+    killer.start()
+    submit = executor.submit
+
+    def submit_and_say(*arguments):
+        job = submit(*arguments)
+        if len(executor.jobs) == 4:
+            started.set()
+        return job
+
+    executor.submit = submit_and_say
+    with pool, pytest.raises(futures.BrokenExecutor) as caught:
+        metropolis(target, None, executor=executor, **options)
+    killer.join()
+    if survivors == 0:
+        return
+    error = caught.value
+    assert "of 4 chains these were lost: 2, 3. The draws" in error.__notes__[0]
+    first = metropolis(target, None, **{**options, "num_samples": 100}).values[:survivors]
+    assert error.partial.values.shape == (survivors, 4000, 1)
+    np.testing.assert_array_equal(error.partial.values[:, :100], first)
+
+
+class Cancelling(futures.Executor):
+    """Runs the first chains here and cancels the rest, as a cluster that is closed does."""
+
+    def __init__(self, num_run):
+        self.num_run = num_run
+
+    def submit(self, function, *arguments):
+        job = futures.Future()
+        if self.num_run > 0:
+            job.set_result(function(*arguments))
+        else:
+            job.cancel()
+            job.set_running_or_notify_cancel()
+        self.num_run -= 1
+        return job
+
+
+@pytest.mark.parametrize("num_run", [0, 3])
+def test_a_cancelled_chain_is_not_passed_over(num_run):
+    with pytest.raises(futures.CancelledError) as caught:
+        metropolis(gaussian2(), None, executor=Cancelling(num_run), **SHORT)
+    if num_run:
+        assert "of 4 chains these were lost: 3." in caught.value.__notes__[0]
+        whole = metropolis(gaussian2(), None, **SHORT)
+        np.testing.assert_array_equal(caught.value.partial.values, whole.values[:3])
+
+
+@pytest.mark.row(52)
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"proc/meminfo": "MemTotal: 9 kB\nMemFree: 1 kB\nMemAvailable: 4 kB\n"}, 4096),
+        (
+            {
+                "proc/meminfo": "MemAvailable: 1000 kB\n",
+                "sys/fs/cgroup/memory.max": "9000\n",
+                "sys/fs/cgroup/memory.current": "5000\n",
+                "sys/fs/cgroup/memory.stat": "anon 100\ninactive_file 3000\n",
+            },
+            7000,
+        ),
+        (
+            {
+                "proc/meminfo": "MemAvailable: 1 kB\n",
+                "sys/fs/cgroup/memory.max": "max\n",
+                "sys/fs/cgroup/memory.current": "5000\n",
+            },
+            1024,
+        ),
+        (
+            {
+                "proc/meminfo": "MemAvailable: 1000 kB\n",
+                "sys/fs/cgroup/memory/memory.limit_in_bytes": "100\n",
+                "sys/fs/cgroup/memory/memory.usage_in_bytes": "500\n",
+            },
+            0,
+        ),
+    ],
+    ids=["machine", "container", "no limit", "first version"],
+)
+def test_memory_counts_caches_as_free_and_heeds_a_containers_limit(tmp_path, files, expected):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert available_memory(tmp_path) == expected
+
+
+@pytest.mark.row(52)
+def test_memory_is_known_on_this_machine(tmp_path):
+    assert 2**20 < available_memory() < 2**60
+    assert available_memory(tmp_path) is None or available_memory(tmp_path) > 2**20

@@ -1,0 +1,212 @@
+"""The random walk: invariance, recovery, acceptance known in closed form, and its twins."""
+
+import numpy as np
+import pytest
+from densities import COV, EXACT, gaussian2, sample_gaussian2
+from recording import measured
+from sparing import over
+from stepping import Z_LIMIT, batch_z, metropolis_steps, mutant, paired_z, swap_z
+
+from bayeslib import BayeslibError, BayeslibWarning, Target, ess, metropolis
+
+STARTS = 50_000
+SCALES = {"log_gamma_normal": 0.9, "mixture": 1.5, "funnel": 1.5, "truncated": 1.5}
+
+REPEAT_UNTIL_ACCEPTED = """
+        while not uniform < np.exp(min(ratio, 0.0)):
+            for i in range(dim):
+                proposal[i] = position[i] + scale[i] * rng.standard_normal()
+            uniform = rng.random()
+            new = density(address, proposal, unused, handle)
+            ratio = new - lp
+        probability = np.exp(min(ratio, 0.0))
+"""
+PROBABILITY = "        probability = np.exp(min(ratio, 0.0))\n"
+MUTANTS = {
+    "rejected state not repeated": (PROBABILITY, REPEAT_UNTIL_ACCEPTED),
+    "no accept step": ("accept = uniform < probability", "accept = True"),
+    "accepts ratio^0.9": (PROBABILITY, PROBABILITY.replace("ratio", "0.9 * ratio")),
+}
+DRIFT = ("position[i] + scale[i] * rng", "position[i] + 0.2 + scale[i] * rng")
+
+
+def normal(theta):
+    return -0.5 * theta[0] ** 2
+
+
+@pytest.fixture(scope="module")
+def mutants(request):
+    return request.config.cache.mkdir("mutants")
+
+
+@pytest.mark.trust("S8")
+@pytest.mark.parametrize("name", EXACT)
+def test_conserves_the_target(name):
+    target, sample = EXACT[name]
+    rng = np.random.default_rng(101)
+    starts = sample(STARTS, rng)
+    ends, rates = metropolis_steps(target, starts, scale=SCALES[name], num_steps=10, rng=rng)
+    z, power = paired_z(starts, ends, right=True)
+    assert np.abs(z).max() < Z_LIMIT, z
+    assert power.max() < 0.06  # a bias of 6 % of a standard deviation would have been seen
+    assert np.abs(ends - starts)[:, 0].mean() > 0.3 * starts[:, 0].std()
+    assert 0.2 < rates.mean() < 0.8
+
+
+@pytest.mark.trust("S16")
+@over("bug", MUTANTS)
+def test_conservation_fails_for_a_planted_bug(bug, mutants):
+    target, sample = EXACT["log_gamma_normal"]
+    module = mutant(mutants, "bayeslib.markov.metropolis", MUTANTS[bug])
+    rng = np.random.default_rng(102)
+    starts = sample(STARTS, rng)
+    ends, _ = metropolis_steps(target, starts, scale=0.9, num_steps=10, rng=rng, module=module)
+    assert np.abs(paired_z(starts, ends, right=False)[0]).max() > Z_LIMIT
+
+
+@pytest.mark.trust("S9")
+def test_is_reversible_and_a_drifting_proposal_is_not(mutants):
+    target, sample = EXACT["mixture"]
+    rng = np.random.default_rng(103)
+    starts = sample(STARTS, rng)
+    ends, _ = metropolis_steps(target, starts, scale=1.0, num_steps=1, rng=rng)
+    assert np.abs(swap_z(starts, ends, right=True)).max() < Z_LIMIT
+    module = mutant(mutants, "bayeslib.markov.metropolis", DRIFT)
+    ends, _ = metropolis_steps(target, starts, scale=1.0, num_steps=1, rng=rng, module=module)
+    assert np.abs(swap_z(starts, ends, right=False)).max() > Z_LIMIT
+
+
+@pytest.mark.trust("S10")
+@pytest.mark.parametrize("scale", [0.5, 2.4, 10.0])
+def test_acceptance_on_a_normal_is_known(scale):
+    """E min(1, ratio) = (2 / pi) arctan(2 / scale) for N(0, 1)."""
+    rng = np.random.default_rng(104)
+    starts = rng.standard_normal((STARTS, 1))
+    target = Target(normal, dim=1)
+    _, rates = metropolis_steps(target, starts, scale=scale, num_steps=1, rng=rng)
+    error = rates.std(ddof=1) / np.sqrt(STARTS)
+    z = (rates.mean() - 2.0 / np.pi * np.arctan(2.0 / scale)) / error
+    measured("acceptance", z, 5.0, right=True)
+    assert abs(z) < 5.0
+    assert error < 0.002
+
+
+def test_matches_the_plain_algorithm_draw_by_draw():
+    target, start, scale = gaussian2(), np.array([0.5, -1.0]), np.array([0.8, 1.1])
+    draws = metropolis(
+        target, start, scale=scale, num_samples=300, num_warmup=20, num_chains=1, rng=7
+    )
+    rng = np.random.default_rng(7)
+    theta, expected = start.copy(), []
+    for _ in range(320):
+        proposal = theta + scale * rng.standard_normal(2)
+        if np.log(rng.random()) < target(proposal) - target(theta):
+            theta = proposal
+        expected.append(theta)
+    np.testing.assert_allclose(draws.values[0], expected[20:], rtol=1e-10)
+    moved = np.any(np.diff(np.vstack([expected[19], draws.values[0]]), axis=0) != 0.0, axis=1)
+    np.testing.assert_array_equal(moved, draws.stats["accepted"][0])
+    np.testing.assert_allclose(draws.logdensity[0], target.many(draws.values[0]), rtol=1e-12)
+    assert draws.num_evals == 321
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_adapts_to_the_scale_and_recovers_the_truth(size):
+    data = (np.linalg.inv(COV * size**2),)
+    target = Target(gaussian2().logdensity, dim=2, data=data, gradient=None)
+    starts = size * sample_gaussian2(4, np.random.default_rng(105))
+    draws = metropolis(target, starts, num_samples=20_000, num_warmup=2000, rng=106)
+    ratio = draws.settings["scale"] / (size * np.sqrt(np.diag(COV)))
+    assert np.all((0.5 < ratio) & (ratio < 3.5))
+    assert 0.2 < draws.stats["acceptance_rate"].mean() < 0.5
+    x, y = draws.values[:, :, 0] / size, draws.values[:, :, 1] / size
+    for values, truth in [(x, 0), (y, 0), (x * x, 1.0), (y * y, 2.0), (x * y, 0.8)]:
+        assert abs(batch_z(values, truth, right=True)) < Z_LIMIT
+    assert abs(batch_z(x * x, 1.2, right=False)) > Z_LIMIT
+
+
+def test_a_dense_proposal_conserves_the_target():
+    target, sample = EXACT["log_gamma_normal"]
+    rng = np.random.default_rng(108)
+    starts, cov = sample(STARTS, rng), np.array([[0.8, 0.5], [0.5, 0.9]])
+    ends, _ = metropolis_steps(target, starts, cov=cov, num_steps=10, rng=rng)
+    z, power = paired_z(starts, ends, right=True)
+    assert np.abs(z).max() < Z_LIMIT, z
+    assert power.max() < 0.06
+    _, rates = metropolis_steps(target, starts, cov=cov, num_steps=1, rng=np.random.default_rng(1))
+    steps = rng.standard_normal((STARTS, 2)) @ np.linalg.cholesky(cov).T
+    ratio = target.many(starts + steps) - target.many(starts)
+    expected = np.exp(np.minimum(ratio, 0.0))
+    error = np.sqrt((rates.var() + expected.var()) / STARTS)
+    assert abs(rates.mean() - expected.mean()) < Z_LIMIT * error
+
+
+def test_a_dense_proposal_matches_the_plain_algorithm_draw_by_draw():
+    target, start, cov = gaussian2(), np.array([0.5, -1.0]), np.array([[1.0, 0.9], [0.9, 1.5]])
+    draws = metropolis(target, start, cov=cov, num_samples=300, num_warmup=0, num_chains=1, rng=7)
+    rng, root = np.random.default_rng(7), np.linalg.cholesky(cov)
+    theta, expected = start, []
+    for _ in range(300):
+        proposal = theta + root @ rng.standard_normal(2)
+        if np.log(rng.random()) < target(proposal) - target(theta):
+            theta = proposal
+        expected.append(theta)
+    np.testing.assert_allclose(draws.values[0], expected, rtol=1e-10)
+    np.testing.assert_allclose(draws.settings["cov"], np.tile(cov, (4, 1, 1))[:1], rtol=1e-12)
+    np.testing.assert_allclose(draws.settings["scale"][0] ** 2, np.diag(cov), rtol=1e-12)
+
+
+def correlated_over_decades(dim, correlation):
+    sd = 10.0 ** np.linspace(-2, 2, dim)
+    cov = sd[:, None] * np.where(np.eye(dim) == 1.0, 1.0, correlation) * sd
+    return Target(gaussian2().logdensity, dim=dim, data=(np.linalg.inv(cov),), gradient=None), cov
+
+
+@pytest.mark.parametrize("metric", ["diag", "dense"])
+def test_the_warm_up_finds_scales_that_lie_decades_apart(metric):
+    """Within a third of the effective draws of the best proposal; of which 1 % is left unscaled."""
+    target, cov = correlated_over_decades(5, 0.0)
+    options = {"num_samples": 20_000, "rng": 109}
+    best = metropolis(target, None, cov=2.38**2 / 5 * cov, **options)
+    draws = metropolis(target, None, metric=metric, **options)
+    assert np.min(ess(draws)) > np.min(ess(best)) / 3.0
+    with pytest.warns(BayeslibWarning, match="no time to adapt"):
+        unscaled = metropolis(target, best.values[:, -1], num_warmup=0, **options)
+    assert np.min(ess(unscaled)) < np.min(ess(best)) / 30.0
+
+
+def test_a_dense_proposal_learns_correlations():
+    target, cov = correlated_over_decades(2, 0.99)
+    options = {"num_samples": 20_000, "num_warmup": 2000, "rng": 110}
+    dense, diag = (metropolis(target, None, metric=m, **options) for m in ("dense", "diag"))
+    assert np.min(ess(dense)) > 5.0 * np.min(ess(diag))
+    learned = dense.settings["cov"] / (2.38**2 / 2.0 * cov)
+    assert np.all((0.3 < learned) & (learned < 3.0)), learned
+    x, y = dense.values[:, :, 0] / 0.01, dense.values[:, :, 1] / 100.0
+    for values, truth in [(x, 0.0), (y, 0.0), (x * x, 1.0), (x * y, 0.99)]:
+        assert abs(batch_z(values, truth, right=True)) < Z_LIMIT
+
+
+def test_what_a_proposal_may_not_be():
+    with pytest.raises(BayeslibError, match="scale or cov, not both"):
+        metropolis(gaussian2(), None, scale=1.0, cov=np.eye(2), rng=1)
+    with pytest.raises(BayeslibError, match="cov must be positive definite"):
+        metropolis(gaussian2(), None, cov=[[1.0, 2.0], [2.0, 1.0]], rng=1)
+    with pytest.raises(BayeslibError, match='metric must be "diag" or "dense", got \'unit\''):
+        metropolis(gaussian2(), None, metric="unit", rng=1)
+
+
+def test_adaptation_reaches_the_best_acceptance_rate():
+    for dim, best in [(1, 0.44), (8, 0.234)]:
+        target = Target(gaussian2().logdensity, dim=dim, data=(np.eye(dim),), gradient=None)
+        draws = metropolis(target, None, num_samples=5000, rng=107)
+        assert abs(draws.stats["acceptance_rate"].mean() - best) < 0.08
+
+
+def test_stats_and_settings():
+    draws = metropolis(gaussian2(), None, num_samples=50, num_warmup=0, scale=0.5, rng=1)
+    assert set(draws.stats) == {"acceptance_rate", "accepted"}
+    assert draws.stats["accepted"].dtype == bool
+    assert draws.values.shape == (4, 50, 2)
+    assert draws.settings["seed"] == 1 and not draws.settings["interrupted"]
+    np.testing.assert_array_equal(draws.settings["scale"], np.full((4, 2), 0.5))

@@ -1,0 +1,351 @@
+"""Metropolis-Hastings: its correction, its generator, and proposals that are not as they should."""
+
+import concurrent.futures as futures
+import math
+import multiprocessing
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from densities import EXACT, gaussian2
+from sparing import over
+from stepping import Z_LIMIT, batch_z, hastings_steps, mutant, paired_z, swap_z
+
+from bayeslib import (
+    BayeslibError,
+    BayeslibTypeError,
+    BayeslibWarning,
+    Target,
+    metropolis,
+    metropolis_hastings,
+)
+
+STARTS = 50_000
+PROBABILITY = "        probability = np.exp(min(ratio, 0.0))\n"
+MUTANTS = {
+    "rejected state not repeated": (
+        PROBABILITY,
+        """
+        while not uniform < np.exp(min(ratio, 0.0)):
+            density(move, position, proposal, move_handle)
+            uniform = rng.random()
+            new = density(address, proposal, unused, handle)
+            ratio = new - lp
+            if correction != 0:
+                ratio += density(correction, proposal, position, correction_handle)
+        probability = np.exp(min(ratio, 0.0))
+""",
+    ),
+    "the log density is never refreshed": ("            lp = new\n", ""),
+    "accepts ratio^0.9": (PROBABILITY, PROBABILITY.replace("ratio", "0.9 * ratio")),
+    "acceptance is floored at e^-4": (
+        PROBABILITY,
+        PROBABILITY.replace("min(ratio, 0.0)", "max(min(ratio, 0.0), -4.0)"),
+    ),
+    "the correction is left out": ("            ratio += change\n", ""),
+    "the correction has the wrong sign": ("ratio += change", "ratio -= change"),
+    "the correction asks for the way back": (
+        "density(correction, proposal, position, correction_handle)\n            undefined",
+        "density(correction, position, proposal, correction_handle)\n            undefined",
+    ),
+}
+
+
+def spread(theta, scale):
+    return scale * (0.5 + 0.4 * abs(math.tanh(theta[0])))
+
+
+def wander(theta, rng, scale):
+    """A step whose size depends on where it begins: not symmetric."""
+    return theta + spread(theta, scale) * rng.standard_normal(theta.size)
+
+
+def wander_ratio(proposed, current, scale):
+    there, back, square = spread(current, scale), spread(proposed, scale), 0.0
+    for i in range(current.size):
+        square += (proposed[i] - current[i]) ** 2
+    log_there = -0.5 * square / there**2 - current.size * math.log(there)
+    return -0.5 * square / back**2 - current.size * math.log(back) - log_there
+
+
+WANDER = {"propose": wander, "log_ratio": wander_ratio, "args": (1.6,)}
+
+
+def gamma(theta):
+    """Gamma(3, 1)."""
+    return 2.0 * math.log(theta[0]) - theta[0] if theta[0] > 0.0 else -math.inf
+
+
+def stretch(theta, rng):
+    return theta * np.exp(rng.standard_normal(1))
+
+
+def stretch_ratio(proposed, current):
+    return math.log(proposed[0]) - math.log(current[0])
+
+
+GAMMA = Target(gamma, dim=1, gradient=None, support=(0.0, None))
+POSITIVE = np.array([[1.0], [2.0], [3.0], [5.0]])
+QUICK = {"num_samples": 50, "num_warmup": 10, "rng": 1}
+
+
+@pytest.fixture(scope="module")
+def mutants(request):
+    return request.config.cache.mkdir("mutants")
+
+
+@pytest.mark.trust("S8")
+@pytest.mark.parametrize("name", EXACT)
+def test_conserves_the_target(name):
+    target, sample = EXACT[name]
+    rng = np.random.default_rng(111)
+    starts = sample(STARTS, rng)
+    ends, rates = hastings_steps(target, starts, num_steps=10, rng=rng, **WANDER)
+    z, power = paired_z(starts, ends, right=True)
+    assert np.abs(z).max() < Z_LIMIT, z
+    assert power.max() < 0.06
+    assert np.abs(ends - starts)[:, 0].mean() > 0.3 * starts[:, 0].std()
+    assert 0.2 < rates.mean() < 0.9
+
+
+@pytest.mark.trust("S16")
+@over("bug", MUTANTS)
+def test_conservation_fails_for_a_planted_bug(bug, mutants):
+    target, sample = EXACT["log_gamma_normal"]
+    module = mutant(mutants, "bayeslib.markov.metropolis_hastings", MUTANTS[bug])
+    rng = np.random.default_rng(112)
+    starts = sample(STARTS, rng)
+    ends, _ = hastings_steps(target, starts, num_steps=10, rng=rng, module=module, **WANDER)
+    assert np.abs(paired_z(starts, ends, right=False)[0]).max() > Z_LIMIT
+
+
+@pytest.mark.trust("S9")
+def test_is_reversible_with_its_correction_and_not_without():
+    target, sample = EXACT["log_gamma_normal"]
+    rng = np.random.default_rng(113)
+    starts = sample(STARTS, rng)
+    ends, _ = hastings_steps(target, starts, num_steps=1, rng=rng, **WANDER)
+    assert np.abs(swap_z(starts, ends, right=True)).max() < Z_LIMIT
+    wrong = WANDER | {"log_ratio": None}
+    ends, _ = hastings_steps(target, starts, num_steps=1, rng=rng, **wrong)
+    assert np.abs(swap_z(starts, ends, right=False)).max() > Z_LIMIT
+
+
+@pytest.mark.parametrize(("log_ratio", "shape"), [(stretch_ratio, 3.0), (None, 2.0)])
+def test_a_lognormal_walk_without_its_correction_draws_from_another_gamma(log_ratio, shape):
+    """Gamma(3, 1) becomes Gamma(2, 1): mean and variance are the shape."""
+    draws = metropolis_hastings(
+        GAMMA, POSITIVE, propose=stretch, log_ratio=log_ratio, num_samples=50_000, rng=114
+    )
+    x = draws.values[:, :, 0]
+    assert abs(batch_z(x, shape, right=True)) < Z_LIMIT
+    assert abs(batch_z((x - shape) ** 2, shape, right=True)) < Z_LIMIT
+    assert abs(batch_z(x, 5.0 - shape, right=False)) > Z_LIMIT
+
+
+def test_matches_the_plain_algorithm_draw_by_draw():
+    draws = metropolis_hastings(
+        GAMMA, 2.0, propose=stretch, log_ratio=stretch_ratio, num_samples=300, num_warmup=20,
+        num_chains=1, rng=7,
+    )  # fmt: skip
+    rng = np.random.default_rng(7)
+    theta, expected, rates = np.array([2.0]), [], []
+    for _ in range(320):
+        proposed = stretch(theta, rng)
+        ratio = gamma(proposed) - gamma(theta) + stretch_ratio(proposed, theta)
+        rates.append(min(1.0, math.exp(ratio)))
+        if rng.random() < rates[-1]:
+            theta = proposed
+        expected.append(theta)
+    np.testing.assert_allclose(draws.values[0], expected[20:], rtol=1e-10)
+    np.testing.assert_allclose(draws.stats["acceptance_rate"][0], rates[20:], rtol=1e-9)
+    np.testing.assert_allclose(draws.logdensity[0], GAMMA.many(draws.values[0]), rtol=1e-12)
+    assert draws.num_evals == 321
+    assert draws.settings["compiled"]
+    assert draws.settings["acceptance"] == draws.stats["accepted"].mean()
+
+
+def test_a_symmetric_gaussian_step_is_the_random_walk():
+    def step(theta, rng):
+        return theta + 0.7 * rng.standard_normal(2)
+
+    start = np.array([0.5, -1.0])
+    options = {"num_samples": 200, "num_chains": 1, "rng": 8}
+    walk = metropolis(gaussian2(), start, scale=0.7, **options)
+    draws = metropolis_hastings(gaussian2(), start, propose=step, log_ratio=None, **options)
+    np.testing.assert_array_equal(draws.values, walk.values)
+
+
+def test_what_does_not_compile_draws_the_same_in_plain_python():
+    def stretch_by_name(theta, rng):
+        return getattr(theta, "__mul__")(math.exp(rng.standard_normal()))  # noqa: B009
+
+    options = {"log_ratio": stretch_ratio, "num_samples": 300, "rng": 9}
+    fast = metropolis_hastings(GAMMA, POSITIVE, propose=stretch, **options)
+    with pytest.warns(BayeslibWarning, match="plain Python, which is slow: 'stretch_by_name' does"):
+        slow = metropolis_hastings(GAMMA, POSITIVE, propose=stretch_by_name, **options)
+    assert fast.settings["compiled"] and not slow.settings["compiled"]
+    np.testing.assert_allclose(slow.values, fast.values, rtol=1e-12)
+
+
+def test_a_number_will_do_in_one_dimension():
+    def number(theta, rng):
+        return theta[0] * math.exp(rng.standard_normal())
+
+    options = {"log_ratio": stretch_ratio, "num_samples": 100, "rng": 9}
+    draws = metropolis_hastings(GAMMA, POSITIVE, propose=number, **options)
+    assert draws.settings["compiled"]
+    other = metropolis_hastings(GAMMA, POSITIVE, propose=stretch, **options)
+    np.testing.assert_allclose(draws.values, other.values, rtol=1e-12)
+
+
+def test_other_processes_draw_the_same():
+    def local(theta, rng, scale):
+        return theta * np.exp(scale * rng.standard_normal(1))
+
+    def local_ratio(proposed, current, scale):
+        return math.log(proposed[0] / current[0])
+
+    options = {"propose": local, "log_ratio": local_ratio, "args": (0.8,), **QUICK}
+    here = metropolis_hastings(GAMMA, POSITIVE[:2], num_chains=2, **options)
+    context = multiprocessing.get_context("spawn")
+    with futures.ProcessPoolExecutor(1, mp_context=context) as pool:
+        there = metropolis_hastings(GAMMA, POSITIVE[:2], num_chains=2, executor=pool, **options)
+    np.testing.assert_array_equal(here.values, there.values)
+
+
+def test_without_a_compiler_the_draws_are_the_same():
+    here = metropolis_hastings(GAMMA, POSITIVE, propose=stretch, log_ratio=stretch_ratio, **QUICK)
+    code = (
+        "import test_mcmc_hastings as t\n"
+        "draws = t.metropolis_hastings(t.GAMMA, t.POSITIVE, propose=t.stretch,"
+        " log_ratio=t.stretch_ratio, **t.QUICK)\n"
+        "print(*draws.flat[:, 0])"
+    )
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, check=True, text=True
+    )
+    np.testing.assert_allclose(
+        np.array(run.stdout.split(), dtype=float), here.flat[:, 0], rtol=1e-10
+    )
+
+
+def test_of_proposals_where_the_density_is_zero_the_correction_is_not_asked():
+    def step(theta, rng):
+        return theta + 2.0 * rng.standard_normal(1)
+
+    def ratio(proposed, current):  # undefined below zero, where a step may well lead
+        return math.log(proposed[0]) - math.log(current[0]) - math.log(proposed[0] / current[0])
+
+    draws = metropolis_hastings(
+        GAMMA, POSITIVE, propose=step, log_ratio=ratio, num_samples=20_000, rng=10
+    )
+    assert abs(batch_z(draws.values[:, :, 0], 3.0, right=True)) < Z_LIMIT
+
+
+# What is refused
+
+
+def refused(error, words, propose=stretch, log_ratio=stretch_ratio, start=POSITIVE, **options):
+    with pytest.raises(error, match=words) as caught:
+        metropolis_hastings(
+            GAMMA, start, propose=propose, log_ratio=log_ratio, **{**QUICK, **options}
+        )
+    return caught.value
+
+
+def test_functions_of_other_arguments():
+    refused(BayeslibTypeError, r"propose must take \(theta, rng\)", propose=lambda theta: theta)
+    refused(
+        BayeslibTypeError, r"log_ratio must take \(proposed, current, args\[0\]\)", args=(1.0,),
+        propose=lambda theta, rng, a: theta,
+    )  # fmt: skip
+    refused(BayeslibTypeError, "propose must be a function", propose=None)
+    refused(BayeslibTypeError, r"args must be a tuple .* write args=\(array,\)", args=1.0)
+    with pytest.raises(TypeError, match="log_ratio"):
+        metropolis_hastings(GAMMA, POSITIVE, propose=stretch, rng=1)
+
+
+def test_proposals_of_another_shape():
+    refused(
+        BayeslibTypeError, r"must return an array of shape \(1,\), got \(2,\)",
+        propose=lambda theta, rng: rng.standard_normal(2),
+    )  # fmt: skip
+    refused(
+        BayeslibTypeError, "must return a number, got an array of shape",
+        log_ratio=lambda proposed, current: np.log(proposed / current),
+    )  # fmt: skip
+
+
+def test_randomness_from_elsewhere():
+    own = np.random.default_rng(1)
+    refused(
+        BayeslibError, "must draw from the rng it is given",
+        propose=lambda theta, rng: theta + own.standard_normal(1), log_ratio=None,
+    )  # fmt: skip
+
+
+def test_a_ratio_that_is_only_one_of_the_two():
+    refused(
+        BayeslibError, "must change its sign only",
+        log_ratio=lambda proposed, current: -0.5 * (math.log(proposed[0] / current[0]) ** 2),
+    )  # fmt: skip
+
+
+def test_a_state_written_to():
+    def overwrites(theta, rng):
+        theta[0] *= math.exp(rng.standard_normal())
+        return theta
+
+    refused(ValueError, "read-only", propose=overwrites)
+
+
+def far_is_nan(proposed, current):
+    nan = math.nan if proposed[0] > 4.0 else 0.0
+    return math.log(proposed[0]) - math.log(current[0]) + nan
+
+
+def test_a_ratio_that_is_nan_ends_the_run_and_keeps_the_draws():
+    start, options = POSITIVE[:1], {"num_chains": 1, "num_samples": 2000, "num_warmup": 0}
+    error = refused(
+        BayeslibError, "log_ratio is nan for proposed=", log_ratio=far_is_nan, start=start,
+        **options,
+    )  # fmt: skip
+    assert error.partial.num_samples < 2000
+    assert "chain 0, iteration" in error.__notes__[-1]
+
+
+def far_raises(theta, rng):
+    if theta[0] > 4.0:
+        raise OverflowError("too far")
+    return theta * np.exp(rng.standard_normal(1))
+
+
+def far_raises_in_python(theta, rng):
+    getattr(theta, "size")  # noqa: B009
+    return far_raises(theta, rng)
+
+
+@pytest.mark.filterwarnings("ignore:propose and log_ratio run as plain")
+@pytest.mark.parametrize("propose", [far_raises, far_raises_in_python])
+def test_a_proposal_that_raises_is_shown_with_its_place(propose):
+    start, options = POSITIVE[:1], {"num_chains": 1, "num_samples": 2000, "num_warmup": 0}
+    error = refused(OverflowError, "too far", propose=propose, start=start, **options)
+    assert any("raised by propose at theta=" in note for note in error.__notes__)
+    assert 0 < error.partial.num_samples < 2000
+
+
+@pytest.mark.filterwarnings("ignore:the log density was nan")
+def test_a_density_that_is_nan_is_rejected_and_counted():
+    target = Target(
+        lambda theta: -(theta[0] ** 2) + math.sqrt(theta[0] + 1.0), dim=1, gradient=None
+    )
+    draws = metropolis_hastings(
+        target, 0.0, propose=lambda theta, rng: theta + rng.standard_normal(1), log_ratio=None,
+        num_chains=1, num_samples=500, rng=1,
+    )  # fmt: skip
+    assert draws.settings["num_nan"] > 0
+    assert draws.values.min() > -1.0

@@ -1,0 +1,255 @@
+"""Slice sampling: invariance, planted bugs, its plain algorithm, and that it always ends."""
+
+import math
+
+import numpy as np
+import pytest
+from densities import EXACT, gaussian2
+from sparing import over
+from stepping import Z_LIMIT, batch_z, mutant, paired_z, slice_steps, swap_z
+
+from bayeslib import BayeslibError, BayeslibWarning, Target, TargetError, slice_sample
+
+STARTS = 50_000
+# The first two limits bind often at these widths, the last hardly ever.
+SETTINGS = {
+    "no steps": {"width": 2.0, "max_steps_out": 0},
+    "few steps": {"width": 0.6, "max_steps_out": 3},
+    "many steps": {"width": 0.8, "max_steps_out": 50},
+    "random order": {"width": 1.5, "max_steps_out": 10, "at_random": True},
+}
+MUTANTS = {
+    "the limit is not split at random": (
+        "steps_left = int(rng.random() * (most + 1.0))",
+        "steps_left = most",
+    ),
+    "the first interval is not placed at random": (
+        "left = x - width * rng.random()",
+        "left = x - width * (0.1 + 0.0 * rng.random())",
+    ),
+    "the right has the whole limit": ("steps_right = most - steps_left", "steps_right = most"),
+    "takes what lies outside the slice": (
+        "if value >= level and handle",
+        "if value >= level - 0.5 and handle",
+    ),
+    "the level is too low": ("lp + np.log(1.0 - rng", "lp + 1.2 * np.log(1.0 - rng"),
+}
+
+# These lead to a slice without the state itself, which the sampler finds out.
+EMPTY = {
+    "shrinks towards the wrong side": ("if new < x:", "if new < 0.5 * (left + right):"),
+    "the log density is never refreshed": ("            return value\n", "            return lp\n"),
+}
+
+
+@pytest.fixture(scope="module")
+def mutants(request):
+    return request.config.cache.mkdir("mutants")
+
+
+@pytest.mark.trust("S8")
+@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_conserves_the_target(setting, name):
+    target, sample = EXACT[name]
+    rng = np.random.default_rng(131)
+    starts = sample(STARTS, rng)
+    ends, evaluations = slice_steps(target, starts, num_steps=4, rng=rng, **SETTINGS[setting])
+    z, power = paired_z(starts, ends, right=True)
+    assert np.abs(z).max() < Z_LIMIT, z
+    assert power.max() < 0.06
+    assert np.abs(ends - starts)[:, 0].mean() > 0.3 * starts[:, 0].std()
+    assert evaluations.mean() >= 3.0 * target.dim  # two ends and a proposal
+
+
+@pytest.mark.trust("S16")
+@over("bug", MUTANTS)
+def test_conservation_fails_for_a_planted_bug(bug, mutants):
+    target, sample = EXACT["log_gamma_normal"]
+    module = mutant(mutants, "bayeslib.markov.slice_sample", MUTANTS[bug])
+    rng = np.random.default_rng(132)
+    starts = sample(STARTS, rng)
+    ends, _ = slice_steps(
+        target, starts, num_steps=4, rng=rng, module=module, **SETTINGS["few steps"]
+    )
+    assert np.abs(paired_z(starts, ends, right=False)[0]).max() > Z_LIMIT
+
+
+@pytest.mark.trust("S16")
+@over("bug", EMPTY, few=1)
+def test_a_planted_bug_that_empties_the_slice_ends_the_run(bug, mutants):
+    target, sample = EXACT["log_gamma_normal"]
+    module = mutant(mutants, "bayeslib.markov.slice_sample", EMPTY[bug])
+    rng = np.random.default_rng(132)
+    starts = sample(STARTS, rng)
+    with pytest.raises(TargetError, match="differs from what it was there before"):
+        module.slice_sample(
+            target, starts[:4], width=0.6, num_samples=20_000, num_warmup=0, rng=rng
+        )
+    slice_sample(target, starts[:4], width=0.6, num_samples=20_000, num_warmup=0, rng=rng)
+
+
+@pytest.mark.trust("S9")
+def test_random_order_is_reversible_and_a_fixed_split_is_not(mutants):
+    target, sample = EXACT["mixture"]
+    rng = np.random.default_rng(133)
+    starts = sample(STARTS, rng)
+    setting = SETTINGS["few steps"] | {"at_random": True}
+    ends, _ = slice_steps(target, starts, num_steps=1, rng=rng, **setting)
+    assert np.abs(swap_z(starts, ends, right=True)).max() < Z_LIMIT
+    module = mutant(
+        mutants, "bayeslib.markov.slice_sample", MUTANTS["the limit is not split at random"]
+    )
+    ends, _ = slice_steps(target, starts, num_steps=1, rng=rng, module=module, **setting)
+    assert np.abs(swap_z(starts, ends, right=False)).max() > Z_LIMIT
+
+
+def plain_slice_sample(target, theta, widths, max_steps_out, num_samples, rng, at_random):
+    """The algorithm of Neal (2003), drawing in the order documented."""
+    draws, evaluations = [], []
+
+    def value(i, x):
+        evaluations[-1] += 1
+        return target(np.where(np.arange(theta.size) == i, x, theta))
+
+    for _ in range(num_samples):
+        evaluations.append(0)
+        for k in range(theta.size):
+            i = int(rng.random() * theta.size) if at_random else k
+            x = theta[i]
+            level = target(theta) + np.log(1.0 - rng.random())
+            left = x - widths[i] * rng.random()
+            right = left + widths[i]
+            to_left = int(rng.random() * (max_steps_out + 1))
+            to_right = max_steps_out - to_left
+            while value(i, left) >= level and to_left > 0:
+                left, to_left = left - widths[i], to_left - 1
+            while value(i, right) >= level and to_right > 0:
+                right, to_right = right + widths[i], to_right - 1
+            while True:
+                new = left + rng.random() * (right - left)
+                if value(i, new) >= level:
+                    break
+                left, right = (new, right) if new < x else (left, new)
+            theta[i] = new
+        draws.append(theta.copy())
+    return np.array(draws), np.array(evaluations)
+
+
+@pytest.mark.parametrize("order", ["systematic", "random"])
+@pytest.mark.parametrize("max_steps_out", [0, 8, 50])
+def test_matches_the_plain_algorithm_draw_by_draw(max_steps_out, order):
+    target, start, width = gaussian2(), np.array([0.5, -1.0]), np.array([0.8, 1.1])
+    draws = slice_sample(
+        target, start, width=width, max_steps_out=max_steps_out, order=order, num_samples=200,
+        num_warmup=0, num_chains=1, rng=7,
+    )  # fmt: skip
+    expected, evaluations = plain_slice_sample(
+        target, start.copy(), width, max_steps_out, 200, np.random.default_rng(7),
+        order == "random",
+    )  # fmt: skip
+    np.testing.assert_allclose(draws.values[0], expected, rtol=1e-10)
+    np.testing.assert_array_equal(draws.stats["num_evals"][0], evaluations)
+    np.testing.assert_allclose(draws.logdensity[0], target.many(draws.values[0]), rtol=1e-12)
+    assert draws.num_evals == 1 + evaluations.sum()
+
+
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])
+def test_the_width_adapts_and_costs_little(size):
+    data = (np.diag([1.0, 0.01]) / size**2,)
+    target = Target(gaussian2().logdensity, dim=2, data=data, gradient=None)
+    starts = size * np.random.default_rng(134).standard_normal((4, 2))
+    draws = slice_sample(target, starts, num_samples=5000, rng=135)
+    ratio = draws.settings["width"] / (size * np.array([1.0, 10.0]))
+    assert np.all((1.5 < ratio) & (ratio < 12.0)), ratio
+    assert draws.stats["num_evals"].mean() < 2 * 5.4  # 4.8 for each at the best width
+    first = slice_sample(target, starts, num_samples=1, rng=135)
+    np.testing.assert_array_equal(first.settings["width"], draws.settings["width"])
+    x, y = draws.values[:, :, 0] / size, draws.values[:, :, 1] / size
+    for values, truth in [(x, 0.0), (y, 0.0), (x * x, 1.0), (y * y, 100.0)]:
+        assert abs(batch_z(values, truth, right=True)) < Z_LIMIT
+    assert abs(batch_z(x * x, 1.2, right=False)) > Z_LIMIT
+
+
+def test_it_ends_where_the_slice_has_no_end():
+    flat = Target(lambda theta: 0.0 * theta[0], dim=1, gradient=None)
+    with pytest.warns(BayeslibWarning, match="100 % of the draws reached max_steps_out=7"):
+        draws = slice_sample(
+            flat, np.arange(4.0), width=1.0, max_steps_out=7, num_samples=50, num_warmup=0, rng=1
+        )
+    assert draws.stats["reached_max_steps_out"].all()
+    assert (draws.stats["num_evals"] == 10).all()  # nine ends asked, and the first proposal
+
+
+def test_it_ends_where_the_density_is_not_what_it_was(monkeypatch):
+    """No interval holds a point above a level that is too high: a point is what is left of it."""
+    target = gaussian2()
+    monkeypatch.setattr(target, "bind", lambda gradient, bind=target.bind: Higher(bind(gradient)))
+    with pytest.raises(TargetError, match="differs from what it was there before"):
+        slice_sample(target, [0.5, 0.5], num_chains=1, num_samples=10, num_warmup=0, width=1, rng=1)
+
+
+class Higher:
+    """A density that is higher the first time it is asked, through its callback in Python."""
+
+    def __init__(self, bound):
+        self._bound = bound
+
+    def __getattr__(self, name):
+        return getattr(self._bound, name)
+
+    def __call__(self, theta, grad):
+        return self._bound(theta, grad) + 1000.0
+
+
+@pytest.mark.filterwarnings("ignore:the log density was nan")
+def test_nan_is_outside_the_slice():
+    target = Target(lambda theta: -theta[0] + 0.0 * math.sqrt(theta[0]), dim=1, gradient=None)
+    draws = slice_sample(target, np.arange(1.0, 5.0), num_samples=20_000, rng=2)
+    assert draws.settings["num_nan"] > 0
+    x = draws.values[:, :, 0]
+    assert x.min() > 0.0
+    assert abs(batch_z(x, 1.0, right=True)) < Z_LIMIT
+    assert abs(batch_z(x, 1.05, right=False)) > Z_LIMIT
+
+
+def pole(theta):
+    return math.inf if abs(theta[0]) < 1e-2 else -0.5 * theta[0] ** 2
+
+
+def raises(theta):
+    if theta[0] > 1.5:
+        raise KeyError("too far")
+    return -0.5 * theta[0] ** 2
+
+
+@pytest.mark.parametrize(
+    ("density", "error", "words"), [(pole, TargetError, r"\+inf at"), (raises, KeyError, "too far")]
+)
+def test_a_density_that_fails_ends_the_run_and_keeps_the_draws(density, error, words):
+    target = Target(density, dim=1, gradient=None)
+    with pytest.raises(error, match=words) as caught:
+        slice_sample(target, 1.0, width=0.5, num_chains=1, num_samples=5000, num_warmup=0, rng=3)
+    assert 0 < caught.value.partial.num_samples < 5000
+    np.testing.assert_allclose(
+        caught.value.partial.logdensity[0], -0.5 * caught.value.partial.values[0, :, 0] ** 2
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"width": 0.0}, "width must be positive"),
+        ({"width": [1.0, 2.0, 3.0]}, "width must be a number or have shape"),
+        ({"max_steps_out": -1}, "max_steps_out must be at least 0"),
+        ({"order": "backwards"}, 'order must be "systematic" or "random"'),
+    ],
+)
+def test_bad_options_are_refused(options, words):
+    with pytest.raises(BayeslibError, match=words):
+        slice_sample(gaussian2(), rng=1, **options)
+
+
+def test_no_warm_up_no_width():
+    with pytest.warns(BayeslibWarning, match="no time to adapt the width"):
+        slice_sample(gaussian2(), num_samples=20, num_warmup=0, rng=1)

@@ -1,0 +1,415 @@
+"""The No-U-Turn Sampler: invariance with planted bugs, a plain twin, adaptation, recovery."""
+
+import warnings
+
+import numpy as np
+import pytest
+from densities import COV, EXACT, correlated, gaussian2, gaussian20
+from sparing import over
+from stepping import Z_LIMIT, batch_z, mutant, nuts_steps, paired_z, swap_z
+
+from bayeslib import Target, ess, hmc, nuts, posteriors, rhat
+from bayeslib.errors import BayeslibError, BayeslibTypeError, BayeslibWarning, GradientError
+
+STARTS = 50_000
+METRICS = {
+    "identity": None,
+    "diagonal": [0.5, 2.0],
+    "dense": [[1.0, 0.5], [0.5, 0.8]],
+}
+STEPS = {"log_gamma_normal": 0.6, "mixture": 0.7, "funnel": 0.5, "truncated": 0.4}
+STRIDES = {"log_gamma_normal": 0.9, "mixture": 1.05, "funnel": 0.75, "truncated": 0.6}
+LAST_KICK = "            p[i] += kick * force[i]\n            kinetic"
+# The bug, and the density on which it is to be seen.
+MUTANTS = {
+    "proposal always the end of the new half": (
+        "truncated",
+        ("if leaf == 0 or rng.random() * subtree_weight < leaf_weight:", "if rng.random() < 2.0:"),
+    ),
+    "uniform instead of multinomial weights": (
+        "log_gamma_normal",
+        ("leaf_weight = np.exp(gain - subtree_shift)", "leaf_weight = 1.0"),
+    ),
+    "subtrees may turn": (
+        "truncated",
+        ("if pair_turns(work, row, p):", "if False:"),
+    ),
+    "a half that turned counts": (
+        "truncated",
+        ("        if end != FULL:\n            break\n        depth", "        depth"),
+    ),
+    "last half kick missing": ("mixture", (LAST_KICK, LAST_KICK.replace("kick", "0.0"))),
+    "momentum too small": (
+        "funnel",
+        ("normal = rng.standard_normal()", "normal = 0.9 * rng.standard_normal()"),
+    ),
+    "momentum from N(0, M^-1)": (
+        "log_gamma_normal",
+        (
+            "normal = rng.standard_normal()",
+            "normal = rng.standard_normal() * root[0, i] ** 2",
+        ),
+    ),
+    "new half preferred too much": (
+        "log_gamma_normal",
+        (
+            "rng.random() * weight < subtree_weight:",
+            "rng.random() * weight < 2.0 * subtree_weight:",
+        ),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def mutants(request):
+    return request.config.cache.mkdir("mutants")
+
+
+def planted(folder, bug):
+    """Return the kernel's module over a mutant of the tree."""
+    name = mutant(folder, "bayeslib.hamiltonian.tree", bug).__name__.rsplit(".", 1)[1]
+    return mutant(
+        folder, "bayeslib.hamiltonian.nuts_kernels", ("from .tree import", f"from .{name} import")
+    )
+
+
+@pytest.mark.trust("S8")
+@pytest.mark.parametrize("name", EXACT)
+def test_conserves_the_target(name):
+    target, sample = EXACT[name]
+    rng = np.random.default_rng(302)
+    starts = sample(STARTS, rng)
+    ends, depths = nuts_steps(target, starts, step_size=STEPS[name], num_steps=5, rng=rng)
+    z, power = paired_z(starts, ends, right=True)
+    assert np.abs(z).max() < Z_LIMIT, z
+    assert power.max() < 0.06  # a bias of 6 % of a standard deviation would have been seen
+    assert np.abs(ends - starts)[:, 0].mean() > 0.7 * starts[:, 0].std()
+    assert 1.4 < depths.mean() < 3.0
+
+
+@pytest.mark.trust("S8")
+@pytest.mark.parametrize("metric", ["diagonal", "dense"])
+def test_conserves_the_target_under_any_mass_matrix(metric):
+    target, sample = EXACT["log_gamma_normal"]
+    rng = np.random.default_rng(303)
+    starts = sample(STARTS, rng)
+    ends, depths = nuts_steps(
+        target, starts, step_size=0.6, num_steps=5, rng=rng, metric=METRICS[metric]
+    )
+    assert np.abs(paired_z(starts, ends, right=True)[0]).max() < Z_LIMIT
+    assert np.abs(ends - starts)[:, 0].mean() > 0.7 * starts[:, 0].std()
+
+
+@pytest.mark.trust("S8")
+@pytest.mark.parametrize("max_depth", [1, 2])
+def test_conserves_the_target_when_the_depth_is_cut(max_depth):
+    target, sample = EXACT["funnel"]
+    rng = np.random.default_rng(306)
+    starts = sample(STARTS, rng)
+    ends, depths = nuts_steps(
+        target, starts, step_size=0.5, num_steps=5, rng=rng, max_depth=max_depth
+    )
+    assert np.abs(paired_z(starts, ends, right=True)[0]).max() < Z_LIMIT
+    assert depths.max() == max_depth
+
+
+@pytest.mark.trust("S16")
+@over("bug", MUTANTS)
+def test_conservation_fails_for_a_planted_bug(bug, mutants):
+    name, change = MUTANTS[bug]
+    target, sample = EXACT[name]
+    rng = np.random.default_rng(304)
+    starts = sample(STARTS, rng)
+    ends, _ = nuts_steps(
+        target, starts, step_size=STRIDES[name], num_steps=5, rng=rng,
+        metric=METRICS["diagonal"] if target.dim == 2 else None, module=planted(mutants, change),
+    )  # fmt: skip
+    assert np.abs(paired_z(starts, ends, right=False)[0]).max() > Z_LIMIT
+
+
+def test_conservation_holds_at_the_longer_strides():
+    """The planted bugs are judged at larger steps: these alone are not what fails."""
+    for name, (target, sample) in EXACT.items():
+        rng = np.random.default_rng(305)
+        starts = sample(STARTS, rng)
+        ends, _ = nuts_steps(
+            target, starts, step_size=STRIDES[name], num_steps=5, rng=rng,
+            metric=METRICS["diagonal"] if target.dim == 2 else None,
+        )  # fmt: skip
+        assert np.abs(paired_z(starts, ends, right=True)[0]).max() < Z_LIMIT, name
+
+
+@pytest.mark.trust("S9")
+def test_is_reversible(mutants):
+    target, sample = EXACT["mixture"]
+    for bug in (None, "a half that turned counts"):
+        rng = np.random.default_rng(307)
+        starts = sample(STARTS, rng)
+        module = planted(mutants, MUTANTS[bug][1]) if bug else None
+        ends, _ = nuts_steps(target, starts, step_size=0.8, num_steps=1, rng=rng, module=module)
+        z = swap_z(starts, ends, right=bug is None)
+        assert (np.abs(z).max() < Z_LIMIT) == (bug is None)
+
+
+class PlainNuts:
+    """The same algorithm by recursion, in the original momenta, without any running sums."""
+
+    def __init__(self, target, step_size, metric, max_depth, rng):
+        self.target, self.step_size, self.metric = target, step_size, metric
+        self.max_depth, self.rng = max_depth, rng
+        self.root = np.linalg.cholesky(metric)
+
+    def energy(self, q, p):
+        return 0.5 * p @ self.metric @ p - self.target(q)
+
+    def turned(self, momenta):
+        velocity = self.metric @ np.sum(momenta, axis=0)
+        return momenta[0] @ velocity <= 0 or momenta[-1] @ velocity <= 0
+
+    def turned_anywhere(self, left, right):
+        tries = left + right, left + right[:1], left[-1:] + right
+        return any(self.turned(momenta) for momenta in tries)
+
+    def subtree(self, depth, end, sign, half):
+        """Extend `end` by 2**depth states; return their momenta, or None to stop."""
+        if depth > 0:
+            left = self.subtree(depth - 1, end, sign, half)
+            right = left and self.subtree(depth - 1, end, sign, half)
+            return left + right if right and not self.turned_anywhere(left, right) else None
+        source, step = end[0], sign * self.step_size
+        p = end[1] + 0.5 * step * self.target.gradient(end[0])
+        q = end[0] + step * self.metric @ p
+        end[:] = q, p + 0.5 * step * self.target.gradient(q)
+        energy = self.energy(*end)
+        half["errors"].append(energy - self.initial)
+        if not energy - self.initial <= 1000.0:
+            half["diverged"] = source
+            return None
+        half["weight"] = np.logaddexp(half["weight"], self.initial - energy)
+        kept = len(half["errors"]) > 1
+        if not (kept and np.log(self.rng.random()) >= self.initial - energy - half["weight"]):
+            half["proposal"] = q, energy
+        return [end[1]]
+
+    def transition(self, q):
+        p = np.linalg.solve(self.root.T, self.rng.standard_normal(q.size))
+        energy = self.initial = self.energy(q, p)
+        ends, momenta, weight, errors = {1: [q, p], -1: [q, p]}, [p], 0.0, []
+        depth, diverged, full = 0, None, False
+        while not full:
+            sign = 1 if self.rng.random() < 0.5 else -1
+            half = {"errors": [], "weight": -np.inf, "diverged": None}
+            new = self.subtree(depth, ends[sign], sign, half)
+            errors, diverged = errors + half["errors"], half["diverged"]
+            if new is None:
+                break
+            depth += 1
+            if np.log(self.rng.random()) < half["weight"] - weight:
+                q, energy = half["proposal"]
+            weight = np.logaddexp(weight, half["weight"])
+            old = momenta if sign == 1 else momenta[::-1]
+            momenta = (old + new)[::sign]
+            if self.turned_anywhere(old, new):
+                break
+            full = depth == self.max_depth
+        with np.errstate(over="ignore"):
+            rate = np.minimum(1.0, np.exp(-np.nan_to_num(errors, nan=np.inf))).mean()
+        return q, (rate, energy, depth, len(errors), full), diverged
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("name", ["gaussian2", "funnel"])
+def test_matches_the_plain_algorithm_draw_by_draw(name, metric):
+    target = gaussian2() if name == "gaussian2" else EXACT["funnel"][0]
+    start = np.array([0.5, -1.0])
+    step_size, max_depth = (0.35, 3) if name == "gaussian2" else (0.9, 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayeslibWarning)
+        draws = nuts(
+            target, start, step_size=step_size, num_samples=300, num_warmup=20, num_chains=1,
+            rng=8, inverse_mass_matrix=METRICS[metric], max_tree_depth=max_depth,
+        )  # fmt: skip
+    matrix = np.eye(2) if metric == "identity" else np.array(METRICS[metric])
+    matrix = np.diag(matrix) if matrix.ndim == 1 else matrix
+    plain = PlainNuts(target, step_size, matrix, max_depth, np.random.default_rng(8))
+    values, stats, sources, flags, q = [], [], [], [], start
+    for _ in range(320):
+        q, numbers, source = plain.transition(q)
+        values.append(q)
+        stats.append(numbers)
+        flags.append(source is not None)
+        if source is not None and len(values) > 20:
+            sources.append(source)
+    close = {"rtol": 1e-10, "atol": 1e-12}
+    np.testing.assert_allclose(draws.values[0], values[20:], **close)
+    names = ("acceptance_rate", "energy", "tree_depth", "n_steps", "reached_max_treedepth")
+    for stat, column in zip(names, np.array(stats)[20:].T, strict=True):
+        np.testing.assert_allclose(draws.stats[stat][0], column, rtol=1e-8, err_msg=stat)
+    np.testing.assert_array_equal(draws.stats["diverging"][0], flags[20:])
+    np.testing.assert_allclose(draws.settings["divergences"], np.reshape(sources, (-1, 2)), **close)
+    assert len(set(draws.stats["tree_depth"][0])) > 2
+    assert draws.stats["reached_max_treedepth"].any() == (name == "gaussian2")
+    assert draws.stats["diverging"].any() == (name == "funnel")
+
+
+RECOVERED = {
+    "gaussian2": (lambda: posteriors.gaussian([1.0, -2.0], COV), {}),
+    "gaussian20": (gaussian20, {}),
+    "gaussian20-dense": (gaussian20, {"metric": "dense"}),
+    "schools": (posteriors.eight_schools, {"target_accept": 0.95}),
+    "banana": (posteriors.banana, {"target_accept": 0.95}),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*diverged")
+@pytest.mark.parametrize("name", RECOVERED)
+def test_recovers_the_truth(name):
+    make, options = RECOVERED[name]
+    target = make()
+    draws = nuts(target, num_samples=10_000, rng=310, **options)
+    assert ess(draws).min() > 1000
+    deviations = draws.values - target.truth.mean
+    for i in range(target.dim):
+        variance = target.truth.cov[i, i]
+        assert abs(batch_z(deviations[:, :, i], 0.0, right=True)) < Z_LIMIT, target.names[i]
+        assert abs(batch_z(deviations[:, :, i] ** 2, variance, right=True)) < Z_LIMIT, target.names[
+            i
+        ]
+    assert (
+        abs(batch_z(deviations[:, :, 0] ** 2, 1.2 * target.truth.cov[0, 0], right=False)) > Z_LIMIT
+    )
+    assert rhat(draws).max() < 1.01
+
+
+def test_what_is_given_is_kept():
+    options = {"num_samples": 20, "num_warmup": 300, "rng": 1}
+    kept = nuts(gaussian2(), inverse_mass_matrix=[2.0, 3.0], metric="dense", **options)
+    np.testing.assert_array_equal(kept.settings["inverse_mass_matrix"], [[2.0, 3.0]] * 4)
+    assert len(set(kept.settings["step_size"])) == 4
+    fixed = nuts(gaussian2(), step_size=0.3, **options)
+    np.testing.assert_array_equal(fixed.settings["inverse_mass_matrix"], np.ones((4, 2)))
+    np.testing.assert_array_equal(fixed.stats["step_size"], np.full((4, 20), 0.3))
+    unit = nuts(gaussian2(), metric="unit", **options)
+    np.testing.assert_array_equal(unit.settings["inverse_mass_matrix"], np.ones((4, 2)))
+    assert len(set(unit.settings["step_size"])) == 4
+
+
+@pytest.mark.parametrize("max_tree_depth", [1, 3, 6])
+def test_the_tree_is_no_deeper_than_allowed(max_tree_depth):
+    draws = nuts(
+        gaussian2(), step_size=0.02, max_tree_depth=max_tree_depth, num_samples=100, num_warmup=0,
+        rng=3,
+    )  # fmt: skip
+    depth, steps = draws.stats["tree_depth"], draws.stats["n_steps"]
+    full = draws.stats["reached_max_treedepth"]
+    assert depth.max() == max_tree_depth and steps.max() == 2**max_tree_depth - 1
+    assert np.all(steps[full] == 2**max_tree_depth - 1)
+    assert full.mean() > 0.7
+    assert any("max_tree_depth" in problem for problem in draws.problems)
+    deep = nuts(gaussian2(), step_size=0.02, num_samples=100, num_warmup=0, rng=3)
+    assert not deep.stats["reached_max_treedepth"].any()
+    assert not any("max_tree_depth" in problem for problem in deep.problems)
+
+
+def test_every_evaluation_is_counted_in_warm_up_too():
+    """With a given step the warm-up is an ordinary run: its steps count, and nothing else does."""
+    options = {"step_size": 0.3, "num_chains": 1, "rng": 4}
+    plain = nuts(gaussian2(), [0.1, 0.2], num_warmup=0, num_samples=500, **options)
+    split = nuts(gaussian2(), [0.1, 0.2], num_warmup=300, num_samples=200, **options)
+    np.testing.assert_array_equal(split.values[0], plain.values[0, 300:])
+    assert split.num_evals == plain.num_evals
+    fixed = hmc(gaussian2(), [0.1, 0.2], num_steps=1, num_warmup=0, num_samples=7, **options)
+    at_the_start = fixed.num_evals - 7
+    assert plain.num_evals == at_the_start + plain.stats["n_steps"].sum()
+
+
+@pytest.mark.trust("M8")
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [
+        (posteriors.eight_schools(centered=True), {}),
+        (posteriors.funnel(10), {"target_accept": 0.6, "num_samples": 3000}),
+    ],
+    ids=["centred schools", "funnel"],
+)
+def test_divergences_are_flagged_kept_and_named(target, options):
+    with pytest.warns(BayeslibWarning, match="transitions diverged"):
+        draws = nuts(target, rng=315, **options)
+    where = draws.settings["divergences"]
+    assert len(where) == draws.stats["diverging"].sum() > 0
+    assert np.isfinite(target.many(where)).all()
+    assert any("diverged" in problem for problem in draws.problems)
+    assert np.all(draws.stats["n_steps"][draws.stats["diverging"]] > 0)
+    # They mark where the funnel is too narrow for the step.
+    scale = 1 if "log_tau" in target.names else 0
+    assert np.median(where[:, scale]) < np.median(draws.flat[:, scale])
+
+
+@pytest.mark.trust("M8")
+@pytest.mark.filterwarnings("ignore:.*diverged")
+@pytest.mark.parametrize("seed", range(5))
+def test_a_funnel_is_never_trusted(seed):
+    """Also where the adapted step is so small that hardly anything diverges."""
+    draws = nuts(posteriors.funnel(10), rng=seed)
+    assert any("E-BFMI" in problem for problem in draws.problems)
+    assert any("R-hat" in problem for problem in draws.problems)
+
+
+def test_a_border_counts_as_a_divergence():
+    with pytest.warns(BayeslibWarning, match="transitions diverged"):
+        draws = nuts(EXACT["truncated"][0], 0.5 * np.ones(1), rng=316, num_chains=1)
+    assert (draws.values > -0.5).all()
+    assert (draws.settings["divergences"] > -0.5).all()
+    assert draws.stats["diverging"].mean() > 0.1
+
+
+def test_many_divergences_are_kept_up_to_a_thousand_a_chain():
+    options = {"step_size": 3.0, "num_warmup": 0, "rng": 317, "num_chains": 2}
+    with pytest.warns(BayeslibWarning, match="transitions diverged"):
+        draws = nuts(EXACT["truncated"][0], np.array([[0.1], [0.2]]), num_samples=5000, **options)
+    assert draws.stats["diverging"].sum(axis=1).min() > 1000
+    assert draws.settings["divergences"].shape == (2000, 1)
+
+
+def test_a_gentle_run_neither_diverges_nor_warns():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        draws = nuts(gaussian2(), rng=5)
+    assert draws.problems == ()
+    assert set(draws.stats) == {
+        "acceptance_rate", "diverging", "energy", "n_steps", "reached_max_treedepth", "step_size",
+        "tree_depth",
+    }  # fmt: skip
+    # H is the sum of two independent chi-square halves: dim / 2 + dim / 2.
+    assert abs(batch_z(draws.stats["energy"], 2.0, right=True)) < Z_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"target_accept": 0.0}, BayeslibError, "target_accept"),
+        ({"target_accept": 1.0}, BayeslibError, "target_accept"),
+        ({"target_accept": 80}, BayeslibError, "target_accept must be at most"),
+        ({"target_accept": "high"}, BayeslibTypeError, "target_accept"),
+        ({"max_tree_depth": 0}, BayeslibError, "max_tree_depth must be at least 1"),
+        ({"max_tree_depth": 100}, BayeslibError, "max_tree_depth must be at most 20"),
+        ({"max_tree_depth": 2.5}, BayeslibError, "max_tree_depth"),
+        ({"metric": "x"}, BayeslibError, 'metric must be one of "unit", "diag", "dense"'),
+        ({"metric": None}, BayeslibError, "metric"),
+        ({"metric": [1.0, 2.0]}, BayeslibError, "metric"),
+        ({"step_size": 0.0}, BayeslibError, "step_size must be positive"),
+        ({"step_size": np.nan}, BayeslibError, "step_size"),
+        ({"inverse_mass_matrix": [1.0, -1.0]}, BayeslibError, "inverse_mass_matrix"),
+        ({"inverse_mass_matrix": np.ones((2, 2))}, BayeslibError, "positive definite"),
+        ({"num_warmup": 0}, BayeslibError, "no time to find a step size"),
+        ({"num_chains": 0}, BayeslibError, "num_chains"),
+    ],
+)
+def test_bad_arguments_are_refused(options, error, words):
+    with pytest.raises(error, match=words):
+        nuts(gaussian2(), rng=1, **options)
+
+
+def test_a_value_without_a_gradient_is_refused():
+    with pytest.raises(GradientError, match="no gradient"):
+        nuts(Target(correlated, dim=2, data=(np.eye(2),), gradient=None), rng=1)

@@ -1,0 +1,415 @@
+"""Which data are rows, what is refused at the door, and what goes wrong on the way."""
+
+import os
+import subprocess
+import sys
+import warnings
+from concurrent.futures import Executor, Future
+
+import numpy as np
+import pytest
+
+from bayeslib import (
+    BayeslibError,
+    BayeslibTypeError,
+    BayeslibWarning,
+    GradientError,
+    Target,
+    linear_log_likelihood,
+    logistic_log_likelihood,
+    posteriors,
+    sghmc,
+    sgld,
+)
+
+RNG = np.random.default_rng(610)
+X, Y = RNG.standard_normal((8, 2)), RNG.standard_normal(8)
+BINARY = (Y > 0.0).astype(float)
+RUN = {"step_size": 0.05, "num_samples": 20, "num_warmup": 0, "num_chains": 1, "rng": 1}
+
+
+def normal_mean(theta, y):
+    total = -0.5 * theta[0] ** 2
+    for i in range(y.size):
+        total -= 0.5 * (y[i] - theta[0]) ** 2
+    return total
+
+
+def average(theta, y):
+    total = 0.0
+    for i in range(y.size):
+        total -= 0.5 * (y[i] - theta[0]) ** 2
+    return total / y.size
+
+
+def shared_average(theta, y):
+    """Defined without rows, and still no sum over them."""
+    total = 0.0
+    for i in range(y.size):
+        total -= 0.5 * (y[i] - theta[0]) ** 2
+    return total / max(y.size, 1) - 0.5 * theta[0] ** 2
+
+
+def neighbours(theta, y):
+    total = -0.5 * theta[0] ** 2
+    for i in range(1, y.size):
+        total -= 0.5 * (y[i] - theta[0] * y[i - 1]) ** 2
+    return total
+
+
+def first_row(theta, y):
+    return -0.5 * (theta[0] - y[0]) ** 2
+
+
+def late_curvature(theta, y):
+    """Neighbours count from the fifth row on only, so that the first few rows show nothing."""
+    total = -0.5 * theta[0] ** 2
+    for i in range(5, y.size):
+        total -= 0.5 * (y[i] - theta[0] * y[i - 1]) ** 2
+    return total
+
+
+def mean_model(function=normal_mean, **options):
+    return Target(function, dim=1, data=(Y,), **options)
+
+
+def options_of(sampler, **changes):
+    return RUN | ({"friction": 1.0} if sampler is sghmc else {}) | changes
+
+
+def regression(**options):
+    return posteriors.linear_regression(X, Y, noise_scale=1.0, prior_scale=1.0, **options)
+
+
+BOTH = pytest.mark.parametrize("sampler", [sgld, sghmc], ids=["sgld", "sghmc"])
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (average, "with no rows of data the log density is nan|fails on 0 of its 8 rows"),
+        (shared_average, "on 3 rows .* but .* when the rows' own parts are added up"),
+        (neighbours, "not a mean, nor a product of neighbours"),
+        (first_row, "fails on 0 of its 8 rows.*any number of rows, none included"),
+        (late_curvature, "on all rows .* when the rows' own parts are added up"),
+    ],
+)
+def test_a_density_that_is_no_sum_over_rows_is_refused(sampler, function, words):
+    target = mean_model(function)
+    with pytest.raises(BayeslibError, match=words):
+        sampler(target, [0.3], batch_size=2, **options_of(sampler))
+    sampler(target, [0.3], batch_size=None, **options_of(sampler))
+
+
+def test_a_gradient_that_is_no_sum_over_rows_is_refused():
+    def fused(theta, grad, y):
+        grad[0] = -theta[0]
+        for i in range(y.size):
+            grad[0] += y[i] - theta[0]
+        if y.size < 5:
+            grad[0] *= 1.5
+        return normal_mean(theta, y)
+
+    with pytest.raises(BayeslibError, match="the gradient of 'normal_mean' is"):
+        sgld(mean_model(fused=fused), [0.3], batch_size=2, **RUN)
+
+
+def scaled_rows(theta, y, weights, X, offset):
+    total = -0.5 * theta[0] ** 2
+    for i in range(y.shape[0]):
+        total -= weights[i] * (y[i, 0] + y[i, 1] + X[i] - theta[0] - offset[0]) ** 2
+    return total
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, np.uint8])
+def test_rows_of_every_type_and_shape_are_gathered(kind):
+    """One chain of all rows, in any order of theirs, follows the exact gradient."""
+    y = (RNG.random((7, 2)) * 3).astype(kind)
+    X = RNG.integers(0, 3, 7).astype(np.int16)
+    weights = np.asfortranarray(RNG.random(7))
+    target = Target(scaled_rows, dim=1, data=(y, weights, X, np.array([0.5])))
+    whole = sgld(target, [0.1], batch_size=7, **RUN).values
+    rng, exact = np.random.default_rng(1), np.array([0.1])
+    for t in range(20):
+        rng.random(7)
+        step = 0.025 * target.gradient(exact) + np.sqrt(0.05) * rng.standard_normal(1)
+        exact = exact + step
+        np.testing.assert_allclose(whole[0, t], exact, rtol=1e-10)
+
+
+def test_rows_are_the_longest_arrays_unless_said():
+    target = regression()  # X, y, a number, two precisions, a number
+    found = sgld(target, [0.0, 0.0], batch_size=3, **RUN)
+    said = sgld(target, [0.0, 0.0], batch_size=3, rows=(0, 1), **RUN)
+    np.testing.assert_array_equal(found.values, said.values)
+    assert found.settings["num_rows"] == 8
+    with pytest.raises(BayeslibError, match=r"fails on .* of its 8 rows.*taken of data\[0\]"):
+        sgld(target, [0.0, 0.0], batch_size=3, rows=0, **RUN)
+    square = posteriors.linear_regression(X[:2], Y[:2], noise_scale=1.0, prior_scale=1.0)
+    with pytest.raises(BayeslibError, match=r"as many as there are parameters.*rows=\(0, 1, 3\)"):
+        sgld(square, [0.0, 0.0], batch_size=1, **RUN)
+    assert sgld(square, [0.0, 0.0], batch_size=1, rows=(0, 1), **RUN).settings["num_rows"] == 2
+
+
+@pytest.mark.trust("S15")
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"rows": ()}, "rows must name different arrays"),
+        ({"rows": (0, 0)}, "rows must name different arrays"),
+        ({"rows": (0, 2)}, r"rows must name different arrays among data, .*\(0, 1, 3\)"),
+        ({"rows": (0, 9)}, "rows must name different arrays"),
+        ({"rows": (0, 3)}, r"equally many rows, they have \(8, 2\)"),
+        ({"rows": "X"}, "an entry of rows must be an integer"),
+        ({"rows": -1}, "an entry of rows must be at least 0"),
+        ({"batch_size": 0}, "batch_size must be at least 1"),
+        ({"batch_size": 9}, "batch_size must be at most the number of rows, 8, got 9"),
+        ({"batch_size": 2.5}, "batch_size must be a whole number"),
+        ({"batch_size": "all"}, "batch_size must be an integer"),
+        ({"replace": 1}, "replace must be True or False"),
+        ({"batch_size": None, "rows": 0}, "rows=0 has no meaning without a batch_size"),
+        ({"batch_size": None, "centre": [0.0, 0.0]}, "centre has no meaning without"),
+        ({"centre": [0.0]}, r"centre must have shape \(2,\)"),
+        ({"gradient_noise": -1.0}, "gradient_noise must be positive"),
+        ({"gradient_noise": [[1.0, 2.0], [2.0, 1.0]]}, "gradient_noise must be positive definite"),
+        ({"gradient_noise": [1.0] * 3}, r"gradient_noise must be a number or have shape \(2,\)"),
+        ({"step_size": 0.0}, "step_size must be positive"),
+        ({"num_steps": 0}, "num_steps must be at least 1"),
+        ({"inverse_mass_matrix": [1.0, -1.0]}, "inverse_mass_matrix must be positive"),
+        ({"executor": 4}, "executor must be"),
+    ],
+)
+@BOTH
+def test_bad_arguments_are_refused(sampler, changes, words):
+    with pytest.raises(BayeslibError, match=words):
+        sampler(regression(), [0.0, 0.0], **{"batch_size": 2} | options_of(sampler) | changes)
+
+
+@pytest.mark.trust("S15")
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"friction": -1.0}, "friction must be at least 0"),
+        ({"friction": np.nan}, "friction must be at least 0 and finite"),
+        ({"friction": [1.0] * 3}, r"friction must be a number or have shape \(2,\)"),
+        ({"friction": "much"}, "friction must hold real numbers"),
+        ({"noise_estimate": [0.5, 2.0]}, r"which is 1 in theta\[1\], got 2: take more friction"),
+        ({"noise_estimate": "rows"}, 'noise_estimate must be numbers, "batch" or None'),
+        ({"noise_estimate": "batch", "batch_size": 1}, "needs a batch_size of at least 2"),
+        ({"noise_estimate": "batch", "batch_size": None}, "needs a batch_size of at least 2"),
+        ({"refresh": 0}, "refresh must be at least 1"),
+        ({"step_size": [0.1] * 20}, "step_size must be a number"),
+    ],
+)
+def test_bad_friction_is_refused(changes, words):
+    with pytest.raises(BayeslibError, match=words):
+        sghmc(regression(), [0.0, 0.0], **{"batch_size": 2} | options_of(sghmc) | changes)
+
+
+@pytest.mark.trust("S15")
+@pytest.mark.parametrize(
+    ("step_size", "words"),
+    [
+        ([0.1] * 19, r"have shape \(20,\), one for each of the num_warmup \+ num_samples"),
+        ([0.1] * 19 + [0.0], "every step_size must be positive, the least is 0"),
+        ([0.1] * 19 + [np.inf], r"step_size\[19\] is inf"),
+    ],
+)
+def test_bad_step_sizes_are_refused(step_size, words):
+    with pytest.raises(BayeslibError, match=words):
+        sgld(regression(), [0.0, 0.0], batch_size=2, **RUN | {"step_size": step_size})
+
+
+def test_what_has_no_rows_or_no_gradient_is_refused():
+    bare = Target(lambda theta: -0.5 * theta[0] ** 2, dim=1)
+    with pytest.raises(BayeslibError, match="has no arrays in its data.*batch_size=None"):
+        sgld(bare, [0.0], batch_size=1, **RUN)
+    single = Target(normal_mean, dim=1, data=(Y[:1],))
+    with pytest.raises(BayeslibError, match="at least 2 rows, .* has 1"):
+        sgld(single, [0.0], batch_size=1, **RUN)
+    blind = mean_model(gradient=None)
+    with pytest.raises(GradientError, match="has no gradient"):
+        sgld(blind, [0.0], batch_size=2, **RUN)
+    with pytest.raises(BayeslibTypeError, match="target must be a Target"):
+        sgld(normal_mean, [0.0], batch_size=2, **RUN)
+
+
+def test_a_batch_that_is_too_large_for_memory_is_refused():
+    with pytest.raises(MemoryError, match="the batches of shape"):
+        sgld(regression(), [0.0, 0.0], batch_size=10**13, replace=True, **RUN)
+
+
+def own_linear(theta, X, y):
+    return -0.5 * theta @ theta + linear_log_likelihood(theta, X, y, 1.0)
+
+
+def own_logistic(theta, X, y):
+    return -0.5 * theta @ theta + logistic_log_likelihood(theta, X, y)
+
+
+@pytest.mark.parametrize(("function", "y"), [(own_linear, Y), (own_logistic, BINARY)])
+def test_the_librarys_likelihoods_are_sums_over_rows(function, y):
+    target = Target(function, dim=2, data=(X, y))
+    draws = sghmc(target, [0.1, 0.2], batch_size=3, noise_estimate="batch", **options_of(sghmc))
+    assert np.isfinite(draws.values).all() and draws.settings["num_rows"] == 8
+
+
+@BOTH
+def test_steps_that_run_away_are_flagged_and_lose_nothing(sampler):
+    options = options_of(sampler, num_samples=400, num_chains=2, step_size=7.0)
+    with pytest.warns(BayeslibWarning, match="diverged .*there a chain stays"):
+        draws = sampler(regression(), [[0.0, 0.0], [0.1, 0.1]], batch_size=2, **options)
+    diverging = draws.stats["diverging"]
+    assert diverging.any(axis=1).all() and not diverging[:, 0].any()
+    assert np.isfinite(draws.values).all() and np.abs(draws.values).max() <= 1e10
+    for chain in range(2):
+        first = int(np.argmax(diverging[chain]))
+        assert diverging[chain, first:].all()
+        stays = draws.values[chain, first:]
+        np.testing.assert_array_equal(stays, np.broadcast_to(stays[0], stays.shape))
+        assert draws.settings["num_gradients"][chain] <= first + 1
+    assert any("diverged" in problem for problem in draws.problems)
+
+
+def bounded(theta, y):
+    return normal_mean(theta, y) if theta[0] > 0.0 else -np.inf
+
+
+@BOTH
+def test_the_edge_of_a_support_is_told_from_too_large_a_step(sampler):
+    target = Target(bounded, dim=1, data=(Y,), support=[(0.0, None)])
+    options = options_of(sampler, num_samples=500, num_chains=2)
+    with pytest.warns(BayeslibWarning, match="into a log density of -inf.*bl.unconstrained"):
+        draws = sampler(target, [[0.2], [0.3]], batch_size=4, **options)
+    diverging = draws.stats["diverging"].sum(axis=1)
+    np.testing.assert_array_equal(draws.settings["num_outside"], diverging)
+
+
+def raising(theta, y):
+    if theta[0] > 1.0:
+        raise ValueError("too far")
+    return normal_mean(theta, y)
+
+
+@BOTH
+def test_a_density_that_raises_says_so_and_keeps_the_draws(sampler):
+    target = Target(raising, dim=1, data=(Y,))
+    with pytest.raises(ValueError, match="too far") as caught:
+        sampler(target, [0.5], batch_size=4, **options_of(sampler, num_samples=2000))
+    assert caught.value.partial.num_samples > 0
+
+
+def test_weighted_draws_tell_of_divergences_too():
+    with pytest.warns(BayeslibWarning, match="diverged"):
+        draws = sgld(regression(), [0.0, 0.0], batch_size=2, **RUN | {"step_size": [9.0] * 20})
+    assert any("diverged" in problem for problem in draws.problems)
+
+
+def standard(theta):
+    return -0.5 * theta[0] ** 2
+
+
+HEAT = {"batch_size": None, "gradient_noise": 4.0, "num_samples": 20_000, "rng": 2}
+STARTS = [[1.0], [-1.0], [0.0], [0.5]]
+
+
+def test_heat_is_said_and_silence_kept_where_the_noise_is_known():
+    target = Target(standard, dim=1)
+    hot = sghmc(target, STARTS, step_size=0.2, friction=0.5, **HEAT)
+    assert any("temperature of the momenta is 1.9" in problem for problem in hot.problems)
+    assert hot.flat.var() > 1.6
+    mild = sghmc(target, STARTS, step_size=0.1, friction=0.5, noise_estimate=0.2, **HEAT)
+    assert not any("temperature" in problem for problem in mild.problems)
+    assert abs(mild.flat.var() - 1.0) < 0.1
+    options = HEAT | {"gradient_noise": None}
+    cold = sghmc(target, STARTS, step_size=0.2, friction=0.5, noise_estimate=0.4, **options)
+    assert any("too narrow" in problem for problem in cold.problems)
+    assert cold.flat.var() < 0.5
+
+
+def test_friction_may_be_zero_where_nothing_heats():
+    target = Target(standard, dim=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        still = sghmc(
+            target, STARTS, step_size=0.1, friction=0.0, **HEAT | {"gradient_noise": None}
+        )
+        drawn = sghmc(target, STARTS, step_size=0.1, friction=0.0, refresh=20, **HEAT)
+    for draws in (still, drawn):
+        assert not any("friction is 0" in problem for problem in draws.problems)
+    energy = still.stats["kinetic_energy"] + 0.5 * still.values[:, :, 0] ** 2
+    assert np.ptp(energy, axis=1).max() < 0.2 * energy.max()
+
+
+def test_more_noise_than_friction_is_counted_and_said():
+    with pytest.warns(BayeslibWarning, match="larger than the friction allows"):
+        draws = sghmc(
+            regression(), [0.0, 0.0], batch_size=2, noise_estimate="batch",
+            **options_of(sghmc, friction=1e-3, num_samples=200),
+        )  # fmt: skip
+    assert 0 < draws.settings["num_negative"][0] <= 200
+    assert any("friction allows" in problem for problem in draws.problems)
+
+
+class Interrupting:
+    """A control that is told to stop after some blocks."""
+
+    def __init__(self, blocks):
+        self.blocks, self.bound, self.done = blocks, None, []
+
+    def watch(self, bound):
+        self.bound = bound
+
+    def report(self, chain, done):
+        self.done.append(done)
+        if len(self.done) == self.blocks:
+            self.bound.stop()
+
+
+class Inline(Executor):
+    """Runs a chain at once, under a control of its own."""
+
+    def __init__(self, control):
+        self.control = control
+
+    def submit(self, chain, control, *job):
+        future = Future()
+        future.set_result(chain(self.control, *job))
+        return future
+
+
+@BOTH
+def test_a_chain_that_is_told_to_stop_keeps_its_draws(sampler):
+    control = Interrupting(2)
+    options = options_of(sampler, num_samples=3_000_000)
+    draws = sampler(regression(), [0.0, 0.0], batch_size=2, executor=Inline(control), **options)
+    assert len(control.done) >= 2 and draws.num_samples == control.done[-1] < 3_000_000
+    again = sampler(
+        regression(), [0.0, 0.0], batch_size=2, **options | {"num_samples": draws.num_samples}
+    )
+    np.testing.assert_array_equal(again.values, draws.values)
+
+
+SCRIPT = """
+import numpy as np, sys
+from test_stochastic_rows import X, Y, regression, options_of
+from bayeslib import sghmc, sgld
+for sampler, more in ((sgld, {}), (sghmc, {"noise_estimate": "batch", "centre": [0.1, 0.1]})):
+    options = options_of(sampler, batch_size=3, **more)
+    print(sampler(regression(), [0.0, 0.0], **options).values.ravel().tolist())
+"""
+
+
+def test_without_compilation_the_draws_are_the_same():
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    plain = [np.array(eval(line)) for line in run.stdout.splitlines()]
+    more = ({}, {"noise_estimate": "batch", "centre": [0.1, 0.1]})
+    for sampler, changes, values in zip((sgld, sghmc), more, plain, strict=True):
+        options = options_of(sampler, batch_size=3, **changes)
+        fast = sampler(regression(), [0.0, 0.0], **options).values.ravel()
+        np.testing.assert_allclose(fast, values, rtol=1e-10)

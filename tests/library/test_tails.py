@@ -1,0 +1,164 @@
+"""The tail of draws: its shape found, and heavy ones spoken of."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bayeslib import Draws, Target, gibbs, nuts, slice_sample
+from bayeslib.chains.far import tail_index
+from bayeslib.diagnostics.tails import tail_shape
+
+
+@pytest.mark.parametrize(
+    ("law", "shape"),
+    [(stats.cauchy(), 1.0), (stats.t(2), 0.5), (stats.norm(), -0.05), (stats.uniform(), -1.0)],
+    ids=["cauchy", "t2", "normal", "uniform"],
+)
+def test_the_shape_of_known_tails(law, shape):
+    """Within 0.15 of the limit in the median of 21 samples; one fit errs by about 0.1."""
+    found = [tail_shape(law.rvs(10_000, random_state=np.random.default_rng(i))) for i in range(21)]
+    assert np.median(found) == pytest.approx(shape, abs=0.15)
+
+
+def test_either_side_counts():
+    x = np.random.default_rng(1).pareto(1.0, 4000)
+    assert tail_shape(x) == tail_shape(-x) > 0.7
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.zeros(100),
+        np.arange(100) % 2.0,
+        np.repeat([0.0, 1.0], [99, 1]),
+        np.arange(5.0),
+        1e300 * np.random.default_rng(1).standard_normal(1000),
+        1e-300 * np.random.default_rng(1).standard_normal(1000),
+        np.random.default_rng(1).integers(0, 3, (4, 250)).astype(float),
+    ],
+    ids=["constant", "binary", "one", "few", "huge", "tiny", "integers"],
+)
+def test_odd_draws_are_no_trouble(x):
+    shape = tail_shape(x)
+    assert np.isnan(shape) or shape < 0.7
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 20])
+def test_fewer_than_21_draws_have_no_tail(size):
+    assert np.isnan(tail_shape(np.random.default_rng(1).standard_cauchy(size)))
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_single_draw_has_a_summary(n):
+    target = Target(lambda t: -0.5 * np.sum(t**2), dim=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        draws = nuts(target, num_samples=n, num_chains=1, rng=1)
+    assert draws.problems and "nuts" in str(draws.summary()) and draws._repr_html_()
+
+
+def student(theta, freedom):
+    return -0.5 * (freedom + 1.0) * np.log1p(theta[0] ** 2 / freedom)
+
+
+def elliptic(theta, freedom):
+    return -0.5 * (freedom + theta.size) * np.log1p(np.sum(theta**2) / freedom)
+
+
+def product(theta, freedom):
+    return -0.5 * (freedom + 1.0) * np.sum(np.log1p(theta**2 / freedom))
+
+
+def inverse_gamma(theta, shape):
+    return -(shape + 1.0) * np.log(theta[0]) - 1.0 / theta[0] if theta[0] > 0.0 else -np.inf
+
+
+@pytest.mark.parametrize("index", [0.7, 1.0, 2.0, 3.5])
+@pytest.mark.parametrize(
+    ("density", "dim"), [(elliptic, 1), (elliptic, 4), (product, 4), (inverse_gamma, 1)]
+)
+def test_the_index_of_known_tails(density, dim, index):
+    target = Target(density, dim=dim, data=(index,))
+    far = np.full((1, 500, dim), 2.0) + np.random.default_rng(1).normal(0.0, 0.1, (1, 500, dim))
+    far[0, 0] = 40.0 + np.arange(dim)
+    found, num_evals = tail_index(target, far)
+    assert found == pytest.approx(index, abs=0.02)
+    assert num_evals == 4 * dim
+
+
+def laplace(theta):
+    return -np.sum(np.abs(theta))
+
+
+def nearly_gaussian(theta):
+    return -0.5 * np.sum(theta**2) if np.max(np.abs(theta)) < 100.0 else -np.inf
+
+
+def raises(theta):
+    if theta[0] > 100.0:
+        raise ValueError("too far")
+    return -0.5 * theta[0] ** 2
+
+
+@pytest.mark.parametrize("density", [laplace, nearly_gaussian, raises])
+def test_tails_that_are_no_power_have_no_index(density):
+    far = np.random.default_rng(1).standard_normal((2, 500, 2))
+    far[0, 0] = 40.0
+    found, num_evals = tail_index(Target(density, dim=2, gradient=None), far)
+    assert found > 100.0 and num_evals == 8
+    assert tail_index(Target(density, dim=2, gradient=None), far[:, 1:]) == (np.inf, 0)
+    assert tail_index(Target(density, dim=2, gradient=None), 0.0 * far) == (np.inf, 0)
+
+
+@pytest.mark.parametrize(
+    ("freedom", "words"), [(1.0, "means do not exist"), (2.0, "variances do not exist"), (10.0, "")]
+)
+def test_moments_that_do_not_exist_are_spoken_of(freedom, words):
+    """In every run, and never where they exist."""
+    target = Target(student, dim=1, data=(freedom,))
+    said = 0
+    for seed in range(10):
+        draws = slice_sample(target, rng=seed)
+        said += any("falls so slowly" in problem and words in problem for problem in draws.problems)
+        index = draws.settings["tail_index"]
+        assert index == pytest.approx(freedom, abs=0.05) or (index == np.inf and not words)
+    assert said == (10 if words else 0)
+
+
+def test_the_density_knows_better_than_the_draws():
+    """Where it has said how its tail falls, a tail of draws that looks heavier is chance."""
+    values = np.random.default_rng(4).standard_cauchy((4, 1000, 1))
+    for index, told in [(np.inf, True), (3.0, False)]:
+        problems = Draws(values, settings={"tail_index": index}).problems
+        assert any("so heavy" in problem for problem in problems) == told
+
+
+def test_a_tail_without_an_integral_is_spoken_of():
+    wide = Draws(np.zeros((4, 1000, 1)), settings={"tail_index": 0.03})
+    assert any("has no integral" in problem for problem in wide.problems)
+
+
+def test_a_density_that_is_not_that_of_the_draws_is_not_asked():
+    def far_steps(theta, rng):
+        return rng.standard_t(2.0)
+
+    draws = gibbs([far_steps], np.zeros((4, 1)) + np.arange(4)[:, None], num_samples=2000, rng=1)
+    assert np.abs(draws.values).max() > 6.0 * draws.values.std()
+    assert "tail_index" not in draws.settings
+
+
+def test_a_mean_that_does_not_exist_is_spoken_of():
+    """By the draws alone: with one degree of freedom in most runs; with ten in none."""
+    run = {"num_samples": 2000, "num_warmup": 1000}
+    said = {1.0: 0, 10.0: 0}
+    for freedom in said:
+        target = Target(student, dim=1, data=(freedom,))
+        for seed in range(20):
+            draws = nuts(target, rng=seed, **run)
+            draws.settings.pop("tail_index")  # found from the density, and more reliable
+            problems = draws.summary().problems
+            said[freedom] += any("heavy" in problem for problem in problems)
+    assert said[1.0] >= 12
+    assert said[10.0] == 0

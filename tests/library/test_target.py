@@ -1,0 +1,310 @@
+"""Targets: evaluation, gradients and their check, data, pickles."""
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+from densities import EXACT, gaussian2
+from numba import njit
+
+from bayeslib import Target, Truth, metropolis
+from bayeslib.compile.arithmetic import FAST
+from bayeslib.errors import BayeslibError, GradientError, TargetError
+
+GLOBAL = np.array([1.0])
+
+
+def regression(theta, X, y, scale):
+    total = -0.5 * theta @ theta
+    for i in range(y.size):
+        z = (y[i] - X[i] @ theta) / scale
+        total -= 0.5 * z * z
+    return total
+
+
+def regression_gradient(theta, X, y, scale):
+    return X.T @ (y - X @ theta) / scale**2 - theta
+
+
+def regression_target(**options):
+    rng = np.random.default_rng(1)
+    data = (rng.standard_normal((20, 3)), rng.standard_normal(20), 0.7)
+    return Target(regression, dim=3, data=data, **options)
+
+
+def scaled(theta):
+    return -GLOBAL[0] * theta[0] ** 2
+
+
+def laplace(theta):
+    return -abs(theta[0]) - abs(theta[1] - 1.0)
+
+
+def laplace_gradient(theta):
+    return -np.sign(theta - np.array([0.0, 1.0]))
+
+
+def helper(x):
+    return x * x
+
+
+compiled_helper = njit(helper)
+
+
+def with_helpers(theta):
+    return -0.5 * helper(theta[0]) - 0.5 * compiled_helper(theta[1])
+
+
+def test_values_equal_the_plain_function_one_by_one_and_many_at_once():
+    target = regression_target()
+    thetas = np.random.default_rng(2).standard_normal((50, 3))
+    expected = [regression(theta, *target._arguments) for theta in thetas]
+    np.testing.assert_allclose([target(theta) for theta in thetas], expected, rtol=1e-12)
+    np.testing.assert_allclose(target.many(thetas), expected, rtol=1e-12)
+    assert isinstance(target([0, 0, 0]), float)
+    assert target.many(np.empty((0, 3))).shape == (0,)
+
+
+def test_one_dimension_takes_numbers_and_flat_arrays():
+    target = EXACT["mixture"][0]
+    x = np.linspace(-2, 2, 7)
+    np.testing.assert_array_equal(target.many(x), target.many(x[:, None]))
+    np.testing.assert_array_equal(target.many(x), [target(value) for value in x])
+    assert target.names == ("theta",) and gaussian2().names == ("theta[0]", "theta[1]")
+
+
+@pytest.mark.parametrize("gradient", ["auto", regression_gradient])
+def test_gradients_automatic_and_given(gradient):
+    target = regression_target(gradient=gradient)
+    assert target.has_gradient
+    for theta in np.random.default_rng(3).standard_normal((5, 3)):
+        expected = regression_gradient(theta, *target._arguments)
+        np.testing.assert_allclose(target.gradient(theta), expected, rtol=1e-11)
+        assert target.check_gradient(theta) > 0
+
+
+def test_no_gradient_is_said():
+    target = regression_target(gradient=None)
+    assert not target.has_gradient
+    with pytest.raises(GradientError, match="has no gradient"):
+        target.gradient(np.zeros(3))
+
+
+@pytest.mark.parametrize("factor", [-1.0, 1.001, 0.0])
+@pytest.mark.parametrize("component", [0, 2])
+@pytest.mark.parametrize("thorough", [True, False])
+def test_a_wrong_gradient_is_found_and_its_component_named(factor, component, thorough):
+    def wrong(theta, X, y, scale):
+        grad = X.T @ (y - X @ theta) / scale**2 - theta
+        grad[component] *= factor
+        return grad
+
+    target = regression_target(gradient=wrong, names=("a", "b", "c"))
+    with pytest.raises(GradientError, match=rf"component {component} \({'abc'[component]}\)"):
+        target.check_gradient([0.3, -0.2, 0.9], thorough=thorough)
+
+
+def test_the_check_copes_with_tiny_huge_shifted_and_bounded_densities():
+    def far(theta, mean, size):
+        return -0.5 * ((theta[0] - mean) / size) ** 2
+
+    for mean, size in [(0.0, 1e-5), (1e6, 1.0), (0.0, 1e6), (3.0, 1e-3)]:
+        target = Target(far, dim=1, data=(mean, size))
+        target.check_gradient(mean + 0.7 * size)
+    EXACT["truncated"][0].check_gradient(-0.4999)
+
+
+def test_a_kink_is_no_error_but_a_wrong_slope_there_is():
+    target = Target(laplace, dim=2, gradient=laplace_gradient)
+    target.check_gradient([0.0, 1.0])
+    target.check_gradient([0.0, 0.3])
+    wrong = Target(laplace, dim=2, gradient=lambda theta: np.array([1.5, 0.0]))
+    with pytest.raises(GradientError, match="component 0"):
+        wrong.check_gradient([0.0, 1.0])
+
+
+def test_a_fused_gradient_with_another_density_is_found():
+    def fused(theta, grad, precision):
+        grad[:] = -precision @ theta
+        return 0.0
+
+    target = Target(gaussian2().logdensity, dim=2, data=gaussian2().data, fused=fused)
+    with pytest.raises(GradientError, match="the two functions differ"):
+        target.verify(np.ones(2), gradient=True)
+
+
+def test_data_are_copied_and_read_only_and_new_data_compile_nothing():
+    X, y = np.ones((4, 2)), np.zeros(4)
+
+    def logdensity(theta, X, y):
+        return -np.sum((y - X @ theta) ** 2)
+
+    target = Target(logdensity, dim=2, data=(X, y))
+    value = target([1.0, 2.0])
+    X[:] = 7.0
+    assert target([1.0, 2.0]) == value
+    assert all(a.ctypes.data % 64 == 0 and not a.flags.writeable for a in target.data)
+    other = Target(logdensity, dim=2, data=(X, y))
+    assert other.bind(False).address == target.bind(False).address
+    assert other([1.0, 2.0]) != value
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(4, dtype=np.int32),
+        np.arange(4, dtype=np.float32),
+        np.arange(4, dtype=">f8"),
+        np.arange(8.0)[::2],
+        [0, 2, 4, 6],
+        np.array([True, False, True, True]),
+    ],
+)
+def test_data_of_any_numeric_kind(array):
+    def logdensity(theta, x):
+        total = 0.0
+        for i in range(x.size):
+            total += theta[0] * x[i]
+        return total
+
+    assert Target(logdensity, dim=1, data=(array,))(2.0) == 2.0 * np.sum(array)
+
+
+def test_plain_and_compiled_helpers_may_be_called():
+    target = Target(with_helpers, dim=2)
+    assert target([1.0, 2.0]) == -2.5
+    np.testing.assert_allclose(target.gradient([1.0, 2.0]), [-1.0, -2.0])
+
+
+def test_a_changed_global_is_seen_at_the_next_run():
+    """Alone, numba would keep the old value for ever."""
+    target = Target(scaled, dim=1, gradient=None)
+    options = {"num_chains": 1, "num_samples": 4000, "rng": 1}
+    try:
+        wide = metropolis(target, 0.0, **options)
+        GLOBAL[0] = 100.0
+        narrow = metropolis(target, 0.0, **options)
+        assert narrow.values.std() < 0.2 * wide.values.std()
+        assert target(1.0) == -100.0
+    finally:
+        GLOBAL[0] = 1.0
+
+
+@pytest.mark.parametrize("clone", [copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
+def test_a_target_travels(clone):
+    shift = 0.5
+
+    def local(theta, y):
+        return -0.5 * (theta[0] - y - shift) ** 2
+
+    truth = Truth(mean=np.array([2.5]), cdf=lambda x: x)
+    target = Target(local, dim=1, data=(2.0,), names=["x"], support=(0, math.inf), truth=truth)
+    twin = clone(target)
+    assert twin(1.0) == target(1.0) and twin.names == ("x",)
+    np.testing.assert_array_equal(twin.gradient(1.0), target.gradient(1.0))
+    assert twin.support == ((0.0, math.inf),) and twin.truth.cdf(3) == 3
+    assert twin.data[0] == 2.0
+
+
+def test_exceptions_keep_their_type_and_say_where():
+    def logdensity(theta):
+        if theta[0] > 1.0:
+            raise KeyError("beyond")
+        return 0.0
+
+    target = Target(logdensity, dim=1)
+    for call in (lambda: target(2.0), lambda: target.many([0.0, 2.0])):
+        with pytest.raises(KeyError, match="beyond"):
+            call()
+    assert target(0.5) == 0.0
+
+
+def test_an_index_out_of_bounds_is_found_at_the_start():
+    """Compiled code reads garbage, plain Python raises."""
+
+    def logdensity(theta, y):
+        return -0.5 * theta[0] ** 2 - y[3]
+
+    target = Target(logdensity, dim=2, data=(np.zeros(3),), gradient=None)
+    with pytest.raises(IndexError, match="index 3 is out of bounds"):
+        metropolis(target, np.zeros(2), num_chains=1, rng=1)
+
+
+def test_a_random_density_is_found_at_the_start():
+    def logdensity(theta):
+        return -0.5 * theta[0] ** 2 + np.random.rand()  # noqa: NPY002
+
+    with pytest.raises(TargetError, match="in plain Python"):
+        metropolis(Target(logdensity, dim=1, gradient=None), 0.0, num_chains=1, rng=1)
+
+
+def test_support():
+    density = EXACT["mixture"][0].logdensity
+    assert Target(density, dim=1, support=(-1, 2)).support == ((-1.0, 2.0),)
+    assert Target(density, dim=1).support is None
+    for bad in [(2, -1), (1, 1), [(0, 1), (0, 1)], (0, math.nan)]:
+        with pytest.raises(BayeslibError, match="support"):
+            Target(density, dim=1, support=bad)
+
+
+@pytest.mark.parametrize(
+    ("support", "dim", "filled"),
+    [
+        ((0.0, None), 1, ((0.0, math.inf),)),
+        ([None, (None, 1.0)], 2, ((-math.inf, math.inf), (-math.inf, 1.0))),
+        (np.array([[0.0, 1.0], [2.0, 3.0]]), 2, ((0.0, 1.0), (2.0, 3.0))),
+    ],
+)
+def test_an_open_end_of_the_support_may_be_none(support, dim, filled):
+    density = EXACT["mixture"][0].logdensity
+    assert Target(density, dim=dim, support=support).support == filled
+
+
+@pytest.mark.parametrize("support", [(0.0, None), (-1.0, 2.0)])
+def test_a_density_that_ignores_its_support_is_found_at_the_start(support):
+    target = Target(lambda theta: -abs(theta[0]), dim=1, support=support)
+    with pytest.raises(TargetError, match=r"outside the support .* of theta"):
+        metropolis(target, 1.0, num_chains=1, rng=1)
+
+
+def test_what_a_density_raises_outside_its_support_is_not_counted():
+    def half(theta):
+        if theta[0] < 0.0:
+            raise ValueError("never asked here")
+        return -theta[0]
+
+    target = Target(half, dim=1, gradient=None, support=(0.0, None))
+    target.verify(np.array([1.0]))
+    assert target(1.0) == -1.0
+
+
+def cancelled_scalar(theta):
+    return -0.5 * math.exp(math.log(theta[0])) ** 2
+
+
+def cancelled_array(theta):
+    return -0.5 * np.sum(np.exp(np.log(theta)) ** 2)
+
+
+def overflowing(theta):
+    return -0.5 * math.log(math.exp(theta[0])) ** 2
+
+
+@pytest.mark.parametrize("gradient", ["auto", None])
+@pytest.mark.parametrize("function", [cancelled_scalar, cancelled_array, overflowing])
+def test_functions_are_called_as_written(function, gradient):
+    """exp(log(x)) is nan for x < 0 and must stay so, or the density is another."""
+    target = Target(function, dim=1, gradient=gradient)
+    assert target([2.0]) == pytest.approx(-2.0)
+    if function is overflowing:
+        assert target([800.0]) == -math.inf and target([-800.0]) == -math.inf
+    else:
+        assert math.isnan(target([-1.0]))
+        if gradient:
+            assert math.isnan(target.gradient([-1.0])[0])
+
+
+def test_the_compiler_would_cancel_them():
+    assert njit(cancelled_scalar, fastmath=set(FAST))(np.array([-1.0])) == -0.5

@@ -1,0 +1,103 @@
+"""What is said of divergences: where they end, how few they are, what helps."""
+
+import numpy as np
+import pytest
+
+import bayeslib as bl
+from bayeslib import Draws, Target, hmc, nuts, posteriors
+from bayeslib.diagnostics.trouble import divergence_problem
+
+SAMPLERS = [(nuts, {}), (hmc, {"num_steps": 10})]
+
+
+def exponential(theta):
+    return -theta[0] if theta[0] > 0.0 else -np.inf
+
+
+@pytest.mark.filterwarnings("ignore:the log density was nan")  # as it may in an overflow
+@pytest.mark.parametrize(("sampler", "options"), SAMPLERS)
+def test_an_edge_of_the_support_is_told_from_a_step_too_long(sampler, options):
+    with pytest.warns(bl.BayeslibWarning, match="-inf: smaller steps do not help") as caught:
+        edge = sampler(Target(exponential, dim=1), rng=1, **options)
+    assert len(caught) == 1
+    count = edge.stats["diverging"].sum(axis=1)
+    np.testing.assert_array_equal(edge.settings["num_outside"], count)
+    assert count.sum() > 100
+    assert f"{count.sum()} of them into a log density of -inf" in edge.problems[0]
+    with pytest.warns(bl.BayeslibWarning, match="diverged .*smaller steps"):
+        neck = sampler(posteriors.funnel(10), rng=1, **options)
+    assert neck.settings["num_outside"].sum() == 0 < neck.stats["diverging"].sum()
+    assert "-inf" not in neck.problems[0]
+
+
+@pytest.mark.filterwarnings("ignore:the log density was nan")
+def test_an_overflow_is_no_edge():
+    """A trajectory with far too long steps ends at -inf, and smaller steps are what helps."""
+    steep = Target(lambda theta: -(theta[0] ** 4), dim=1)
+    with pytest.warns(bl.BayeslibWarning, match="diverged .*smaller steps"):
+        draws = hmc(steep, step_size=3.0, num_steps=10, num_warmup=0, rng=1)
+    infinite = np.isinf(draws.stats["energy_error"])
+    assert infinite.sum() > 1000
+    assert draws.settings["num_outside"].sum() < 0.1 * infinite.sum()
+    assert "-inf" not in draws.problems[0]
+
+
+@pytest.mark.filterwarnings("ignore:.*diverged")
+@pytest.mark.parametrize(("sampler", "options"), SAMPLERS)
+def test_what_the_warm_up_met_is_not_counted(sampler, options):
+    draws = sampler(Target(exponential, dim=1), rng=2, num_samples=5, num_warmup=500, **options)
+    assert np.all(draws.settings["num_outside"] <= draws.stats["diverging"].sum(axis=1))
+
+
+def diverged(count, **settings):
+    diverging = np.zeros((4, 1000), dtype=bool)
+    diverging.flat[:count] = True
+    return divergence_problem(
+        Draws(np.zeros((4, 1000, 1)), stats={"diverging": diverging}, settings=settings)
+    )
+
+
+def test_few_divergences_are_weighed_in_words():
+    adapted = {"adapted": True, "target_accept": 0.8}
+    assert diverged(0, **adapted) is None
+    few, more = diverged(4, **adapted), diverged(5, **adapted)
+    assert "4 of 4000 transitions diverged (0.1 %): too few" in few
+    assert "too few" not in more and "5 of 4000 transitions diverged (0.1 %): repara" in more
+    assert "1 of 4000 transitions diverged (0.025 %)" in diverged(1, **adapted)
+    for said in (few, more):
+        assert "reparameterise" in said and "target_accept=0.95" in said
+    assert "target_accept=0.9875" in diverged(9, adapted=True, target_accept=0.95)
+    assert "target_accept" not in diverged(9, adapted=False, target_accept=0.8)
+    assert "edge of a support" in diverged(9, num_outside=np.array([5, 0, 0, 0]))
+    assert "bl.unconstrained(target)" in diverged(9, num_outside=np.array([5, 0, 0, 0]))
+    assert "edge of a support" not in diverged(9, num_outside=np.array([4, 0, 0, 0]))
+
+
+def test_a_density_in_place_of_its_logarithm_is_suspected():
+    density = Target(lambda theta: np.exp(-0.5 * theta[0] ** 2), dim=1)
+    with pytest.raises(bl.ImproperError, match="returns the logarithm of a density, not a density"):
+        nuts(density, rng=1)
+
+
+def test_an_index_out_of_bounds_is_named_before_a_gradient_that_differs():
+    beyond = Target(lambda theta: -0.5 * theta[0] ** 2 - 0.5 * theta[2] ** 2, dim=2)
+    with pytest.raises(IndexError, match="out of bounds"):
+        nuts(beyond, rng=1)
+
+
+def test_ragged_data_are_refused_with_the_remedy():
+    with pytest.raises(bl.BayeslibTypeError, match=r"data\[0\] .*give its rows one length"):
+        Target(lambda theta, y: 0.0, dim=1, data=(((1.0, 2.0), (3.0,)),))
+    with pytest.raises(bl.BayeslibTypeError, match="initial_position .*give its rows one length"):
+        nuts(posteriors.gaussian([0.0, 0.0], np.eye(2)), [[1.0, 2.0], [3.0]], rng=1)
+
+
+def test_an_r_hat_above_the_limit_looks_like_it():
+    """In one of many sets of chains it is above 1.01 by less than three decimals show."""
+    rng, said = np.random.default_rng(3), []
+    for offset in np.linspace(0.14, 0.18, 60):
+        values = rng.standard_normal((4, 1000, 1)) + offset * np.array([-1, 0, 0, 1])[:, None, None]
+        said += [p for p in Draws(values).problems if p.startswith("R-hat")]
+    found = [problem.split()[2] for problem in said]
+    assert "1.010" not in found and any(len(number) > 5 for number in found)
+    assert all(float(number) > 1.01 for number in found)

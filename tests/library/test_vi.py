@@ -1,0 +1,490 @@
+"""The evidence lower bound and the Gaussian that climbs it, against closed forms."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+from verdict import two_sided
+
+import bayeslib as bl
+from bayeslib import BayeslibError, BayeslibWarning, Estimate, Gaussian, posteriors
+from bayeslib.errors import GradientError, StartError, TargetError
+from bayeslib.variational.fit import Fit
+
+STUDENT = posteriors.gamma_student()
+FREE = bl.unconstrained(STUDENT)
+RHO = 0.9
+CORRELATED = posteriors.gaussian([1.0, -2.0], [[1.0, RHO], [RHO, 1.0]])
+GAP = -0.5 * np.log(1.0 - RHO**2)  # 0.830366
+# The best Gaussian on log theta, by Gauss-Hermite quadrature: its mean, sd and bound.
+BEST = (1.427870, 0.265447, -2.474257)
+LIMIT = 4.9  # standard errors: 1e-6, two-sided
+
+
+def quiet(function, *arguments, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayeslibWarning)
+        return function(*arguments, **options)
+
+
+# The bound
+
+
+@pytest.mark.trust("M7", of="elbo")
+@pytest.mark.parametrize("entropy", ["sampled", "exact"])
+def test_the_bound_has_its_closed_form(entropy):
+    """KL between two Gaussians, of different means and covariances."""
+    q = Gaussian([0.5, -1.0], [[2.0, 0.3], [0.3, 0.5]])
+    exact = -q.kl(Gaussian(CORRELATED.truth.mean, CORRELATED.truth.cov))
+    found = bl.elbo(CORRELATED, q, num_samples=100_000, rng=1, entropy=entropy)
+    assert abs(found.z(exact)) < LIMIT
+    assert found.num_evals == 100_000
+    # a bound with the sign of the entropy turned, and one without it
+    for wrong in (found.value - 2.0 * q.entropy, found.value - q.entropy):
+        assert abs(wrong - exact) > 20.0 * found.mcse
+
+
+def test_kl_is_that_of_sampling_and_zero_of_itself():
+    p, q = Gaussian([0.5, -1.0], [[2.0, 0.3], [0.3, 0.5]]), Gaussian([0.0, 0.0], np.eye(2))
+    x = p.sample(100_000, 1)
+    terms = p.logdensity(x) - q.logdensity(x)
+    assert abs(terms.mean() - p.kl(q)) < LIMIT * terms.std() / np.sqrt(terms.size)
+    assert p.kl(p) == pytest.approx(0.0, abs=1e-14)
+    assert p.kl(q) != pytest.approx(q.kl(p), rel=0.1)
+    assert p.entropy == pytest.approx(stats.multivariate_normal(p.mean, p.cov).entropy())
+
+
+def test_the_bound_of_the_posterior_itself_is_its_evidence():
+    found = bl.elbo(CORRELATED, Gaussian([1.0, -2.0], CORRELATED.truth.cov), rng=1)
+    assert found.value == pytest.approx(0.0, abs=1e-12)
+    assert found.mcse < 1e-12
+    coin = posteriors.coin(8, 2)
+    beta = bl.elbo(coin, stats.beta(9, 3), rng=1)
+    assert beta.value == pytest.approx(coin.truth.log_evidence, rel=1e-12)
+
+
+@pytest.mark.trust("M7", of="elbo")
+@pytest.mark.parametrize(
+    "q", [stats.gamma(5), stats.lognorm(0.3, scale=4.2), stats.gamma(20, scale=0.25)],
+    ids=["gamma", "lognormal", "narrow"],
+)  # fmt: skip
+def test_the_bound_never_passes_the_evidence(q):
+    found = bl.elbo(STUDENT, q, num_samples=20_000, rng=2)
+    gap = STUDENT.truth.log_evidence - found.value
+    assert gap > LIMIT * found.mcse  # these are not the posterior
+    # a normalising constant forgotten would take it above
+    assert found.value + 0.5 * np.log(2.0 * np.pi) > STUDENT.truth.log_evidence
+
+
+@pytest.mark.trust("M7", of="advi")
+@pytest.mark.parametrize("family", ["meanfield", "fullrank"])
+@pytest.mark.parametrize("name", ["challenger", "coal_mining", "pumps", "eight_schools"])
+def test_a_fit_never_passes_the_evidence_and_comes_near(name, family):
+    target = getattr(posteriors, name)()
+    found = quiet(bl.advi, target, family=family, num_steps=3000, step_size=0.05, rng=1)
+    gap = target.truth.log_evidence - found.elbo.value
+    assert -LIMIT * found.elbo.mcse < gap < 1.0
+    early = quiet(bl.advi, target, family=family, num_steps=2, rng=1)
+    assert target.truth.log_evidence - early.elbo.value > 1.0
+
+
+def test_the_bound_is_the_same_in_any_coordinates():
+    q = Gaussian([1.4], [[0.07]], transform=FREE.transform)
+    base = bl.elbo(FREE, q.base, num_samples=500, rng=3)
+    own = bl.elbo(STUDENT, q, num_samples=500, rng=3)
+    exact = bl.elbo(STUDENT, q, num_samples=500, rng=3, entropy="exact")
+    assert own.value == pytest.approx(base.value, rel=1e-12)
+    free_exact = bl.elbo(FREE, q.base, num_samples=500, rng=3, entropy="exact")
+    assert exact.value == pytest.approx(free_exact.value, rel=1e-12)
+
+
+def test_draws_outside_make_the_bound_minus_infinity():
+    with pytest.warns(BayeslibWarning, match="lie outside the target's support"):
+        found = bl.elbo(STUDENT, stats.norm(1.0, 2.0), rng=1)
+    assert found.value == -np.inf
+
+
+# The gradient
+
+
+def frozen_bound(target, mean, scale, z, sticking):
+    """The bound with common random numbers as a function of local steps a (dim,), b (dim, dim)."""
+
+    def bound(a, b):
+        there = scale @ (np.eye(mean.size) + b)
+        x = mean + scale @ a + z @ there.T
+        if not sticking:
+            return target.many(x).mean() + np.log(np.diag(there)).sum()
+        # along the draws only: the density of the approximation stays where it was
+        return (target.many(x) - Gaussian(mean, scale @ scale.T).logdensity(x)).mean()
+
+    return bound
+
+
+@pytest.mark.trust("S1", of="advi")
+@pytest.mark.parametrize("sticking", [True, False])
+@pytest.mark.parametrize("dense", [True, False])
+def test_steps_follow_the_slope_of_the_bound(dense, sticking):
+    """Against central differences with common random numbers, to 1e-6."""
+    target = bl.unconstrained(posteriors.banana(1.2, width=0.5))
+    mean, scale, size = np.array([0.4, -0.3]), 0.3, 1e-7
+    fit = Fit(target, mean, scale, dense, 7, sticking, np.random.default_rng(5))
+    for _ in range(30):  # to a scale that is not a multiple of the identity
+        fit.run(0.01, 1)
+    mean = fit._mean.copy()
+    scale = fit._scale.copy() if dense else np.diag(fit._scale[0])
+    z = np.random.default_rng(5).standard_normal((31, 7, 2))[30]
+    fit.run(size, 1)
+    after = fit._scale if dense else np.diag(fit._scale[0])
+    shift = np.linalg.solve(scale, fit._mean - mean) / size
+    slope = (np.linalg.solve(scale, after) - np.eye(2)) / size
+    bound = frozen_bound(target, mean, scale, z, sticking)
+    zero, step = np.zeros((2, 2)), 1e-5
+    for i in range(2):
+        a = step * np.eye(2)[i]
+        expected = (bound(a, zero) - bound(-a, zero)) / (2.0 * step)
+        assert shift[i] == pytest.approx(expected, rel=1e-5, abs=1e-6)
+        for j in range(i + 1 if dense else 0):
+            b = zero.copy()
+            b[i, j] = step
+            expected = (bound(0 * a, b) - bound(0 * a, -b)) / (2.0 * step)
+            assert slope[i, j] == pytest.approx(expected, rel=1e-5, abs=2e-6)
+        if not dense:
+            b = zero.copy()
+            b[i, i] = step
+            expected = (bound(0 * a, b) - bound(0 * a, -b)) / (2.0 * step)
+            assert slope[i, i] == pytest.approx(expected, rel=1e-5, abs=2e-6)
+
+
+def test_the_two_estimators_agree_on_average():
+    target = bl.unconstrained(CORRELATED)
+    moved = []
+    for sticking in (True, False):
+        fit = Fit(target, np.array([0.0, 0.0]), 0.5, False, 400_000, sticking,
+                  np.random.default_rng(1))  # fmt: skip
+        fit.run(1e-3, 1)
+        moved.append(np.append(fit._mean / 0.5, np.log(fit._scale[0] / 0.5)) / 1e-3)
+    # a draw's u z has a variance below 40 for both: 4.9 * sqrt(2 * 40 / 4e5)
+    np.testing.assert_allclose(moved[0], moved[1], atol=0.07)
+    assert np.abs(moved[0]).max() > 0.5
+
+
+def test_a_perfect_fit_does_not_move():
+    fit = Fit(bl.unconstrained(posteriors.gaussian([0.0], [[4.0]])), np.zeros(1), 2.0, False, 3,
+              True, np.random.default_rng(1))  # fmt: skip
+    path, _ = fit.run(0.5, 20)
+    np.testing.assert_allclose(path, np.tile([0.0, np.log(2.0)], (20, 1)), atol=1e-14)
+    noisy = Fit(bl.unconstrained(posteriors.gaussian([0.0], [[4.0]])), np.zeros(1), 2.0, False, 3,
+                False, np.random.default_rng(1))  # fmt: skip
+    assert np.ptp(noisy.run(0.5, 20)[0][:, 0]) > 0.1
+
+
+# The optimum
+
+
+@pytest.mark.trust("M7", of="advi")
+@pytest.mark.parametrize("estimator", ["stl", "entropy"])
+def test_gamma_student_on_the_logarithm(estimator):
+    found = quiet(bl.advi, STUDENT, estimator=estimator, tolerance=1e-5, max_steps=60_000, rng=1)
+    assert found.mean[0] == pytest.approx(BEST[0], abs=0.003)
+    assert np.sqrt(found.cov[0, 0]) == pytest.approx(BEST[1], abs=0.003)
+    assert abs(found.elbo.z(BEST[2])) < LIMIT
+    # with the rest of the bound's definition wrong the optimum is another: no Jacobian
+    bare = bl.Target(
+        lambda x, y: -1.5 * np.log1p(0.5 * (y - np.exp(x[0])) ** 2) + 2.0 * x[0] - np.exp(x[0]),
+        dim=1, data=(5.0,),
+    )  # fmt: skip
+    wrong = quiet(bl.advi, bare, tolerance=1e-4, rng=1)
+    assert abs(wrong.mean[0] - BEST[0]) > 0.03
+
+
+def test_the_best_gaussian_is_what_quadrature_says():
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    weights = weights / weights.sum()
+
+    def bound(mean, sd):
+        values = weights @ FREE.many((mean + sd * nodes)[:, None])
+        return values + np.log(sd) + 0.5 * (1.0 + np.log(2.0 * np.pi))
+
+    assert bound(*BEST[:2]) == pytest.approx(BEST[2], abs=2e-6)
+    for mean, sd in ((0.002, 0.0), (-0.002, 0.0), (0.0, 0.002), (0.0, -0.002)):
+        assert bound(BEST[0] + mean, BEST[1] + sd) < bound(*BEST[:2])
+
+
+@pytest.mark.trust("M7", of="advi")
+def test_mean_field_has_the_inverse_precisions_and_the_gap():
+    found = quiet(bl.advi, CORRELATED, tolerance=1e-4, rng=1)
+    np.testing.assert_allclose(np.diag(found.cov), 1.0 - RHO**2, rtol=0.03)
+    assert found.cov[0, 1] == 0.0
+    np.testing.assert_allclose(found.mean, [1.0, -2.0], atol=0.02)
+    exact = Gaussian(found.mean, found.cov).kl(Gaussian([1.0, -2.0], CORRELATED.truth.cov))
+    assert exact == pytest.approx(GAP, abs=1e-3)
+    assert abs(found.elbo.z(-GAP)) < LIMIT
+    assert np.diag(found.cov).max() < 0.5 * np.diag(CORRELATED.truth.cov).min()
+
+
+@pytest.mark.trust("M7", of="advi")
+@pytest.mark.parametrize("family", ["meanfield", "fullrank"])
+def test_a_funnel_has_its_closed_form(family):
+    """v ~ N(0, 9), x_i ~ N(0, exp(v)): the best Gaussian, of either family, has
+
+    variance 1 / (1/9 + k/2) of v and exp(-var(v) / 2) of each of k other coordinates.
+    """
+    k = 2
+    found = quiet(bl.advi, posteriors.funnel(k + 1), family=family, tolerance=1e-4, rng=2)
+    narrow = 1.0 / (1.0 / 9.0 + k / 2.0)
+    bound = 0.5 * (np.log(narrow) + 1.0) - np.log(3.0) - narrow / 18.0 - k * narrow / 4.0
+    np.testing.assert_allclose(found.mean, 0.0, atol=0.05)
+    expected = [narrow, *k * [np.exp(-0.5 * narrow)]]
+    np.testing.assert_allclose(np.diag(found.cov), expected, rtol=0.05)
+    assert abs(found.elbo.z(bound)) < LIMIT
+    assert narrow < 0.2 * posteriors.funnel(k + 1).truth.cov[0, 0]
+
+
+@pytest.mark.trust("M7", of="advi")
+@pytest.mark.parametrize("dim", [1, 2, 10])
+def test_full_rank_is_exact_on_a_gaussian(dim):
+    rng = np.random.default_rng(dim)
+    root = rng.standard_normal((dim, dim)) * np.geomspace(1.0, 1e3, dim)[:, None]
+    mean, cov = 10.0 * rng.standard_normal(dim), root @ root.T + 0.1 * np.eye(dim)
+    target = posteriors.gaussian(mean, cov)
+    found = bl.advi(target, family="fullrank", tolerance=1e-4, rng=1)
+    assert found.problems == ()
+    assert found.transform is None
+    distance = found.kl(Gaussian(mean, cov))
+    assert distance == pytest.approx(0.0, abs=1e-9)
+    assert found.elbo.value == pytest.approx(0.0, abs=1e-6)
+    assert found.settings["khat"] < 0.7
+
+
+def test_units_do_not_matter():
+    """The same posterior in other units: the same fit, to rounding."""
+    scales = np.array([1e-6, 1e5])
+    fits = []
+    for s in (np.ones(2), scales):
+        cov = CORRELATED.truth.cov * np.outer(s, s)
+        target = posteriors.gaussian(CORRELATED.truth.mean * s, cov)
+        fit = quiet(bl.advi, target, CORRELATED.truth.mean * s, family="fullrank", rng=1)
+        fits.append(fit.cov / np.outer(s, s))
+    np.testing.assert_allclose(fits[0], fits[1], rtol=1e-6)
+
+
+def test_k_hat_tells_a_good_fit_from_a_bad_one():
+    good = bl.advi(posteriors.challenger(), rng=1)
+    assert good.settings["khat"] < 0.7 and good.problems == ()
+    with pytest.warns(BayeslibWarning, match=r"k-hat is \d.*misses much of the posterior"):
+        bad = bl.advi(posteriors.funnel(3), rng=1)
+    assert bad.settings["khat"] > 0.7 and len(bad.problems) == 1
+
+
+# The result
+
+
+def test_the_result_speaks_of_the_parameters(tmp_path):
+    found = quiet(bl.advi, STUDENT, rng=1)
+    assert found.names == ("theta",) and found.transform == FREE.transform
+    s2 = found.cov[0, 0]
+    assert found.expect().value == pytest.approx(np.exp(found.mean[0] + 0.5 * s2))
+    assert found.summary()["theta", "50%"] == pytest.approx(np.exp(found.mean[0]))
+    assert found.summary().problems == found.problems == ()
+    x = found.sample(5, 1)
+    log_normal = stats.lognorm(np.sqrt(s2), scale=np.exp(found.mean[0]))
+    np.testing.assert_allclose(found.logdensity(x), log_normal.logpdf(x[:, 0]), rtol=1e-11)
+    assert found.logdensity(-1.0) == -np.inf
+    loaded = bl.load(found.save(tmp_path / "fit"))
+    np.testing.assert_array_equal(loaded.sample(5, 1), x)
+    assert loaded.transform == found.transform and loaded.problems == found.problems
+    assert "k-hat" in str(found.summary()) and "ELBO" in str(found.summary())
+    weighted = quiet(bl.importance_sample, STUDENT, found, num_samples=1000, rng=1)
+    assert weighted.log_evidence.value > found.elbo.value - LIMIT * found.elbo.mcse
+
+
+def test_a_gaussian_with_ends_has_the_moments_of_its_draws():
+    q = Gaussian([0.3, 1.0, -0.5, 2.0], 0.3 * np.eye(4) + 0.2,
+                 transform=((0.0, None), (-1.0, 2.0), (None, 5.0), None))  # fmt: skip
+    draws = bl.Draws(q.sample(200_000, 1)[None], independent=True)
+    assert two_sided(draws.expect().z(q.expect().value)).min() > 1e-6
+    table = q.summary()
+    for i, name in enumerate(q.names):
+        sd = draws.flat[:, i].std()
+        assert table[name, "sd"] == pytest.approx(sd, rel=0.02)
+        for p in (5, 50, 95):
+            share = np.mean(draws.flat[:, i] < table[name, f"{p}%"])
+            assert share == pytest.approx(p / 100.0, abs=4.9 * 0.5 / np.sqrt(200_000))
+    assert q.base.transform is None and q.base.names[0] == "log(theta[0])"
+    # its density has mass one on the box
+    box = stats.uniform([0.0, -1.0, -9.0, -2.0], [12.0, 3.0, 14.0, 8.0])
+    x = box.rvs((200_000, 4), random_state=1)
+    mass = np.exp(q.logdensity(x)) * 12.0 * 3.0 * 14.0 * 8.0
+    assert abs(mass.mean() - 1.0) < 4.9 * mass.std() / np.sqrt(mass.size) + 0.01
+
+
+def test_seeds_paths_and_counts():
+    options = {"num_steps": 101, "num_check": 50, "num_draws": 3, "keep_path": True}
+    found = quiet(bl.advi, CORRELATED, [0.0, 0.0], rng=4, **options)
+    again = quiet(bl.advi, CORRELATED, [0.0, 0.0], rng=np.random.default_rng(4), **options)
+    np.testing.assert_array_equal(found.mean, again.mean)
+    assert found.settings["seed"] == 4
+    assert found.elbo_trace.shape == (101,) and found.settings["num_steps"] == 101
+    assert found.settings["initial_scale"] == 1.0 and not found.settings["converged"]
+    means, scales = found.settings["means"], found.settings["scales"]
+    assert means.shape == scales.shape == (101, 2)
+    np.testing.assert_allclose(found.mean, means[50:].mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(
+        np.sqrt(np.diag(found.cov)), np.exp(np.log(scales[50:]).mean(axis=0)), rtol=1e-12
+    )
+    judged = found.settings["num_weighed"] + found.settings["num_scouted"]
+    starts = found.num_evals - 101 * 3 - judged
+    assert 0 < starts < 60
+    other = quiet(bl.advi, CORRELATED, [0.0, 0.0], rng=5, **options)
+    assert not np.array_equal(other.mean, found.mean)
+
+
+def plain_mean_field(target, start, num_steps, step_size, num_draws, sticking, rng):
+    """The fit in plain NumPy, for a target without ends; returns the means and log scales."""
+    mean, log_scale, path = np.array(start, dtype=float), np.zeros(len(start)), []
+    for _ in range(num_steps):
+        z = rng.standard_normal((num_draws, mean.size))
+        x = mean + np.exp(log_scale) * z
+        v = np.exp(log_scale) * np.array([target.gradient(row) for row in x])
+        u = v + z if sticking else v
+        a, b = u.mean(axis=0), (u * z).mean(axis=0) + (0.0 if sticking else 1.0)
+        mean = mean + np.exp(log_scale) * np.clip(step_size * a, -1.0, 1.0)
+        log_scale = log_scale + np.clip(step_size * b, -0.2, 0.2)
+        path.append(np.concatenate([mean, log_scale]))
+    return np.array(path)
+
+
+@pytest.mark.parametrize("estimator", ["stl", "entropy"])
+def test_the_fast_fit_is_the_plain_one(estimator):
+    target = posteriors.banana(0.8, width=0.7)
+    found = quiet(bl.advi, target, [2.0, -1.0], num_steps=200, num_draws=4, keep_path=True,
+                  estimator=estimator, rng=6)  # fmt: skip
+    plain = plain_mean_field(target, [2.0, -1.0], 200, 0.1, 4, estimator == "stl",
+                             np.random.default_rng(6))  # fmt: skip
+    np.testing.assert_allclose(found.settings["means"], plain[:, :2], rtol=1e-9)
+    np.testing.assert_allclose(
+        np.log(found.settings["scales"]), plain[:, 2:], rtol=1e-8, atol=1e-10
+    )
+    np.testing.assert_allclose(found.mean, plain[100:, :2].mean(axis=0), rtol=1e-9)
+    other = plain_mean_field(target, [2.0, -1.0], 200, 0.1, 4, estimator != "stl",
+                             np.random.default_rng(6))  # fmt: skip
+    assert not np.allclose(found.settings["means"], other[:, :2], rtol=1e-3)
+
+
+def test_restarts_keep_the_highest_bound():
+    target = posteriors.mixture([0.2, 0.8], [-6.0, 6.0], [1.0, 1.0])
+    found = quiet(bl.advi, target, [[-6.0], [6.0]], num_restarts=2, rng=1)
+    elbos = found.settings["elbos"]
+    assert found.mean[0] == pytest.approx(6.0, abs=0.1)
+    assert found.elbo.value == elbos[1] > elbos[0] + 1.0
+    np.testing.assert_allclose(elbos, np.log([0.2, 0.8]), atol=0.05)
+
+
+def test_what_did_not_settle_says_so():
+    with pytest.warns(BayeslibWarning, match="had not settled after 60 steps"):
+        found = bl.advi(posteriors.gaussian([300.0], [[1.0]]), [0.0], max_steps=60, rng=1)
+    assert not found.settings["converged"]
+    assert any("had not settled" in problem for problem in found.problems)
+
+
+def half(theta):
+    return -0.5 * theta[0] ** 2 if theta[0] > -0.5 else -np.inf
+
+
+def test_an_end_that_was_not_declared_is_seen():
+    with pytest.warns(BayeslibWarning, match="give the Target its support="):
+        found = bl.advi(bl.Target(half, dim=1), [0.5], max_steps=2000, rng=1)
+    assert found.elbo.value == -np.inf
+    assert found.settings["num_outside"] > 0
+    declared = quiet(bl.advi, bl.Target(half, dim=1, support=(-0.5, None)), [0.5], rng=1)
+    assert np.isfinite(declared.elbo.value)
+
+
+# Bad input
+
+
+BAD = {
+    "target": (lambda: bl.advi(half, rng=1), "must be a Target"),
+    "family": (lambda: bl.advi(CORRELATED, family="full", rng=1), "family must be one of"),
+    "estimator": (lambda: bl.advi(CORRELATED, estimator="score", rng=1), "estimator must be one"),
+    "num_draws": (lambda: bl.advi(CORRELATED, num_draws=0, rng=1), "num_draws must be at least 1"),
+    "step_size": (lambda: bl.advi(CORRELATED, step_size=0.0, rng=1), "step_size must be positive"),
+    "step_size 2": (lambda: bl.advi(CORRELATED, step_size=2.0, rng=1), "step_size must be at most"),
+    "num_steps": (lambda: bl.advi(CORRELATED, num_steps=1, rng=1), "num_steps must be at least 2"),
+    "max_steps": (lambda: bl.advi(CORRELATED, max_steps=0.5, rng=1), "whole number"),
+    "tolerance": (lambda: bl.advi(CORRELATED, tolerance=-1.0, rng=1), "tolerance must be positive"),
+    "scale": (lambda: bl.advi(CORRELATED, initial_scale=0, rng=1), "initial_scale must be posit"),
+    "check": (lambda: bl.advi(CORRELATED, num_check=20, rng=1), "num_check must be at least 21"),
+    "start": (lambda: bl.advi(CORRELATED, [0.0], rng=1), r"must have shape \(2,\)"),
+    "outside": (lambda: bl.advi(STUDENT, [-1.0], rng=1), "strictly inside the support"),
+    "one start": (
+        lambda: bl.advi(CORRELATED, [0.0, 0.0], num_restarts=3, rng=1), "begin at one initial_pos",
+    ),
+    "rng": (lambda: bl.advi(CORRELATED, rng="a"), "cannot seed"),
+    "elbo target": (lambda: bl.elbo(half, stats.norm(), rng=1), "must be a Target"),
+    "elbo q": (lambda: bl.elbo(STUDENT, 3.0, rng=1), "needs sample"),
+    "elbo dim": (lambda: bl.elbo(STUDENT, Gaussian([0, 0], np.eye(2)), rng=1), "has dim=2"),
+    "elbo num": (lambda: bl.elbo(STUDENT, stats.norm(), num_samples=1, rng=1), "at least 2"),
+    "elbo entropy": (
+        lambda: bl.elbo(STUDENT, stats.norm(), entropy="none", rng=1), "sampled",
+    ),
+    "elbo exact": (
+        lambda: bl.elbo(STUDENT, stats.gamma(3), entropy="exact", rng=1), "of a Gaussian only",
+    ),
+    "kl": (lambda: Gaussian([0.0], [[1.0]]).kl(3.0), "must be a Gaussian"),
+    "kl coordinates": (
+        lambda: Gaussian([0.0], [[1.0]]).kl(Gaussian([0.0], [[1.0]], transform=((0, None),))),
+        "not in the coordinates",
+    ),
+    "transform": (lambda: Gaussian([0.0], [[1.0]], transform=((0, 1), (0, 1))), "2 dimensions"),
+    "names": (lambda: Gaussian([0.0], [[1.0]], names=("a", "b")), "2 names for 1 dimensions"),
+}  # fmt: skip
+
+
+@pytest.mark.trust("S15")
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_named(name):
+    call, words = BAD[name]
+    with pytest.raises(BayeslibError, match=words):
+        call()
+
+
+class Disagrees:
+    dim = 1
+
+    def sample(self, num_samples, rng):
+        return np.ones((num_samples, 1))
+
+    def logdensity(self, x):
+        return np.full(len(x), -np.inf)
+
+
+@pytest.mark.trust("S15")
+def test_bad_densities_are_named():
+    flat = bl.Target(lambda t: 0.0 * t[0], dim=1, gradient=None)
+    with pytest.raises(GradientError, match="advi needs a gradient"):
+        bl.advi(flat, rng=1)
+    with pytest.raises(StartError):
+        bl.advi(bl.Target(half, dim=1), [-3.0], rng=1)
+    with pytest.raises(TargetError, match="is nan"):
+        bl.elbo(bl.Target(lambda t: np.nan * t[0], dim=1), stats.norm(), rng=1)
+    with pytest.raises(BayeslibError, match="disagree"):
+        bl.elbo(STUDENT, Disagrees(), rng=1)
+    with pytest.raises(ZeroDivisionError):
+        bl.advi(bl.Target(raises, dim=1), [0.5], rng=1)
+
+
+def raises(theta):
+    if theta[0] > 0.6:
+        raise ZeroDivisionError("too far")
+    return -0.5 * theta[0] ** 2
+
+
+def test_an_estimate_keeps_its_cost():
+    found = quiet(bl.advi, posteriors.challenger(), num_steps=50, rng=1)
+    assert found.elbo.num_evals == found.num_evals
+    assert isinstance(replace(found, method="other"), Gaussian)
+    assert isinstance(found.elbo, Estimate) and found.log_evidence is None

@@ -1,0 +1,367 @@
+"""What the page `challenge` claims of one seed, asserted over many, with the page's own code."""
+
+import json
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import special, stats
+from sparing import over
+
+import bayeslib as bl
+from bayeslib import posteriors
+from bayeslib.errors import BayeslibError
+from needles import check
+
+CHAPTERS = Path(__file__).parents[2] / "chapters"
+SEEDS = range(1, 6)
+every_seed = over("seed", SEEDS)
+LIMIT = 5.5  # standard errors; P(|z| > 5.5) = 4e-8
+TARGET = posteriors.gamma_student()
+
+
+def code_cells():
+    cells = json.loads((CHAPTERS / "challenge.ipynb").read_text("utf-8"))["cells"]
+    return [("".join(c["source"]), c["metadata"]) for c in cells if c["cell_type"] == "code"]
+
+
+def page(*beginnings):
+    """Run the page's imports and those of its cells that contain one of these texts."""
+    space = {}
+    for source, _ in code_cells():
+        if "import bayeslib" in source or any(text in source for text in beginnings):
+            exec(compile(source, "challenge.ipynb", "exec"), space)
+    missing = [text for text in beginnings if not any(text in s for s, _ in code_cells())]
+    assert not missing
+    return space
+
+
+def plain(name):
+    found = [s for s, meta in code_cells() if f"plain-{name}" in meta.get("tags", ())]
+    space = {"np": np}
+    for source in found:
+        exec(compile(source, "challenge.ipynb", "exec"), space)
+    return space[name]
+
+
+# The plain cells
+
+
+@every_seed
+def test_plain_enumeration_is_the_library_s(seed):
+    rng = np.random.default_rng(seed)
+    table = {h: float(v) for h, v in zip(range(40), rng.normal(-800.0, 30.0, 40), strict=True)}
+    probabilities, log_evidence = plain("enumerate_posterior")(table.get, list(table))
+    fast = bl.enumerate_posterior(table.get, list(table))
+    np.testing.assert_allclose(probabilities, fast.probabilities, rtol=1e-10)
+    assert log_evidence == pytest.approx(fast.log_evidence.value, rel=1e-12)
+    assert probabilities.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("target", [TARGET, posteriors.gamma_student(1.0), posteriors.coin(8, 2)])
+@pytest.mark.parametrize("num_points", [2, 50, 333])
+def test_plain_grid_is_the_library_s(target, num_points):
+    theta, mass, log_evidence = plain("grid_posterior")(target, (0.0, 1.0), num_points=num_points)
+    fast = bl.grid_posterior(target, (0.0, 1.0), num_points=num_points)
+    np.testing.assert_allclose(theta, fast.points[:, 0], rtol=1e-10)
+    np.testing.assert_allclose(mass, fast.weights, rtol=1e-10)
+    assert log_evidence == pytest.approx(fast.log_evidence.value, rel=1e-10)
+
+
+# One number you do not know
+
+
+def test_the_scale_moves_belief_from_five_sixths_to_a_three_hundredth():
+    beliefs = page("def beliefs")["beliefs"]
+    np.testing.assert_allclose(beliefs(4.0), [1 / 12, 5 / 6, 1 / 12], rtol=1e-12)
+    np.testing.assert_allclose(beliefs(1000.0)[1], 1 / 300, rtol=1e-12)
+    np.testing.assert_allclose(beliefs(1000.0 / 3.0)[1], 1 / 100, rtol=1e-12)
+    assert beliefs(11.0 / 3.0)[2] == pytest.approx(0.0, abs=1e-12)
+    assert beliefs(3.6)[2] < 0.0, "a smaller evidence is impossible"
+
+
+# Exponents
+
+
+@every_seed
+def test_a_list_doubles_and_quickscore_does_not_need_it(seed):
+    solution = "def quickscore(rate, strength, leak):\n    total"
+    space = page("from time import", "def list_joint", "def seconds", solution)
+    rng = np.random.default_rng(seed)
+    rate, leak = rng.uniform(0.05, 0.5, 9), rng.uniform(0.01, 0.2, 4)
+    strength = rng.uniform(0.0, 0.9, (9, 4))
+    listed = space["list_joint"](rate, strength, leak)
+    assert listed.size == 2**9
+    theta = np.array(list(product([0, 1], repeat=9)))
+    absent = (1 - leak) * np.prod((1 - strength) ** theta[:, :, None], axis=1)
+    one_by_one = np.where(theta, rate, 1 - rate).prod(axis=1) * np.prod(1 - absent, axis=1)
+    assert listed.sum() == pytest.approx(one_by_one.sum(), rel=1e-12)
+    assert space["quickscore"](rate, strength, leak) == pytest.approx(listed.sum(), rel=1e-9)
+    # findings depend on each other: multiplying their probabilities is not the answer
+    single = np.prod(
+        [space["list_joint"](rate, strength[:, [j]], leak[[j]]).sum() for j in range(4)]
+    )
+    assert abs(single / listed.sum() - 1.0) > 0.01
+
+
+@every_seed
+@pytest.mark.parametrize("K", [2, 3, 4])
+def test_forgetting_is_exact_on_a_row(seed, K):
+    evidence = page("def row_log_evidence")["row_log_evidence"]
+    rng = np.random.default_rng(seed)
+    likelihood, step = rng.uniform(0.1, 1.0, (6, K)), rng.dirichlet(np.ones(K), K)
+    labels = np.array(list(product(range(K), repeat=6)))
+    joint = likelihood[np.arange(6), labels].prod(axis=1) / K
+    exact = np.log((joint * step[labels[:, :-1], labels[:, 1:]].prod(axis=1)).sum())
+    for forget in (False, True):
+        assert evidence(likelihood, step, forget=forget) == pytest.approx(exact, rel=1e-12)
+    assert abs(evidence(likelihood, step.T, forget=True) - exact) > 1e-6, "direction matters"
+
+
+def test_another_finding_explains_pneumonia_away():
+    diagnose = page("ILLNESSES = ", "def clinic_log_joint")["diagnose"]
+    lungs = [
+        diagnose(*finding).expect(lambda theta: theta[:, 3].astype(float)).value
+        for finding in ((-1, -1, -1), (1, 1, -1), (1, 1, 1))
+    ]
+    assert lungs[0] == pytest.approx(0.01, rel=1e-9)
+    assert lungs[1] > 10 * lungs[0] and lungs[2] < 0.6 * lungs[1]
+
+
+def test_the_clinic_is_the_library_s_for_every_answer():
+    space = page("ILLNESSES = ", "def clinic_log_joint")
+    for finding in product([-1, 0, 1], repeat=3):
+        asked = np.array(finding) >= 0
+        model = posteriors.noisy_or(
+            np.array(finding)[asked],
+            space["RATE"],
+            space["STRENGTH"].T[asked],
+            leak=space["LEAK"][asked],
+        )
+        fast = bl.enumerate_posterior(model.log_joint, model.hypotheses())
+        plain_ones = space["diagnose"](*finding)
+        np.testing.assert_allclose(fast.probabilities, plain_ones.probabilities, atol=1e-13)
+        assert fast.log_evidence.value == pytest.approx(plain_ones.log_evidence.value, abs=1e-12)
+
+
+# How hard, exactly
+
+
+@every_seed
+@pytest.mark.parametrize("clauses", [20, 90])
+def test_the_evidence_counts_solutions(seed, clauses):
+    rng = np.random.default_rng(seed)
+    variables = rng.permuted(np.tile(np.arange(9), (clauses, 1)), axis=1)[:, :3]
+    wanted = rng.integers(0, 2, (clauses, 3))
+
+    def satisfied(theta):
+        return bool(np.all(np.any(np.asarray(theta)[variables] == wanted, axis=1)))
+
+    solutions = sum(satisfied(theta) for theta in product([0, 1], repeat=9))
+
+    def log_joint(theta):
+        return -9 * np.log(2.0) if satisfied(theta) else -np.inf
+
+    if solutions:
+        evidence = bl.enumerate_posterior(log_joint, product([0, 1], repeat=9)).log_evidence
+        assert np.exp(evidence.value) * 2**9 == pytest.approx(solutions)
+    else:
+        with pytest.raises(BayeslibError, match="every hypothesis"):
+            bl.enumerate_posterior(log_joint, product([0, 1], repeat=9))
+    assert (solutions > 0) == (clauses == 20)
+
+
+def test_a_needle_is_found_in_proportion_to_the_looks():
+    """m of M looks find it with probability m/M, however they are chosen (alpha 1e-6)."""
+    rng = np.random.default_rng(7)
+    runs, M, m = 20_000, 50, 12
+    needle = rng.integers(0, M, runs)
+    looks = {"in order": needle < m, "every fourth": (needle % 4 == 0) & (needle < 4 * m)}
+    for found in looks.values():
+        assert abs(found.mean() - m / M) < LIMIT * np.sqrt(m / M * (1 - m / M) / runs)
+
+
+# Grids and the typical set
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_the_grid_of_the_cube_has_the_error_of_the_formula(d):
+    space = page("def log_cube")
+    n = space["points_per_axis"](d, 0.001)
+    errors = []
+    for points in (n - 1, n):
+        grid = bl.grid_posterior(
+            bl.Target(space["log_cube"], dim=d), [(0, 1)] * d, num_points=points
+        )
+        errors.append(1 - np.exp(grid.log_evidence.value) / (1 - np.exp(-1)) ** d)
+    assert errors[1] < 0.001 <= errors[0]
+    assert errors[1] == pytest.approx(d / (24 * n**2), rel=0.02)
+
+
+@every_seed
+@pytest.mark.parametrize("d", [10, 100, 1000])
+def test_mass_is_at_the_root_of_the_dimension(seed, d):
+    radii = np.linalg.norm(np.random.default_rng(seed).standard_normal((2_000, d)), axis=1)
+    error = np.sqrt(0.5 / 2_000)
+    assert abs(radii.mean() - stats.chi(d).mean()) < LIMIT * error
+    assert abs(radii.mean() - np.sqrt(d)) < 0.3 and abs(radii.std() - np.sqrt(0.5)) < 0.08
+    if d >= 100:
+        assert radii.min() > 0.5 * np.sqrt(d), "no draw is near the peak"
+
+
+# A point instead of a posterior
+
+
+def test_the_peak_depends_on_the_ruler():
+    space = page("target = posteriors.gamma_student", "def ruler(")
+    peak = space["map_on_ruler"]
+    assert peak(1) == pytest.approx(4.592407233, abs=1e-4)
+    assert peak(0) == pytest.approx(4.746806, abs=1e-4)
+    assert peak(3) == 0.0 and 4.0 < peak(2) < peak(1) < peak(0) < peak(-1)
+
+
+@pytest.mark.parametrize("place", [0.7, 2.0, 4.0, 8.0])
+def test_there_is_a_ruler_for_every_peak(place):
+    theta = np.linspace(0.05, 20, 40_001)
+    density = np.exp(TARGET.many(theta) - TARGET.truth.log_evidence)
+    slope = density * (1 + (theta - place) ** 2)
+    phi = np.concatenate([[0.0], np.cumsum(0.5 * (slope[1:] + slope[:-1]) * np.diff(theta))])
+    inside = np.searchsorted(theta, [place - 0.5, place + 0.5])
+    between = np.diff(TARGET.truth.cdf(theta[inside]))[0]
+    part = slice(inside[0], inside[1] + 1)
+    assert np.trapezoid((density / slope)[part], phi[part]) == pytest.approx(between, rel=1e-4)
+    assert theta[np.argmax(density / slope)] == pytest.approx(place, abs=1e-3)
+
+
+@every_seed
+def test_plugged_in_intervals_do_not_hold_what_they_claim(seed, monkeypatch):
+    monkeypatch.chdir(CHAPTERS)
+    coverage = page("def ramp_posterior", "def coverage")["coverage"]
+    likelihood, peak, whole = coverage(seed)
+    assert abs(whole - 0.95) < LIMIT * np.sqrt(0.95 * 0.05 / 4_000)
+    assert likelihood < 0.1 and peak < 0.3
+
+
+@every_seed
+def test_draws_predict_as_the_formula_does(seed, monkeypatch):
+    monkeypatch.chdir(CHAPTERS)
+    posterior, _ = page("def ramp_posterior")["ramp_posterior"](5)
+    x = np.polynomial.legendre.legvander([1.0], 5)[0]
+    average = bl.monte_carlo(
+        lambda theta: stats.norm(theta @ x, 10).pdf(573.0), posterior, num_samples=20_000, rng=seed
+    )
+    exact = stats.norm(posterior.mean @ x, np.sqrt(100.0 + x @ posterior.cov @ x)).pdf(573.0)
+    assert abs(average.z(exact)) < LIMIT
+    assert abs(average.z(stats.norm(posterior.mean @ x, 10).pdf(573.0))) > LIMIT, "a plug-in fails"
+
+
+# Two meanings of "approximate"
+
+
+@pytest.fixture(scope="module")
+def photo():
+    return page(
+        "index = np.arange(16)", "def list_photo", "def belief_propagation", "def mean_field"
+    )
+
+
+@every_seed
+def test_messages_converge_and_are_wrong_and_draws_are_not(photo, seed):
+    unary = photo["photograph"](seed)
+    posterior = photo["list_photo"](unary, 1.25)
+    exact = posterior.expect(lambda z: z.astype(float)).value
+    messages, change = photo["belief_propagation"](unary, 1.25)
+    fields, again = photo["mean_field"](unary, 1.25), photo["mean_field"](unary, 1.25, sweeps=600)
+    drawn = posterior.sample(100_000, rng=seed).mean(axis=0)
+    error = np.sqrt(exact * (1 - exact) / 100_000)
+    assert change < 1e-12 and np.abs(fields - again).max() < 1e-12, "both have converged"
+    assert np.abs((drawn - exact) / error).max() < LIMIT
+    assert np.abs((messages - exact) / error).max() > LIMIT
+    assert np.abs((fields - exact) / error).max() > LIMIT
+
+
+@every_seed
+def test_messages_are_exact_without_loops(photo, seed):
+    unary = photo["photograph"](seed)
+    row = np.array([np.arange(15), np.arange(1, 16)])
+    exact = photo["list_photo"](unary, 1.25, row).expect(lambda z: z.astype(float)).value
+    messages, _ = photo["belief_propagation"](unary, 1.25, row)
+    np.testing.assert_allclose(messages, exact, rtol=1e-9)
+    independent = special.softmax(unary, axis=1)[:, 1]
+    np.testing.assert_allclose(photo["belief_propagation"](unary, 0.0)[0], independent, rtol=1e-9)
+    ring = np.array([[0, 1, 2, 3], [1, 2, 3, 0]])
+    exact = photo["list_photo"](unary, 1.25, ring).expect(lambda z: z.astype(float)).value
+    loopy, _ = photo["belief_propagation"](unary, 1.25, ring)
+    assert np.abs(loopy - exact).max() > 1e-7, "a loop of four pixels is a loop"
+
+
+# How this method lies to you
+
+
+@every_seed
+def test_a_grid_agrees_with_itself_and_misses_the_needle(seed):
+    two_gauges = page("def two_gauges")["two_gauges"]
+    rng = np.random.default_rng(seed)
+    shown = TARGET.truth.sample(1, rng)[0, 0] + 1e-4 * rng.standard_normal()
+    gauges = bl.Target(two_gauges, dim=1, data=(5.0, shown, 1e-4), support=(0, np.inf))
+    at_shown = np.exp(TARGET(shown) - TARGET.truth.log_evidence)
+    exact = TARGET.truth.log_evidence + np.log(0.5 * (at_shown + 0.1))
+    evidence = {
+        n: bl.grid_posterior(gauges, (0, 20), num_points=n).log_evidence
+        for n in (100, 200, 400, 400_000)
+    }
+    assert abs(evidence[400].value - evidence[200].value) < 1e-6
+    assert evidence[400].mcse < 1e-5, "it reports a tiny error"
+    assert exact - evidence[400].value > np.log(1.5)
+    assert evidence[400_000].value == pytest.approx(exact, abs=1e-5)
+    assert bl.quadrature(gauges).log_evidence.value == pytest.approx(exact, abs=1e-5)
+    sharper = bl.Target(two_gauges, dim=1, data=(5.0, shown, 1e-6), support=(0, np.inf))
+    missed = bl.quadrature(sharper).log_evidence
+    assert missed.mcse < 1e-8 and exact - missed.value > np.log(1.5), "the search has limits, too"
+
+
+# The exercises
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("explain", (0.14591536, 0.00877101), "pneumonia and flu"),
+        ("explain", (14.6, 1.6), "per cent"),
+        ("ruler", np.exp(-4.5924), "forgotten"),
+        ("ruler", 3.0, "another number"),
+        ("tail", (0.011, 0.011), "None of the 2"),
+    ],
+)
+def test_a_slip_is_told_from_another(name, answer, said):
+    assert said in check(f"challenge-{name}", answer).message
+
+
+def test_an_inverted_jacobian_is_named():
+    theta = np.linspace(0.5, 12.0, 200_001)
+    upside_down = theta[np.argmax(TARGET.many(theta) - theta)]
+    assert "upside down" in check("challenge-ruler", upside_down).message
+    assert check("challenge-ruler", theta[np.argmax(TARGET.many(theta) + theta)]).passed
+
+
+def test_a_list_of_all_conditions_is_right_and_not_praised_for_what_it_did_not_do():
+    space = page("from time import", "def list_joint")
+    said = check("challenge-quickscore", lambda *a: space["list_joint"](*a).sum())
+    assert said.passed and "random_clinic(600)?" in said.message
+
+
+def test_the_number_of_grid_points_may_be_rounded_as_the_solution_prints_it():
+    assert check("challenge-grid", (65, 1.35e18)).passed
+    assert not check("challenge-grid", (64.55, 1.26e18))
+
+
+@every_seed
+def test_updating_toss_by_toss_in_any_order_is_updating_at_once(seed):
+    space = page("def enumerate_posterior", "NAMES = ", "coin = bl.enumerate", "for toss in")
+    tosses = np.random.default_rng(seed).permutation(list("HHHHHHHHTT"))
+    belief = np.array([space["PRIOR"][h] for h in space["NAMES"]])
+    for toss in tosses:
+        belief = belief * [abs((toss == "T") - space["BIAS"][h]) for h in space["NAMES"]]
+    assert belief.sum() == pytest.approx(np.exp(space["coin"].log_evidence.value), rel=1e-12)
+    np.testing.assert_allclose(belief / belief.sum(), space["belief"], rtol=1e-12)

@@ -1,0 +1,283 @@
+"""What the page on importance sampling claims of one seed, asserted over five: no luck."""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+from sparing import over
+
+import bayeslib as bl
+from bayeslib import posteriors
+from bayeslib.diagnostics.trouble import khat_limit
+from bayeslib.independent.resample import choose
+
+CHAPTERS = Path(__file__).parents[2] / "chapters"
+SEEDS = range(1, 6)
+TWO_MODES = posteriors.mixture([0.4, 0.6], [-6.0, 6.0], [1.0, 1.0])
+every_seed = over("seed", SEEDS)
+
+
+def quietly(function, *args, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bl.BayeslibWarning)
+        return function(*args, **options)
+
+
+def plain(*tags):
+    """Run the page's cells with any of the tags, and return what they define."""
+    cells = json.loads((CHAPTERS / "importance.ipynb").read_text("utf-8"))["cells"]
+    wanted = {f"plain-{tag}" for tag in tags}
+    namespace = {"np": np}
+    for cell in cells:
+        if wanted & set(cell["metadata"].get("tags", ())):
+            exec("".join(cell["source"]), namespace)
+    return namespace
+
+
+def narrow_runs(variance, seed, draws=1_000):
+    scale = np.sqrt(variance)
+    x = scale * np.random.default_rng(seed).standard_normal((40, draws))
+    log_v = np.log(scale) - 0.5 * x**2 * (1 - 1 / variance)
+    v = np.exp(log_v)
+    khat = np.median([bl.psis(row)[1] for row in log_v])
+    return v.mean(axis=1), v.std(axis=1) / np.sqrt(draws), khat
+
+
+@every_seed
+def test_importance_a_light_tail_looks_calm_and_khat_sees_it(seed):
+    value, error, khat = narrow_runs(0.1, seed)
+    assert np.median(error) < 0.5 * np.median(np.abs(value - 1))
+    assert np.sum(np.abs(value - 1) > 2 * error) >= 15 and np.sum(value < 1) >= 32
+    assert khat > 0.7
+    khats = [narrow_runs(v, seed, 10_000)[2] for v in (0.1, 0.2, 0.3, 0.4, 0.8)]
+    assert np.all(np.diff(khats) < 0) and khats[1] > 0.68 > khats[2]
+
+
+@every_seed
+def test_importance_a_heavy_tail_does_not(seed):
+    value, error, khat = narrow_runs(1.2, seed)
+    assert np.sum(np.abs(value - 1) > 2 * error) <= 10 and khat < 0.3
+
+
+@every_seed
+def test_importance_nine_hundred_of_a_thousand_and_wrong(seed):
+    blind = bl.importance_sample(TWO_MODES, stats.norm(6, 1.3), num_samples=1_000, rng=seed)
+    assert blind.settings["ess"] > 850 and blind.settings["khat"] < 0.3
+    assert blind.problems == ()
+    assert abs(blind.expect().z(TWO_MODES.truth.mean)[0]) > 20
+    wide = bl.importance_sample(TWO_MODES, stats.t(3, 0, 5), num_samples=1_000, rng=seed)
+    assert abs(wide.log_evidence.z(0.0)) < 5
+    apart = abs(wide.log_evidence.value - blind.log_evidence.value)
+    assert apart > 3.5 * np.hypot(wide.log_evidence.mcse, blind.log_evidence.mcse)
+
+
+class BarePrior:
+    """Draws of Gamma(3, 1); its density without the constant, which is 1/2."""
+
+    def sample(self, num_samples, rng):
+        return stats.gamma(3).rvs(size=(num_samples, 1), random_state=rng)
+
+    def logdensity(self, theta):
+        return 2 * np.log(theta[:, 0]) - theta[:, 0]
+
+
+@every_seed
+def test_importance_a_proposal_without_its_normaliser_gives_the_ratio_of_normalisers(seed):
+    """Expectations stay; the mean weight is Z / Z_q, and taking it for Z is caught (1e-6)."""
+    target = posteriors.gamma_student()
+    full, bare = (
+        bl.importance_sample(target, q, num_samples=20_000, rng=seed)
+        for q in (stats.gamma(3), BarePrior())
+    )
+    np.testing.assert_allclose(bare.expect().value, full.expect().value, rtol=1e-10)
+    assert abs(bare.log_evidence.z(target.truth.log_evidence - np.log(2))) < 5
+    assert abs(bare.log_evidence.z(target.truth.log_evidence)) > 20
+
+
+@every_seed
+def test_importance_rejection_from_a_proposal_without_its_normaliser(seed):
+    """Half the bound gives the same draws; the bound times the acceptance is Z / Z_q (1e-6)."""
+    target, log_c = posteriors.gamma_student(), -np.log(np.sqrt(8.0))
+    full, bare = (
+        bl.rejection_sample(target, q, log_bound=log_bound, num_samples=5_000, rng=seed)
+        for q, log_bound in ((stats.gamma(3), log_c), (BarePrior(), log_c - np.log(2)))
+    )
+    np.testing.assert_array_equal(bare.values, full.values)
+    assert abs(bare.log_evidence.z(target.truth.log_evidence - np.log(2))) < 5
+    assert abs(bare.log_evidence.z(target.truth.log_evidence)) > 20
+
+
+@every_seed
+def test_importance_cooling_finds_both_modes(seed):
+    cooled = bl.smc(TWO_MODES, stats.norm(0, 10), num_samples=2_000, rng=seed)
+    assert abs(cooled.expect().z(TWO_MODES.truth.mean)[0]) < 5
+    assert abs(cooled.log_evidence.z(0.0)) < 5
+
+
+@every_seed
+def test_importance_smoothing_trades_variance_for_bias(seed):
+    x = np.random.default_rng(seed).normal(0, np.sqrt(0.4), (400, 1_000))
+    log_v = -0.5 * x**2 * (1 - 1 / 0.4)
+    raw = np.exp(log_v - log_v.max(axis=1, keepdims=True))
+    raw = (raw * x**2).sum(axis=1) / raw.sum(axis=1) - 1
+    smooth = np.array([np.exp(bl.psis(lv)[0]) @ t**2 for lv, t in zip(log_v, x, strict=True)]) - 1
+    assert np.mean(smooth**2) < 0.85 * np.mean(raw**2)
+    assert smooth.mean() < raw.mean()
+
+
+@every_seed
+def test_importance_the_spread_of_light_tailed_weights_does_not_settle(seed):
+    rng, spread = np.random.default_rng(seed), []
+    for draws in (100, 10_000, 1_000_000):
+        runs = (np.sqrt(0.4) * rng.standard_normal(draws) for _ in range(40))
+        spread.append(np.median([np.exp(0.75 * x**2).std() for x in runs]))
+    assert spread[1] > 1.3 * spread[0] and spread[2] > 1.3 * spread[1]
+
+
+@every_seed
+def test_importance_resampling_is_no_information(seed):
+    draws = bl.importance_sample(
+        posteriors.gamma_student(), stats.gamma(3), num_samples=20_000, rng=seed
+    )
+    equal = bl.resample(draws, num_samples=20_000, rng=seed + 100)
+    assert equal.expect().mcse[0] > draws.expect().mcse[0]
+    assert equal.worth < draws.worth
+
+
+def test_importance_the_blind_proposal_meets_all_three_conditions():
+    far_out = np.linspace(-60, 60, 12_001)
+    log_w = TWO_MODES.many(far_out) - stats.norm(6, 1.3).logpdf(far_out)
+    assert 50 < log_w.max() < 150 and -60 < far_out[log_w.argmax()] < 0, "a bound, if a vast one"
+
+
+@every_seed
+def test_importance_systematic_resampling_has_no_guarantee(seed):
+    rng, n = np.random.default_rng(seed), 50
+    weights, f = np.full(2 * n, 1 / (2 * n)), np.arange(2 * n) % 2
+    spread = {
+        scheme: np.var([f[choose(weights, n, rng, scheme)].mean() for _ in range(500)])
+        for scheme in ("systematic", "multinomial")
+    }
+    assert spread["systematic"] > 20 * spread["multinomial"]
+
+
+@every_seed
+def test_importance_weights_may_even_out_for_a_while(seed):
+    alone = quietly(
+        bl.particle_filter,
+        nile(),
+        **(nile_model() | {"num_particles": 300, "rng": seed}),
+        ess_threshold=0.0,
+    )
+    assert np.any(np.diff(alone.ess) > 0) and alone.ess[20] < alone.ess[0] / 3
+
+
+def test_importance_a_share_of_little_is_a_poor_estimate():
+    spread = {}
+    for dim in (10, 100):
+        found = []
+        for seed in range(20):
+            x = 1.2 * np.random.default_rng(seed).standard_normal((4_000, dim))
+            log_w = -0.5 * (1 - 1.2**-2) * np.square(x).sum(axis=1)
+            w = np.exp(log_w - log_w.max())
+            found.append(w.sum() ** 2 / (w @ w) / 4_000)
+        spread[dim] = np.std(found) / np.mean(found)
+    assert spread[100] > 0.15 and spread[10] < 0.03
+
+
+def nile_model():
+    def initial(num_particles, rng):
+        return rng.normal(1000, 300, num_particles)
+
+    def transition(level, step, rng):
+        return level + rng.normal(0, np.sqrt(1469.1), len(level))
+
+    def log_observation(flow, level, step):
+        return stats.norm.logpdf(flow - level, scale=np.sqrt(15099))
+
+    return {"initial": initial, "transition": transition, "log_observation": log_observation}
+
+
+def nile():
+    return np.loadtxt(CHAPTERS / "data" / "nile.csv", delimiter=",", skiprows=4)[:, 1]
+
+
+@every_seed
+def test_importance_without_resampling_the_filter_dies(seed):
+    flow, options = nile(), nile_model() | {"num_particles": 300, "rng": seed}
+    alone = quietly(bl.particle_filter, flow, ess_threshold=0.0, **options)
+    kept = quietly(bl.particle_filter, flow, **options)
+    reference = bl.particle_filter(flow, **(options | {"num_particles": 20_000})).mean.value
+    off = [np.sqrt(np.mean((f.mean.value - reference) ** 2)) for f in (alone, kept)]
+    assert alone.ess[-1] < 10 and kept.ess[-1] > 50
+    assert off[1] < 0.4 * off[0]
+    assert kept.ess[42] < 100, "the drought of 1913"
+
+
+@every_seed
+def test_importance_plain_filter_equals_fast(seed):
+    slow = plain("particle_filter")["particle_filter"]
+    options = nile_model() | {"num_particles": 400, "rng": seed}
+    means, log_p = slow(nile(), **options)
+    fast = quietly(bl.particle_filter, nile(), **options)
+    np.testing.assert_allclose(means, fast.mean.value[:, 0], rtol=1e-10)
+    assert log_p == pytest.approx(fast.log_evidence.value, rel=1e-10)
+    other = quietly(bl.particle_filter, nile(), **(options | {"rng": seed + 100}))
+    assert not np.allclose(means, other.mean.value[:, 0], rtol=1e-6)
+
+
+@every_seed
+def test_importance_plain_resampling_equals_fast(seed):
+    systematic = plain("resample")["systematic"]
+    weights = np.random.default_rng(seed).dirichlet(np.full(50, 0.3))
+    first = systematic(weights, 200, np.random.default_rng(seed))
+    second = choose(weights, 200, np.random.default_rng(seed), "systematic")
+    np.testing.assert_array_equal(first, second)
+
+
+@every_seed
+def test_importance_long_ladders_reach_the_schools(seed):
+    schools = posteriors.eight_schools()
+    widths = np.array([10.0, 2.0] + [2.0] * 8)
+    broad = stats.multivariate_normal(np.zeros(10), np.diag(widths**2))
+    options = {"num_samples": 2_000, "rng": seed}
+    exact = schools.truth.log_evidence
+    direct = quietly(bl.importance_sample, schools, broad, **options)
+    ladder = quietly(
+        bl.annealed_importance_sample, schools, broad, inverse_temperatures=200, **options
+    )
+    assert direct.settings["khat"] > 0.68 and direct.worth < 60
+    assert ladder.settings["khat"] < khat_limit(2_000) and ladder.worth > 4 * direct.worth
+    learned = bl.adaptive_importance_sample(schools, broad, **options)
+    tempered = bl.smc(schools, broad, **options)
+    for run in (ladder, learned, tempered):
+        assert abs(run.log_evidence.z(exact)) < 5
+    assert learned.settings["round_ess"][-1] > 3 * learned.settings["round_ess"][0]
+    gain = {run.method: run.worth / run.num_evals for run in (direct, ladder, tempered)}
+    assert learned.worth / learned.num_evals > 2 * max(gain.values())
+    short = quietly(
+        bl.annealed_importance_sample, schools, broad, inverse_temperatures=5, **options
+    )
+    assert ladder.worth / ladder.num_evals < 1.2 * short.worth / short.num_evals
+
+
+@every_seed
+def test_importance_a_learned_proposal_forgets_a_bad_start(seed):
+    taught = bl.adaptive_importance_sample(
+        posteriors.gamma_student(), stats.norm(0, 10), num_samples=2_000, num_rounds=6, rng=seed
+    )
+    first, last = taught.settings["round_ess"][[0, -1]]
+    assert last > 4 * first and last > 800
+
+
+@every_seed
+def test_importance_raw_weights_are_no_probabilities(seed):
+    joint = np.array([0.8, 0.1, 0.1]) * np.array([0.5, 0.9, 0.1]) ** 8
+    joint *= np.array([0.5, 0.1, 0.9]) ** 2
+    h = np.random.default_rng(seed).integers(3, size=200_000)
+    raw = np.bincount(h, 3 * joint[h], minlength=3)
+    np.testing.assert_allclose(raw[:2], [155.7, 86.4], rtol=0.02)
+    np.testing.assert_allclose(raw / raw.sum(), joint / joint.sum(), atol=0.01)

@@ -1,0 +1,231 @@
+"""What the page on the Ising model claims of one seed, over many.
+
+Every bound stands five standard deviations or more from what is expected, so that a test fails by
+chance less than once in a million runs.
+"""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from scipy import special
+from sparing import over
+from twins import CHAPTERS, plain_twin
+
+import bayeslib as bl
+from bayeslib.markov.ising_exact import CRITICAL
+
+SEEDS = (1, 2, 3)
+every_seed = over("seed", SEEDS)
+PHOTO = 1 - 2 * np.genfromtxt(CHAPTERS / "data" / "hopper.pbm", delimiter=1, skip_header=6)
+RATE = 0.2
+
+
+def page_function(name):
+    """A function of the page, from the cell that defines it."""
+    from scipy.sparse import csgraph, csr_array
+
+    cells = json.loads((CHAPTERS / "ising.ipynb").read_text())["cells"]
+    (source,) = [
+        "".join(c["source"]) for c in cells if f"def {name}(" in "".join(c["source"])
+        and c["cell_type"] == "code" and "check(" not in "".join(c["source"])
+    ]  # fmt: skip
+    space = {"np": np, "bl": bl, "special": special, "csgraph": csgraph, "csr_array": csr_array}
+    space |= {"itertools": itertools, "photo": PHOTO}
+    exec(source, space)
+    return space[name]
+
+
+def size(draws):
+    return np.abs(draws[:, 1])
+
+
+def flip(picture, seed):
+    return np.where(np.random.default_rng(seed).random(picture.shape) < RATE, -picture, picture)
+
+
+def restore(seen, coupling, seed, believed=RATE):
+    return bl.ising_sample(
+        seen.shape, inverse_temperature=1, coupling=coupling, periodic=False, initial=seen,
+        field=0.5 * np.log((1 - believed) / believed) * seen,
+        num_samples=600, num_warmup=100, num_chains=1, rng=seed,
+    ).settings["mean_spins"][0]  # fmt: skip
+
+
+def surplus(mean, truth):
+    """Share of pixels that are right, minus what the posterior expects."""
+    return (np.sign(mean) == truth).mean() - (1 + np.abs(mean)).mean() / 2
+
+
+@every_seed
+@pytest.mark.parametrize("shape", [(8, 8), (6, 10)])
+def test_the_plain_sampler_is_the_fast_one(seed, shape):
+    options = {"inverse_temperature": 0.4, "num_samples": 100, "rng": seed}
+    plain = plain_twin("ising", "ising_sample")(shape, **options)
+    fast = bl.ising_sample(shape, num_warmup=0, num_chains=1, **options)
+    np.testing.assert_allclose(plain, fast.values[0], rtol=1e-10)
+    other = bl.ising_sample(shape, num_warmup=0, num_chains=1, **options | {"rng": seed + 100})
+    with pytest.raises(AssertionError):
+        np.testing.assert_allclose(plain, other.values[0], rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("beta", "log_z", "energy", "magnetisation"),
+    [
+        (0.2, 11.771470, -0.456135, 0.342766),
+        (0.4406868, 15.521916, -1.565624, 0.843860),
+        (0.6, 20.056533, -1.908070, 0.972867),
+    ],
+)
+def test_sixteen_spins_by_enumeration_and_by_sampling(beta, log_z, energy, magnetisation):
+    exact = bl.ising_exact((4, 4), inverse_temperature=beta)
+    assert exact.log_partition == pytest.approx(log_z, abs=1e-6)
+    assert exact.energy == pytest.approx(energy, abs=1e-6)
+    assert exact.abs_magnetisation == pytest.approx(magnetisation, abs=1e-6)
+    wrong = bl.ising_exact((4, 4), inverse_temperature=1.05 * beta)
+    run = bl.ising_sample((4, 4), inverse_temperature=beta, num_samples=20_000, rng=1)
+    assert abs(run.expect(size).z(exact.abs_magnetisation)) < 5.5
+    assert abs(run.expect(size).z(wrong.abs_magnetisation)) > 5.5
+
+
+@every_seed
+def test_one_sign_with_a_tiny_error(seed):
+    starts = np.where(np.random.default_rng(seed).random((4, 32, 32)) < 0.7, 1, -1)
+    options = {"inverse_temperature": 0.5, "num_samples": 3_000, "num_warmup": 500, "rng": seed}
+    lie = bl.ising_sample((32, 32), initial=starts, **options)
+    assert lie.expect(lambda s: s[:, 1]).z(0.0) > 100
+    assert bl.rhat(lie)[1] < 1.02 and bl.ess(lie)[1] > 400
+    signs = np.array([1, 1, -1, -1])[:, None, None]
+    assert bl.rhat(bl.ising_sample((32, 32), initial=signs * starts, **options))[1] > 1.5
+    healed = bl.ising_sample((32, 32), method="wolff", **options)
+    assert abs(healed.expect(lambda s: s[:, 1]).z(0.0)) < 5.5
+
+
+def test_the_first_figure_shows_a_frozen_stripe():
+    options = {"num_samples": 1, "num_warmup": 500, "num_chains": 1, "rng": 4}
+    spins = bl.ising_sample((64, 64), inverse_temperature=1.0, **options).settings["lattices"][0]
+    rows, columns = spins.mean(axis=1), spins.mean(axis=0)
+    assert rows.max() > 0.9 and rows.min() < -0.9 and np.abs(columns).max() < 0.5
+
+
+@every_seed
+def test_a_third_of_quenches_end_in_stripes(seed):
+    quench = bl.ising_sample(
+        (16, 16), inverse_temperature=2.0, num_samples=20, num_warmup=1_500, num_chains=100,
+        rng=seed,
+    )  # fmt: skip
+    settled = np.abs(quench["magnetisation"]).mean(axis=1)
+    striped = settled < 0.9
+    assert 0.1 < striped.mean() < 0.6
+    assert settled[~striped].mean() > 0.999
+
+
+@every_seed
+def test_critical_slowing_down_and_its_cure(seed):
+    memory = page_function("memory")
+
+    def heat_bath(side):
+        length = int(100 * side**2.17)
+        return memory(
+            bl.ising_sample(
+                (side, side), inverse_temperature=CRITICAL, num_samples=length,
+                num_warmup=length // 20, num_chains=8, rng=seed,
+            )["magnetisation"]
+        )  # fmt: skip
+
+    def clusters(side):
+        run = bl.ising_sample(
+            (side, side), inverse_temperature=CRITICAL, method="wolff", num_samples=4_000,
+            num_warmup=500, rng=seed,
+        )  # fmt: skip
+        values = np.abs(run["magnetisation"])[..., None]
+        share = run.stats["cluster_size"].mean() / side**2
+        return share * values.size / bl.ess(values, kind="mean")[0]
+
+    power = np.log(heat_bath(12) / heat_bath(4)) / np.log(3)
+    assert 1.6 < power < 2.7
+    assert clusters(32) < 4 * clusters(8), "sixteen times and more for the heat bath"
+
+
+@every_seed
+def test_at_the_critical_point_only_clusters_match_the_exact_energy(seed):
+    options = {"inverse_temperature": CRITICAL, "num_chains": 1, "rng": seed}
+    exact = bl.ising_exact((64, 64), inverse_temperature=CRITICAL).energy
+    clusters = bl.ising_sample(
+        (64, 64), method="wolff", initial="up", num_samples=3_000, num_warmup=600, **options
+    )
+    assert abs(clusters.expect(lambda s: s[:, 0]).z(exact)) < 5.5
+    hurried = bl.ising_sample(
+        (64, 64), initial="up", num_samples=600, num_warmup=120, **options
+    )  # fmt: skip
+    still_up = hurried["magnetisation"].min()
+    assert still_up > -0.1, "a thirtieth of a memory: the heat bath has seen one sign"
+
+
+@every_seed
+def test_the_photograph_is_restored_and_probabilities_are_the_models(seed):
+    seen = flip(PHOTO, seed)
+    modest, fair, boastful = (restore(seen, j, seed) for j in (0.443, 0.5, 1.0))
+    for mean in (modest, fair):
+        assert (np.sign(mean) != PHOTO).mean() < 0.4 * (seen != PHOTO).mean()
+    assert surplus(modest, PHOTO) > 0.01
+    assert surplus(boastful, PHOTO) < -0.04
+    drawn = bl.ising_sample(
+        PHOTO.shape, inverse_temperature=1, coupling=0.443, periodic=False, method="wolff",
+        initial="up", num_samples=1, num_warmup=1_000, num_chains=1, rng=seed,
+    ).settings["lattices"][0]  # fmt: skip
+    assert abs(surplus(restore(flip(drawn, seed + 50), 0.443, seed), drawn)) < 0.02
+
+
+@every_seed
+def test_a_wrong_noise_rate_costs_pixels(seed):
+    seen = flip(PHOTO, seed)
+    wrong = [
+        (np.sign(restore(seen, 0.5, seed, believed)) != PHOTO).mean()
+        for believed in (0.01, RATE, 0.45)
+    ]
+    assert wrong[0] > 2 * wrong[1] and wrong[2] > 1.5 * wrong[1]
+
+
+def energy(s, coupling, field):
+    agree = np.sum(s[1:] * s[:-1]) + np.sum(s[:, 1:] * s[:, :-1])
+    return -coupling * agree - np.sum(field * s)
+
+
+@every_seed
+def test_the_minimum_cut_is_the_lowest_of_all_small_pictures(seed):
+    field = np.round(np.random.default_rng(seed).normal(0, 0.7, (3, 4)), 3)
+    cut = page_function("graph_cut")(0.4, field)
+    pictures = (np.reshape(s, (3, 4)) for s in itertools.product((-1, 1), repeat=12))
+    assert energy(cut, 0.4, field) == pytest.approx(min(energy(s, 0.4, field) for s in pictures))
+
+
+@every_seed
+def test_one_best_picture_is_not_the_best_pixels(seed):
+    seen = flip(PHOTO, seed)
+    field = 0.5 * np.log((1 - RATE) / RATE) * seen
+    cut, icm = page_function("graph_cut")(0.5, field), page_function("icm")(seen, 0.5, field)
+    pixels = np.sign(restore(seen, 0.5, seed))
+    assert energy(cut, 0.5, field) < min(energy(icm, 0.5, field), energy(pixels, 0.5, field))
+    assert (pixels != PHOTO).mean() < min((cut != PHOTO).mean(), (icm != PHOTO).mean())
+    white = np.ones(PHOTO.shape)
+    assert np.array_equal(page_function("icm")(white, 0.5, field), white)
+
+
+@every_seed
+def test_parity_needs_a_hidden_unit(seed):
+    even = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]])
+    flat = bl.BoltzmannMachine(np.zeros((3, 3)), np.zeros(3))
+    slope = flat.gradient(even)
+    assert np.abs(slope.weights).max() < 1e-12 and np.abs(slope.biases).max() < 1e-12
+    assert flat.log_likelihood(even) == pytest.approx(-3 * np.log(2))
+    rng = np.random.default_rng(seed)
+    nudged = flat.weights + 0.1 * np.triu(rng.normal(size=(3, 3)), 1)
+    nudged = (nudged + nudged.T) / 2
+    assert bl.BoltzmannMachine(nudged, np.zeros(3)).log_likelihood(even) < -3 * np.log(2)
+    climb = page_function("climb")
+    for name in ("small_weights", "states", "log_probabilities"):
+        climb.__globals__[name] = page_function(name)
+    ends = [climb(even, 1, num_steps=800, rng=child) for child in rng.spawn(4)]
+    assert max(ends) > -1.7

@@ -1,0 +1,326 @@
+"""What the page that compares all methods claims of one seed, asserted over several: no luck."""
+
+import json
+import warnings
+from functools import cache
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+import bayeslib as bl
+from bayeslib import posteriors
+
+CHAPTERS = Path(__file__).parents[2] / "chapters"
+BANANA = posteriors.banana()
+NORMAL = posteriors.gaussian(0.0, 1.0)
+Z_LIMIT = 6.0  # two-sided alpha 2e-9, for means of a thousand effective draws and more
+# A run is of a few hundred effective draws at least, so that t is near normal: eight errors stand
+# for alpha below 1e-6 over all runs and coordinates here.
+RUN_LIMIT = 8.0
+
+
+@cache
+def page():
+    """Run the page's cells that define its functions, and return what they define."""
+    cells = json.loads((CHAPTERS / "together.ipynb").read_text("utf-8"))["cells"]
+    marks = (
+        "def gentle_funnel(", "def inverse_hessians(", "def pathfinder(", "def acceptance(",
+        "def walk_on(", "mixing = ", "class Problem(", "ENTRANTS = ", "ENTRANTS |= ",
+    )  # fmt: skip
+    namespace = {
+        "np": np, "bl": bl, "posteriors": posteriors, "stats": stats, "optimize": optimize,
+        "perf_counter": perf_counter, "running": posteriors.gamma_student(),
+        "schools": posteriors.eight_schools(),
+    }  # fmt: skip
+    exec("from typing import NamedTuple\nfrom dataclasses import replace", namespace)
+    exec("from functools import cache", namespace)
+    for cell in cells:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code" and any(mark in source for mark in marks):
+            for end in ("\ngx, gy", "def draw_width", "\nlog_p = ", "\nFIRST = "):
+                source = source.split(end)[0]
+            exec(source, namespace)
+    return namespace
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bl.BayeslibWarning)
+        yield
+
+
+STARTS = ([2.5, -2.0], [-3.0, -1.0], [-2.0, 5.0], [0.5, 6.0])
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("curvature", [0.5, 1.0])
+def test_pathfinder_plain_equals_fast(start, curvature):
+    target, start = posteriors.banana(curvature), np.array(start)
+    fast = bl.pathfinder(target, start, keep_path=True, rng=1)
+    _, offers = page()["pathfinder"](target, start, rng=1)
+    assert len(offers) == len(fast.elbo_trace) > 5
+    for (_, q), mean, cov in zip(
+        offers, fast.settings["means"], fast.settings["covs"], strict=True
+    ):
+        np.testing.assert_allclose(q.mean, mean, rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(q.cov, cov, rtol=1e-8, atol=1e-9)
+
+
+def test_a_history_that_forgets_is_seen():
+    fast = bl.pathfinder(BANANA, np.array(STARTS[0]), keep_path=True, rng=1)
+    _, offers = page()["pathfinder"](BANANA, np.array(STARTS[0]), history=2, rng=1)
+    covs = np.array([q.cov for _, q in offers[: len(fast.settings["covs"])]])
+    assert np.abs(covs - fast.settings["covs"][: len(covs)]).max() > 1e-3
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_the_mode_is_not_the_best_offer(start):
+    for seed in (1, 2, 3):
+        q = bl.pathfinder(BANANA, np.array(start), num_elbo_draws=400, rng=seed)
+        assert q.elbo_trace.max() > q.elbo_trace[-1] + 1.0
+
+
+@pytest.mark.parametrize("start", [[2.0, 6.0], [2.0, 4.0], [3.0, 5.0], [2.0, -6.0]])
+def test_the_place_of_the_best_offer_is_what_is_better(start):
+    """On the funnel of the first figure, by exact bounds: its place alone is most of the gain."""
+    lost = page()["lost"]
+    for seed in (1, 2):
+        q = bl.pathfinder(
+            page()["neck"], np.array(start), num_elbo_draws=1000, keep_path=True, rng=seed
+        )
+        best, mode = q.settings["chosen"] - 1, -1
+        means, covs = q.settings["means"], q.settings["covs"]
+        bounds = np.array([lost(m, C) for m, C in zip(means, covs, strict=True)])
+        gain = bounds[mode] - bounds[best]
+        assert gain > 1.0 and means[best][0] > means[mode][0] + 1.0
+        assert bounds[mode] - lost(means[best], covs[mode]) > 0.5 * gain
+        assert lost(means[mode], covs[best]) - bounds[best] > 0.5 * gain
+
+
+def test_the_bounds_of_the_funnel_are_exact():
+    neck, rng = page()["neck"], np.random.default_rng(1)
+    for _ in range(5):
+        root = 0.4 * rng.standard_normal((2, 2))
+        q = bl.Gaussian(rng.standard_normal(2), root @ root.T + 0.1 * np.eye(2))
+        bound = bl.elbo(neck, q, num_samples=20_000, rng=rng)
+        assert abs(float(bound) + page()["lost"](q.mean, q.cov)) < Z_LIMIT * bound.mcse
+        assert abs(float(bound) + page()["lost"](q.mean, 1.2 * q.cov)) > Z_LIMIT * bound.mcse
+
+
+def test_on_the_banana_it_is_the_width():
+    """Its best offer stands near the mode: there the winner's own width is what is better."""
+
+    def lost(mean, cov):
+        return -float(bl.elbo(BANANA, bl.Gaussian(mean, cov), num_samples=50_000, rng=1))
+
+    q = bl.pathfinder(BANANA, np.array(STARTS[0]), num_elbo_draws=1000, keep_path=True, rng=1)
+    mean, cov = (q.settings[k][q.settings["chosen"] - 1] for k in ("means", "covs"))
+    assert np.abs(mean - [0.0, -1.0]).max() < 0.3
+    assert lost([0.0, -1.0], cov) < lost(mean, cov) + 0.1
+    assert lost(mean, q.settings["covs"][-1]) > lost(mean, cov) + 2.0
+
+
+@pytest.mark.parametrize("s", [0.5, 0.707, 0.9, 1.414, 2.0])
+def test_acceptance_is_an_arctangent(s):
+    draws = bl.independence_metropolis(NORMAL, stats.norm(scale=s), num_samples=4000, rng=3)
+    rate = draws.stats["acceptance_rate"]
+    error = float(bl.mcse(rate))
+    assert abs(rate.mean() - page()["acceptance"](s)) < Z_LIMIT * error
+    assert abs(rate.mean() - 2 / np.pi * np.arctan(min(s, 1 / s))) > Z_LIMIT * error
+
+
+def grid_chain(s):
+    """The independence sampler on a grid: its matrix, the target and the bound M."""
+    x = np.linspace(-6, 6, 241)
+    pi, q = stats.norm.pdf(x), stats.norm.pdf(x, scale=s)
+    pi, q = pi / pi.sum(), q / q.sum()
+    w = pi / q
+    K = q * np.minimum(1, w / w[:, None])
+    np.fill_diagonal(K, 0)
+    np.fill_diagonal(K, 1 - K.sum(axis=1))
+    return K, pi, w.max()
+
+
+@pytest.mark.parametrize("s", [1.2, 2.0])
+def test_bounded_weights_give_the_rate(s):
+    K, pi, bound = grid_chain(s)
+    law, rates = np.eye(len(pi)), []
+    for t in range(1, 15):
+        law = law @ K
+        worst = 0.5 * np.abs(law - pi).sum(axis=1).max()
+        rates.append(worst ** (1 / t))
+        assert worst <= (1 - 1 / bound) ** t + 1e-12
+    assert min(rates) > 1 - 1 / (0.8 * bound)  # a bound that is a fifth smaller would be broken
+
+
+def test_a_walk_after_a_fit_comes_nearer_and_never_arrives():
+    target = posteriors.gamma_student()
+    width = (14 - 0.02) / 299
+    for seed in (1, 2):
+        q = bl.advi(target, rng=seed)
+        paces, slowest = [], []
+        for end in (12, 14, 20):
+            cells = np.arange(0.02, end, width)
+            log_p = target.many(cells)
+            exact = np.exp(log_p - log_p.max())
+            exact /= exact.sum()
+            K = page()["walk_on"](cells, log_p, 0.5)
+            np.testing.assert_allclose(exact @ K, exact, atol=1e-15)
+            law = np.exp(q.logdensity(cells[:, None]))
+            law /= law.sum()
+            biases, divergences = [], []
+            for _ in range(61):
+                biases.append(law @ cells - exact @ cells)
+                divergences.append(law @ np.log(law / exact))
+                law = law @ K
+            assert np.all(np.diff(divergences) < 1e-12)
+            assert 0 < biases[60] < biases[10] < biases[0]
+            paces.append((biases[60] / biases[20]) ** (1 / 40))
+            slowest.append(np.sort(np.linalg.eigvals(K).real)[-2])
+        # The pace of the bias does not know where the grid ends; the second eigenvalue does.
+        assert np.ptp(paces) < 0.002 < 0.005 < np.diff(slowest).min()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_mode_never_met_leaves_no_sign(seed):
+    target = posteriors.mixture([0.3, 0.7], [-10, 10], 1.0)
+    q = bl.advi(target, num_steps=1000, num_check=100, rng=seed)
+    chain = bl.independence_metropolis(target, q, num_samples=500, rng=seed)
+    weights = bl.importance_sample(target, q, num_samples=4000, rng=seed)
+    assert chain.stats["acceptance_rate"].mean() > 0.95 and weights.settings["khat"] < 0.7
+    assert abs(chain.expect().z(target.truth.mean)[0]) > 50 and not chain.problems
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_chains_started_in_one_mode_are_wrong_in_silence(seed):
+    target = posteriors.mixture([0.3, 0.7], [-10, 10], 1.0)
+    q = bl.advi(target, num_steps=1000, num_check=100, rng=seed)
+    together = bl.nuts(target, num_samples=500, initial_position=q.sample(4, seed), rng=seed)
+    assert abs(together.expect().z(target.truth.mean)[0]) > 50
+    assert not any("R-hat" in problem for problem in together.problems)
+    apart = bl.nuts(
+        target, num_samples=500, initial_position=np.array([[-9.0], [9], [10], [11]]), rng=seed
+    )
+    assert any("R-hat" in problem for problem in apart.problems)
+    bridged = bl.smc(target, stats.norm(scale=10), num_samples=1000, rng=seed).expect()
+    assert abs(bridged.z(target.truth.mean)[0]) < RUN_LIMIT
+
+
+@pytest.mark.parametrize("w", [10.0, 100.0])
+def test_a_state_of_large_weight_is_held(w):
+    """The chance of a first move from a state of weight w is below 1 / w: exactly, on a grid."""
+    K, pi, _ = grid_chain(0.5)
+    q = stats.norm.pdf(np.linspace(-6, 6, 241), scale=0.5)
+    weight = pi / (q / q.sum())
+    heavy = weight > w
+    assert heavy.any() and np.all(1 - np.diag(K)[heavy] <= 1 / weight[heavy] + 1e-12)
+    assert np.any(1 - np.diag(K)[heavy] > 0.2 / weight[heavy])
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_metric_from_a_bad_fit_slows_nuts(seed):
+    schools = posteriors.eight_schools()
+    prices = {}
+    for name, fit in (
+        ("none", None),
+        ("laplace", lambda: bl.laplace(schools, np.zeros(10))),
+    ):
+        options = {"num_warmup": 500}
+        if fit is not None:
+            q = fit()
+            options = {"num_warmup": 50, "inverse_mass_matrix": q.cov}
+            options["initial_position"] = q.sample(4, seed)
+        draws = bl.nuts(schools, num_samples=500, rng=seed, **options)
+        worth = min(bl.ess(draws.values[..., j]) for j in range(10))
+        prices[name] = draws.stats["n_steps"].sum() / worth
+        z = draws.expect().z(schools.truth.mean)
+        assert np.abs(z).max() < RUN_LIMIT
+    assert prices["laplace"] > 1.5 * prices["none"]
+
+
+QUICK = [
+    "Monte Carlo from the prior", "rejection", "SIR", "SMC", "annealed importance", "Metropolis",
+    "slice", "HMC", "NUTS", "SGHMC", "Laplace", "ADVI, mean field", "ADVI, full rank",
+    "black-box VI, values", "black-box VI, slopes", "Laplace + importance", "ADVI + PSIS",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("posterior", ["running example", "eight schools", "regression"])
+def test_nobody_is_wrong_in_silence(posterior):
+    for name in QUICK:
+        if not page()["enters"](name, posterior):
+            continue
+        for seed in (2, 3):
+            row = page()["play"](name, posterior, 20_000, seed)
+            z = page()["worst_z"](row, posterior)
+            assert row.flags or z < RUN_LIMIT, (name, seed, z)
+
+
+def test_five_moves_of_smc_are_too_few_and_said():
+    p = page()["PROBLEMS"]["regression"]
+
+    def run(**options):
+        draws = bl.smc(p.target, p.prior, num_samples=333, rng=1, **options)
+        return draws, np.abs(draws.expect().z(p.truth.mean)).max()
+
+    with pytest.warns(bl.BayeslibWarning, match="5 moves were too few"):
+        few, z = run(num_steps=5)
+    assert few.problems and z > 5
+    many, z = run()
+    assert z < 5
+
+
+def test_the_reference_of_the_regression_agrees_with_a_long_chain():
+    p = page()["PROBLEMS"]["regression"]
+    draws = bl.nuts(p.target, num_samples=2000, metric="dense", rng=5)
+    sd = np.sqrt(np.diag(p.truth.cov))
+    off = (draws.expect().value - p.truth.mean) / np.hypot(draws.expect().mcse, p.blur * sd)
+    assert np.abs(off).max() < RUN_LIMIT and p.blur < 0.005
+    np.testing.assert_allclose(draws.flat.std(axis=0), sd, rtol=0.1)
+
+
+def test_a_silent_lie_would_be_seen():
+    """A fit believed as if it had a sampler's error is wrong and, without its check, unflagged."""
+    p = page()["PROBLEMS"]["running example"]
+    q = page()["fitted"](p, 20_000, 1)
+    believed = bl.Draws(q.sample(20_000, 1)[None], independent=True).expect()
+    assert abs(believed.z(p.target.truth.mean)[0]) > RUN_LIMIT
+    _, flags = page()["verdict"](p, q, 1)
+    assert flags
+
+
+def test_advi_settles_on_the_bias_of_its_family():
+    """It does not climb with the budget, as a step that never shrinks lets it."""
+    p = page()["PROBLEMS"]["eight schools"]
+    sd = np.sqrt(np.diag(p.truth.cov))
+
+    def size(q):
+        return np.sqrt(np.mean(np.square((q.expect().value - p.truth.mean) / sd)))
+
+    for seed in (1, 2):
+        assert size(page()["fitted"](p, 25_000, seed, "meanfield")) < 0.08
+        assert size(bl.advi(p.target, num_steps=2500, num_check=100, rng=seed)) > 0.08
+
+
+def test_the_prior_beats_a_chain_on_eight_schools():
+    for seed in (11, 12, 13):
+        rows = {
+            name: page()["play"](name, "eight schools", 25_000, seed)
+            for name in ("Monte Carlo from the prior", "Metropolis")
+        }
+        size = {n: np.square(page()["error"](r, "eight schools")).mean() for n, r in rows.items()}
+        assert size["Monte Carlo from the prior"] < size["Metropolis"]
+
+
+def test_the_step_of_sgld_widens_what_no_flag_shows():
+    p = page()["PROBLEMS"]["running example"]
+    wide = {
+        name: [page()["play"](name, "running example", 100_000, s).sd[0] for s in (1, 2, 3)]
+        for name in ("SGLD", "NUTS")
+    }
+    sd = p.target.truth.cov[0, 0] ** 0.5
+    assert min(wide["SGLD"]) > 1.07 * sd and max(wide["NUTS"]) < 1.07 * sd
