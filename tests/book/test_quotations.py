@@ -27,7 +27,8 @@ FORMULA = re.compile(
 QUOTED = re.compile(r'(?<!\w)"([^"]+)"|“([^”]+)”')
 # A paragraph outside the boxes quotes a source when it names one.
 NAMED = re.compile(
-    r"\b(thesis chapter|the lecture|notes on|(inference|Laplace) notes|sources?)\b", re.I
+    r"\b(thesis chapter|the lecture|notes on|(inference|Laplace|the) notes|the cards?|sources?)\b",
+    re.I,
 )
 
 
@@ -130,9 +131,11 @@ def test_what_may_differ_is_case_markup_and_what_is_marked():
 def test_only_paragraphs_that_speak_of_the_sources_are_read(tmp_path):
     page = tmp_path / "page.ipynb"
     box = ':::{admonition} Said\n:class: corrected\n* "never said"\n:::\n'
-    text = box + '"a word"\nThe lecture has "another".\nThe thesis chapter, in Danish: "et ord"'
+    text = box + '"a word"\nThe lecture has "another".\nThe card says "a third", the notes "more"\n'
+    text += 'The thesis chapter, in Danish: "et ord"'
     page.write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": [text]}]}))
-    assert [q for line in paragraphs(page) for q in quotations(line)] == ["never said", "another"]
+    found = [q for line in paragraphs(page) for q in quotations(line)]
+    assert found == ["never said", "another", "a third", "more"]
 
 
 def write(folder):
