@@ -61,7 +61,7 @@ def _tails():
     """P(y* > 12) under the running posterior, and with its mode plugged in."""
     from scipy import optimize, stats
 
-    from bayeslib.exact import quadrature
+    from bayeslib import quadrature
     from bayeslib.posteriors import gamma_student
 
     target, noise = gamma_student(), stats.t(2)
