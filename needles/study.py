@@ -141,7 +141,7 @@ def find(name):
     BayeslibTypeError
         If the name is not text.
     BayeslibError
-        If there is none; lists those that are.
+        If there is none; lists those of its chapter, or the chapters.
     """
     if not isinstance(name, str):
         raise BayeslibTypeError(f"exercise must be a name such as 'rejection-price', got {name!r}")
@@ -150,7 +150,10 @@ def find(name):
         return known[name]
     close = difflib.get_close_matches(name, known, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
-    raise BayeslibError(f"no exercise is called {name!r}{hint}; there are: {', '.join(known)}")
+    begin = name.partition("-")[0] + "-"
+    there = [key for key in known if key.startswith(begin)]
+    there = there or dict.fromkeys(key.partition("-")[0] + "-…" for key in known)
+    raise BayeslibError(f"no exercise is called {name!r}{hint}; there are: {', '.join(there)}")
 
 
 def exercises():

@@ -261,5 +261,7 @@ def test_exercises_are_found_by_name(monkeypatch):
     assert check("circle-1", np.pi / 4)
     with pytest.raises(BayeslibError, match="'circle-11' .did you mean 'circle-1'.*circle-1, ci"):
         check("circle-11", 1.0)
+    with pytest.raises(BayeslibError, match="there are: circle-…$"):
+        check("square-1", 1.0)
     with pytest.raises(BayeslibTypeError, match="must be a name"):
         check(1, 1.0)
