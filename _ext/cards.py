@@ -81,6 +81,10 @@ class back_node(nodes.General, nodes.Element):
     """The answer of a card: blocks."""
 
 
+class corrected_node(nodes.General, nodes.Element):
+    """What the card's source had wrong: a paragraph."""
+
+
 class Cards(SphinxDirective):
     """Show the cards of the chapters named."""
 
@@ -107,10 +111,7 @@ class Cards(SphinxDirective):
         front = front_node("", *self.inline(card["front"]))
         back = back_node("", *self.blocks(card["back"]))
         if "corrected" in card:
-            words = nodes.inline("", "", *self.inline(card["corrected"]))
-            note = nodes.paragraph("", "", nodes.strong("", "Corrected: "), words)
-            note["classes"].append("card-corrected")
-            back += note
+            back += corrected_node("", nodes.paragraph("", "", *self.inline(card["corrected"])))
         return card_node("", front, back, ids=[f"card-{card['id']}"], chapter=card["chapter"])
 
     def blocks(self, text):
@@ -185,6 +186,14 @@ def depart_back(self, node):
     self.body.append("</div>\n")
 
 
+def visit_corrected(self, node):
+    self.body.append('<details class="card-corrected"><summary>Corrected</summary>\n')
+
+
+def depart_corrected(self, node):
+    self.body.append("</details>\n")
+
+
 def plain(self, node):
     """Leave the children to speak for themselves, where there is nothing to turn over."""
 
@@ -195,6 +204,10 @@ def latex_front(self, node):
 
 def latex_front_end(self, node):
     self.body.append("}\n\n")
+
+
+def latex_corrected(self, node):
+    self.body.append("\n\n\\noindent\\textbf{Corrected:}")
 
 
 def skip(self, node):
@@ -232,13 +245,13 @@ def setup(app):
     app.add_directive("study", Study)
     app.add_node(study_node, html=(visit_study, None), latex=(skip, None), text=(skip, None))
     app.connect("build-finished", write_anki)
-    for node, html in (
-        (deck_node, (visit_deck, depart_deck)),
-        (card_node, (visit_card, depart_card)),
-        (front_node, (visit_front, depart_front)),
-        (back_node, (visit_back, depart_back)),
+    asis = (plain, plain)
+    for node, html, latex in (
+        (deck_node, (visit_deck, depart_deck), asis),
+        (card_node, (visit_card, depart_card), asis),
+        (front_node, (visit_front, depart_front), (latex_front, latex_front_end)),
+        (back_node, (visit_back, depart_back), asis),
+        (corrected_node, (visit_corrected, depart_corrected), (latex_corrected, plain)),
     ):
-        is_front = node is front_node
-        latex = (latex_front, latex_front_end) if is_front else (plain, plain)
-        app.add_node(node, html=html, latex=latex, text=(plain, plain))
+        app.add_node(node, html=html, latex=latex, text=asis)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
