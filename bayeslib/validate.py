@@ -12,7 +12,7 @@ _SHOWN = 6
 
 
 def as_rng(rng):
-    """Normalise a seed to a generator (SPEC 7) and say how to repeat the run.
+    """Normalise a seed to a generator and say how to repeat the run.
 
     Parameters
     ----------
@@ -65,6 +65,14 @@ def as_bool(value, name):
     if not isinstance(value, (bool, np.bool_)):
         raise BayeslibTypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
+
+
+def as_choice(value, name, choices):
+    """Return `value`, which must be one of the words `choices`."""
+    if not (isinstance(value, str) and value in choices):
+        listed = ", ".join(f'"{choice}"' for choice in choices)
+        raise BayeslibError(f"{name} must be one of {listed}, got {value!r}")
+    return value
 
 
 def as_count(value, name, *, minimum=1, maximum=None):

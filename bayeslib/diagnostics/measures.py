@@ -10,7 +10,7 @@ Draws with weights are refused, since every one would count the same.
 import numpy as np
 
 from ..errors import BayeslibError
-from ..validate import as_count, as_floats, as_real
+from ..validate import as_choice, as_count, as_floats, as_real
 
 
 def ess(draws, *, kind="bulk", probability=None):
@@ -257,8 +257,7 @@ def bfmi(energy):
 
 
 def _checked(kind, kinds, probability):
-    if kind not in kinds:
-        raise BayeslibError(f"kind must be one of {sorted(kinds)}, got {kind!r}")
+    as_choice(kind, "kind", sorted(kinds))
     if kind == "quantile":
         return _as_probability(probability)
     if probability is not None:

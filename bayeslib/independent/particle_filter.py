@@ -5,10 +5,10 @@ import numpy as np
 from ..errors import BayeslibError, BayeslibTypeError, TargetError, ZeroWeightsError, warn
 from ..results import Estimate
 from ..results.families import mean_and_error
-from ..validate import as_count, as_floats, as_real, as_rng, check_memory
+from ..validate import as_choice, as_count, as_floats, as_real, as_rng, check_memory
 from .filtered import Filtered
 from .genealogy import Genealogy
-from .resample import as_scheme, choose
+from .resample import SCHEMES, choose
 
 _FEWEST = 10.0  # below as many particles' worth a step's weights are not to be trusted
 
@@ -104,7 +104,7 @@ def particle_filter(
     observations = _as_series(observations)
     num_particles = as_count(num_particles, "num_particles", minimum=2)
     ess_threshold = as_real(ess_threshold, "ess_threshold", minimum=0.0, maximum=1.0)
-    as_scheme(scheme)
+    as_choice(scheme, "scheme", SCHEMES)
     for name, function in (
         ("initial", initial), ("transition", transition), ("log_observation", log_observation),
     ):  # fmt: skip

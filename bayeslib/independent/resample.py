@@ -4,7 +4,9 @@ import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
 from ..results import Draws
-from ..validate import as_count, as_rng, check_memory
+from ..validate import as_choice, as_count, as_rng, check_memory
+
+SCHEMES = ("systematic", "stratified", "residual", "multinomial")
 
 
 def resample(draws, *, num_samples, rng, scheme="systematic"):
@@ -62,7 +64,7 @@ def resample(draws, *, num_samples, rng, scheme="systematic"):
     if not isinstance(draws, Draws):
         raise BayeslibTypeError(f"draws must be a Draws, got {type(draws).__name__}")
     num_samples = as_count(num_samples, "num_samples")
-    as_scheme(scheme)
+    as_choice(scheme, "scheme", SCHEMES)
     family = draws.stats.get("family")
     if draws.log_weights is None and family is None and not draws.independent:
         raise BayeslibError(
@@ -118,13 +120,3 @@ def _spread(weights, points):
     ends = weights.cumsum()
     ends /= ends[-1]  # the last positive weight then ends at 1, whatever was rounded off
     return np.searchsorted(ends, np.minimum(points, np.nextafter(1.0, 0.0)), side="right")
-
-
-_SCHEMES = ("systematic", "stratified", "residual", "multinomial")
-
-
-def as_scheme(scheme):
-    """Return the name of a resampling scheme, or raise BayeslibError."""
-    if scheme not in _SCHEMES:
-        raise BayeslibError(f"scheme must be one of {', '.join(_SCHEMES)}, got {scheme!r}")
-    return scheme

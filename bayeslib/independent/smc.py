@@ -6,13 +6,13 @@ from ..errors import BayeslibError
 from ..results import Draws, Estimate
 from ..target.proposals import as_proposal
 from ..target.target import as_target
-from ..validate import as_count, as_real, as_rng, as_scale, check_memory
+from ..validate import as_choice, as_count, as_real, as_rng, as_scale, check_memory
 from ..waiting import watched
 from .bridge import Cloud, as_temperatures
 from .cloud import Walk
 from .genealogy import Genealogy
 from .importance_sample import no_weight, warn_of_weights, with_tails
-from .resample import as_scheme, choose
+from .resample import SCHEMES, choose
 
 _SLOWEST = 1e-8  # smaller steps of the inverse temperature get nowhere
 
@@ -121,7 +121,7 @@ def smc(
     proposal = as_proposal(proposal, as_target(target).dim)
     num_samples = as_count(num_samples, "num_samples", minimum=2)
     num_steps = None if num_steps is None else as_count(num_steps, "num_steps")
-    as_scheme(scheme)
+    as_choice(scheme, "scheme", SCHEMES)
     ess_threshold = as_real(ess_threshold, "ess_threshold")
     if not 0.0 < ess_threshold < 1.0:
         raise BayeslibError(f"ess_threshold must lie between 0 and 1, got {ess_threshold!r}")

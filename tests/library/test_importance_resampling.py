@@ -148,7 +148,7 @@ def test_a_bad_khat_stays_bad():
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
-        ({"scheme": "lottery"}, bl.BayeslibError, "must be one of systematic.*'lottery'"),
+        ({"scheme": "lottery"}, bl.BayeslibError, "must be one of \"systematic\".*'lottery'"),
         ({"num_samples": 0}, bl.BayeslibError, "num_samples must be at least 1"),
         ({"draws": np.zeros(3)}, bl.BayeslibTypeError, "draws must be a Draws, got ndarray"),
         ({"draws": bl.Draws(np.zeros((2, 5, 1)))}, bl.BayeslibError, "no weights.*draws.sample"),

@@ -262,7 +262,7 @@ INDEPENDENT = {
         through="bayeslib.independent.adaptive_rejection_sample",
     ),
     "weights forget the proposal": Bug(
-        "bayeslib.importance",
+        "bayeslib.independent.importance_sample",
         ("np.where(nan, -np.inf, logdensity - log_q)", "np.where(nan, -np.inf, logdensity)"),
         "test_importance.test_posterior_expectations_and_evidence",
     ),
@@ -278,7 +278,7 @@ INDEPENDENT = {
         "test_results.test_resampling_follows_the_weights",
     ),
     "the error of a mean is a standard deviation's": Bug(
-        "bayeslib.monte_carlo",
+        "bayeslib.independent.monte_carlo",
         ("results.std(axis=0, ddof=1) / np.sqrt(num_samples)", "results.std(axis=0, ddof=1)"),
         "test_monte_carlo.test_an_expectation_in_closed_form",
     ),
