@@ -4,7 +4,18 @@ import os
 import re
 import subprocess
 
-from . import addresses, audit, diet, finish, mathematics, paper, pictures, social, vendor
+from . import (
+    addresses,
+    audit,
+    diet,
+    finish,
+    mathematics,
+    paper,
+    pictures,
+    side_by_side,
+    social,
+    vendor,
+)
 
 # Objects that docstrings name and that no page of this book documents.
 FOREIGN = [("py:class", r"(np|numpy|scipy|matplotlib|numba|concurrent)\..*")]
@@ -48,6 +59,7 @@ def setup(app):
     app.connect("config-inited", locate_repository)
     mathematics.setup(app)
     paper.setup(app)
+    side_by_side.setup(app)
     vendor.setup(app)
     pictures.setup(app)
     social.setup(app)
