@@ -7,6 +7,7 @@ import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
 from ..waiting import Progress, blocks
+from .loop import FINE, IMPROPER, INFINITE, UNDEFINED, Account  # noqa: F401
 
 _POLL_SECONDS = 0.05
 _MOST_THREADS = 32
@@ -14,7 +15,6 @@ _MOST_THREADS = 32
 # What a kernel leaves in Record.counts: why it ended early, proposals that were nan, evaluations,
 # transitions kept whose trajectory ended where the log density is -inf.
 STATUS, NUM_NAN, NUM_EVALS, NUM_OUTSIDE = range(4)
-FINE, INFINITE, IMPROPER, UNDEFINED = range(4)
 
 
 class Record:
@@ -39,7 +39,8 @@ class Outcome:
     """One chain's part of a run, as a worker returns it.
 
     `done` counts completed iterations, warm-up included; `values`, `logdensity` and `stats` hold
-    the draws asked for, of which the first ``done - num_warmup`` were made. `failed_at` is where
+    the draws asked for, of which the first ``done - num_warmup`` were made. `account` is what was
+    asked of the density and `points` what it met, see `loop.Density`. `failed_at` is where
     the log density raised, `raised` what another function of the user's did.
     """
 
@@ -48,7 +49,7 @@ class Outcome:
     logdensity: np.ndarray
     stats: dict
     settings: dict
-    counts: np.ndarray
+    account: np.record
     points: np.ndarray
     failed_at: np.ndarray | None
     rng_state: dict = field(repr=False)
@@ -59,13 +60,13 @@ class Outcome:
     def ended_early(self):
         """Whether something went wrong, so that the other chains need not go on."""
         failed = self.failed_at is not None or self.raised is not None
-        return failed or self.counts[STATUS] != FINE
+        return failed or self.account.status != FINE
 
 
 def lost(error):
     """The outcome of a chain that did not come back."""
-    nothing, counts = np.empty(0), np.zeros(4, dtype=np.int64)
-    return Outcome(0, nothing, nothing, {}, {}, counts, nothing, None, {}, error)
+    nothing, account = np.empty(0), np.zeros(1, dtype=Account)[0]
+    return Outcome(0, nothing, nothing, {}, {}, account, nothing, None, {}, error)
 
 
 class Control:
@@ -284,7 +285,9 @@ def _ended_early(job):
 def outcome(done, *, bound, record, rng, values, logdensity, stats, settings, raised=None):
     """Collect what a chain made, for its `Outcome`."""
     failed_at = bound.failed_at.copy() if bound.num_errors else None
+    account = np.zeros(1, dtype=Account)[0]
+    account.status, account.num_nan, account.num_evals, account.num_outside = record.counts
     return Outcome(
-        done, values, logdensity, stats, settings, record.counts, record.points, failed_at,
+        done, values, logdensity, stats, settings, account, record.points, failed_at,
         rng.bit_generator.state, raised=raised,
     )  # fmt: skip

@@ -5,7 +5,7 @@ import numpy as np
 from ..errors import ImproperError, TargetError, warn
 from ..results import Draws
 from ..validate import shown
-from .blocks import IMPROPER, INFINITE, NUM_EVALS, NUM_NAN, STATUS
+from .loop import IMPROPER, INFINITE
 
 FAR = 1e10
 
@@ -69,12 +69,12 @@ def _join(outcomes, target, interrupted, num_warmup, method, settings, extra_eva
     stats = {name: stack([o.stats[name] for o in kept]) for name in kept[0].stats}
     if "accepted" in stats:
         own["acceptance"] = float(stats["accepted"].mean())
-    num_nan = sum(int(outcome.counts[NUM_NAN]) for outcome in outcomes)
+    num_nan = sum(int(outcome.account.num_nan) for outcome in outcomes)
     return Draws(
         stack([outcome.values for outcome in kept]),
         logdensity=stack([outcome.logdensity for outcome in kept]),
         stats=stats,
-        num_evals=extra_evals + sum(int(outcome.counts[NUM_EVALS]) for outcome in outcomes),
+        num_evals=extra_evals + sum(int(outcome.account.num_evals) for outcome in outcomes),
         method=method,
         settings={"num_samples": len(kept[0].values), **settings}
         | own
@@ -105,13 +105,13 @@ def _raise(target, outcome, chain, draws):
     elif outcome.failed_at is not None:
         error = target.explain(outcome.failed_at)
         error.add_note(f"bayeslib: raised at theta={shown(outcome.failed_at)} in {where}")
-    elif outcome.counts[STATUS] == INFINITE:
+    elif outcome.account.status == INFINITE:
         error = TargetError(
             f"the log density is +inf at theta={shown(outcome.points[1])} in {where}: it "
             "overflows, or the density is not integrable there"
         )
     else:
-        assert outcome.counts[STATUS] == IMPROPER
+        assert outcome.account.status == IMPROPER
         error = ImproperError(
             f"the step size grew beyond 1e7 in {where}: the posterior seems improper, that is flat "
             "for ever in some direction; check that every parameter has a proper prior, and that "
@@ -123,7 +123,7 @@ def _raise(target, outcome, chain, draws):
 
 def _warn(outcomes, draws):
     if draws.settings["num_nan"]:
-        first = next(o.points[0] for o in outcomes if o.counts[NUM_NAN])
+        first = next(o.points[0] for o in outcomes if o.account.num_nan)
         warn(
             f"the log density was nan at {draws.settings['num_nan']} proposals, which were "
             f"rejected; the first was theta={shown(first)}"

@@ -4,16 +4,21 @@ First it moves one coordinate at a time, which finds the scale of each within so
 however many powers of ten they lie apart. Then it moves all together and learns their variances or
 covariance, in windows that double. Last it settles the common factor.
 
-`root` is the proposal's standard deviations, shape (1, dim), or the lower Cholesky factor of its
-covariance, (dim, dim); both are multiplied by a common factor, tuned to an acceptance rate.
+A walk has a `root`, the proposal's standard deviations, shape (1, dim), or the lower Cholesky
+factor of its covariance, (dim, dim); both are multiplied by a common factor, tuned to an acceptance
+rate.
 """
 
 import numpy as np
 
+from ..chains.loop import record
 from ..compile.callback import helper
 
-# The state: logarithm of the factor, its average, steps since the window began, the window.
-FACTOR, AVERAGE, COUNT, WINDOW = range(4)
+# best: the acceptance rate that is sought, 0 where nothing is. start, factor, average: logarithms
+# of the factor. count: steps since the window began. turn: of a coordinate that moves alone.
+Tuning = record(
+    best="f8", start="f8", factor="f8", average="f8", count="f8", window="i8", turn="i8"
+)
 
 JUMP = 2.38  # times the posterior's scale over sqrt(dim): the best step for a Gaussian
 # Acceptance rates at which the random walk mixes fastest, for 1, 2, … dimensions
@@ -30,9 +35,9 @@ def walk_windows(num_warmup, dim):
     Returns
     -------
     numpy.ndarray of int64
-        Only one, of single moves, for fewer than 50 iterations.
+        Only one, of single moves, for fewer than 50 iterations; or where `dim` is 0.
     """
-    if num_warmup < 50:
+    if num_warmup < 50 or dim == 0:
         return np.array([num_warmup])
     end = min(max(_MOVES * dim, num_warmup // 10), 2 * num_warmup // 5)
     stop, size = num_warmup - num_warmup // 5, 25 + 5 * dim
@@ -45,51 +50,73 @@ def walk_windows(num_warmup, dim):
     return np.array([*ends, num_warmup])
 
 
-@helper
-def adapt_one(t, end, ratio, state, root, moments, start):
-    """Move the logarithm of one coordinate's scale, row 0 of `moments`; row 1 is its average."""
-    dim = root.shape[1]
-    i, n = t % dim, t // dim + 1.0
-    accepted, best = np.exp(min(ratio, 0.0)), BEST_ACCEPTANCE[0]
-    moments[0, i] += (accepted - best) * n**-0.6 / (best * (1.0 - best)) ** 0.5
-    moments[1, i] += n**-0.75 * (moments[0, i] - moments[1, i])
-    if t + 1 == end:
+def tuned(dim):
+    """Return what a `Tuning` that adapts begins with."""
+    log_factor = np.log(JUMP / np.sqrt(dim))
+    best = BEST_ACCEPTANCE[min(dim, len(BEST_ACCEPTANCE)) - 1]
+    return {"best": best, "start": log_factor, "factor": log_factor, "average": log_factor}
+
+
+def begin_walk(t, windows, target, rng, log_p, walk):
+    """Propose with the factor as it stands."""
+    if walk.tuning.best > 0.0:
+        _set_scale(walk, walk.tuning.factor)
+
+
+def learn_walk(t, windows, target, rng, log_p, walk, note):
+    """Tune the factor, learn the shape, and freeze both at the end of the warm-up."""
+    tuning = walk.tuning
+    if tuning.best == 0.0:
+        return
+    tuning.count += 1.0
+    n, best, change = tuning.count, tuning.best, note.acceptance_rate - tuning.best
+    # Robbins and Monro (1951); recent values count more in the average, as in Nesterov's.
+    tuning.factor += change * n**-0.6 / (best * (1.0 - best)) ** 0.5
+    tuning.average += n**-0.75 * (tuning.factor - tuning.average)
+    _learn_shape(t, windows, walk)
+    if t + 1 == windows[windows.size - 1]:
+        _set_scale(walk, tuning.average)
+
+
+def learn_coordinate(t, windows, target, rng, log_p, walk, note):
+    """Tune the logarithm of one coordinate's scale, row 0 of `moments`; row 1 is its average."""
+    tuning, root, dim, best = walk.tuning, walk.root, walk.position.size, BEST_ACCEPTANCE[0]
+    log_scale, average, i, n = walk.moments[0], walk.moments[1], t % dim, t // dim + 1.0
+    log_scale[i] += (note.acceptance_rate - best) * n**-0.6 / (best * (1.0 - best)) ** 0.5
+    average[i] += n**-0.75 * (log_scale[i] - average[i])
+    tuning.turn = (t + 1) % dim
+    if t + 1 == windows[0]:
         for j in range(dim):
-            root[j if root.shape[0] > 1 else 0, j] = np.exp(moments[1, j]) / JUMP
-        moments[:] = 0.0
-        state[FACTOR] = state[AVERAGE] = start
-        state[WINDOW] = 1.0
+            root[j if root.shape[0] > 1 else 0, j] = np.exp(average[j]) / JUMP
+        walk.moments[:] = 0.0
+        tuning.factor = tuning.average = tuning.start
+        tuning.window = 1
+        _set_scale(walk, tuning.factor)
 
 
 @helper
-def adapt_factor(state, ratio, best):
-    """Move the logarithm of the factor towards the best acceptance (Robbins and Monro, 1951)."""
-    state[COUNT] += 1.0
-    n = state[COUNT]
-    accepted = np.exp(min(ratio, 0.0))
-    state[FACTOR] += (accepted - best) * n**-0.6 / (best * (1.0 - best)) ** 0.5
-    weight = n**-0.75  # recent values count more, as in Nesterov's dual averaging
-    state[AVERAGE] += weight * (state[FACTOR] - state[AVERAGE])
+def _set_scale(walk, log_factor):
+    for i in range(walk.scale.size):
+        walk.scale[i] = np.exp(log_factor) * (1.0 if walk.root.shape[0] > 1 else walk.root[0, i])
 
 
 @helper
-def adapt_root(t, ends, state, position, root, moments, start):
+def _learn_shape(t, windows, walk):
     """Learn the proposal's shape from the draws of this window; begin the next at its end."""
-    window = int(state[WINDOW])
-    inside = window < ends.size - 1
+    tuning, window = walk.tuning, walk.tuning.window
+    inside = window < windows.size - 1
     if inside:
-        _add(position, t - ends[window - 1] + 1.0, root.shape[0] > 1, moments)
-    if t + 1 != ends[window]:
+        _add(walk.position, t - windows[window - 1] + 1.0, walk.root.shape[0] > 1, walk.moments)
+    if t + 1 != windows[window]:
         return
     if inside:
-        n = float(ends[window] - ends[window - 1])
-        _learn(n, root, moments)
+        _learn(float(windows[window] - windows[window - 1]), walk.root, walk.moments)
         # What the first window learns are other scales, to which the factor did not belong.
-        state[FACTOR] = start if window == 1 else state[AVERAGE]
-        state[AVERAGE] = state[FACTOR]
-    moments[:] = 0.0
-    state[COUNT] = 0.0
-    state[WINDOW] += 1.0
+        tuning.factor = tuning.start if window == 1 else tuning.average
+        tuning.average = tuning.factor
+    walk.moments[:] = 0.0
+    tuning.count = 0.0
+    tuning.window += 1
 
 
 @helper

@@ -358,7 +358,7 @@ def _collected(outcomes, landscape, temperatures, interrupted, settings):
         raise KeyboardInterrupt
     num_nan = found.settings["num_nan"]
     if num_nan:
-        first = next(one.points[0] for one in outcomes if one.counts[NUM_NAN])
+        first = next(one.points[0] for one in outcomes if one.account.num_nan)
         warn(
             f"the energy was nan at {num_nan} proposals, which were rejected; the first was "
             f"state={shown(first)}"
@@ -373,7 +373,7 @@ def _join(outcomes, temperatures, interrupted, settings):
     size = min(one.done for one in kept)
     lowest = np.array([one.settings["best_energy"] for one in kept])
     first = int(np.argmin(lowest))
-    num_nan = sum(int(one.counts[NUM_NAN]) for one in kept)
+    num_nan = sum(int(one.account.num_nan) for one in kept)
     return Annealed(
         best_state=kept[first].values[0],
         best_energy=float(lowest[first]),
@@ -383,6 +383,6 @@ def _join(outcomes, temperatures, interrupted, settings):
         energies=np.stack([one.logdensity[:size] for one in kept]),
         temperatures=temperatures[:size],
         accepted=np.stack([one.stats["accepted"][:size] for one in kept]),
-        num_evals=sum(int(one.counts[NUM_EVALS]) for one in kept),
+        num_evals=sum(int(one.account.num_evals) for one in kept),
         settings=settings | {"interrupted": interrupted, "num_nan": num_nan},
     )

@@ -1,152 +1,115 @@
 """The random-walk Metropolis algorithm."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ..chains.blocks import INFINITE, NUM_EVALS, NUM_NAN, STATUS, Record, advance, outcome
-from ..chains.run import as_counts, sample_chains
-from ..compile.callback import (
-    ADDRESS,
-    FLAGS,
-    GENERATOR,
-    HANDLE,
-    INT,
-    INTS,
-    MATRIX,
-    VECTOR,
-    density,
-    kernel,
-    together,
-)
+from ..chains.algorithm import Algorithm
+from ..chains.loop import Chain, copy, laid_out, log_density, record
+from ..chains.run import as_counts
+from ..compile.callback import MATRIX, VECTOR, helper
 from ..errors import BayeslibError, warn
 from ..target.target import as_target
 from ..validate import as_covariance, as_scale
 from .adaptation import (
-    AVERAGE,
-    BEST_ACCEPTANCE,
-    FACTOR,
     JUMP,
-    adapt_factor,
-    adapt_one,
-    adapt_root,
+    Tuning,
+    begin_walk,
+    learn_coordinate,
+    learn_walk,
+    tuned,
     walk_windows,
-)
+)  # fmt: skip
 
 _METRICS = ("diag", "dense")
 
 
-@kernel(
-    INT, ADDRESS, HANDLE, GENERATOR, INT, INT, INTS, VECTOR, VECTOR, MATRIX, MATRIX, VECTOR,
-    VECTOR, INTS, MATRIX, MATRIX, VECTOR, VECTOR, FLAGS, seconds=2,
-)  # fmt: skip
-def metropolis_kernel(
-    address, handle, rng, first, last, ends, position, current, root, moments, state,
-    constants, counts, points, draws, logdensity, acceptance, accepted,
-):  # fmt: skip
-    """Do the iterations first, …, last - 1; the first ``ends[-1]`` are adaptation or warm-up.
+class Walk(NamedTuple):
+    """What a random walk remembers."""
 
-    `current` holds the log density at `position`; `constants` the best acceptance rate (0 when
-    the scale is fixed) and the logarithm of the initial factor. Returns where it stopped.
-    """
-    dim, dense = position.size, root.shape[0] > 1
-    proposal, unused, scale, z = np.empty(dim), np.empty(dim), np.empty(dim), np.empty(dim)
-    num_warmup = ends[ends.size - 1]
-    best, start = constants[0], constants[1]
-    lp, factor = current[0], 1.0
-    for t in range(first, last):
-        if t == first or t <= num_warmup:
-            log_factor = state[AVERAGE] if t >= num_warmup else state[FACTOR]
-            factor = np.exp(log_factor)
-            for i in range(dim):
-                scale[i] = factor * root[0, i]
-        single = best > 0.0 and t < ends[0]
-        if single:
-            for i in range(dim):
-                proposal[i] = position[i]
-            proposal[t % dim] += np.exp(moments[0, t % dim]) * rng.standard_normal()
-        elif dense:
-            for i in range(dim):
-                z[i] = factor * rng.standard_normal()
-                proposal[i] = position[i]
-                for j in range(i + 1):
-                    proposal[i] += root[i, j] * z[j]
-        else:
-            for i in range(dim):
-                proposal[i] = position[i] + scale[i] * rng.standard_normal()
-        uniform = rng.random()
-        new = density(address, proposal, unused, handle)
-        counts[NUM_EVALS] += 1
-        if handle[handle.size - 1] != 0:
-            current[0] = lp
-            return t
-        ratio = new - lp
-        if not new < np.inf:
-            if new == np.inf:
-                counts[STATUS] = INFINITE
-                points[1] = proposal
-                current[0] = lp
-                return t
-            if counts[NUM_NAN] == 0:
-                points[0] = proposal
-            counts[NUM_NAN] += 1
-            ratio = -np.inf
-        probability = np.exp(min(ratio, 0.0))
-        accept = uniform < probability
-        if accept:
-            lp = new
-            for i in range(dim):
-                position[i] = proposal[i]
-        if t < num_warmup:
-            if single:
-                adapt_one(t, ends[0], ratio, state, root, moments, start)
-            elif best > 0.0:
-                adapt_factor(state, ratio, best)
-                adapt_root(t, ends, state, position, root, moments, start)
-            continue
-        n = t - num_warmup
-        for i in range(dim):
-            draws[n, i] = position[i]
-        logdensity[n] = lp
-        acceptance[n] = probability
-        accepted[n] = accept
-    current[0] = lp
-    return last
+    position: VECTOR
+    proposal: VECTOR
+    z: VECTOR
+    root: MATRIX  # of the proposal's covariance: (1, dim) its diagonal, or lower triangular
+    scale: VECTOR  # root times the factor, or the factor alone where root is a triangle
+    moments: MATRIX
+    tuning: Tuning
 
 
-def _metropolis_chain(control, chain, target, rng, start, root, adapted, num_warmup, num_samples):
-    dim, dense = target.dim, len(root) > 1
-    bound, record = target.bind(gradient=False), Record(dim)
-    moments = np.zeros((1 + dim if dense else 2, dim))
-    position, root, moments = together(start, root, moments)
-    current = np.array([bound(position, np.empty(dim))])
-    values, logdensity = np.empty((num_samples, dim)), np.empty(num_samples)
-    acceptance, accepted = np.empty(num_samples), np.empty(num_samples, dtype=bool)
-    state = np.zeros(4)
-    ends, constants = np.array([num_warmup]), np.zeros(2)
-    if adapted:
-        log_factor = np.log(JUMP / np.sqrt(dim))
-        state[FACTOR] = state[AVERAGE] = log_factor
-        constants[:] = BEST_ACCEPTANCE[min(dim, len(BEST_ACCEPTANCE)) - 1], log_factor
-        ends = walk_windows(num_warmup, dim)
+Note = record(acceptance_rate="f8", accepted="?")
 
-    def step(first, last):
-        return metropolis_kernel(
-            bound.address, bound.handle, rng, first, last, ends, position, current, root,
-            moments, state, constants, record.counts, record.points, values, logdensity,
-            acceptance, accepted,
-        )  # fmt: skip
 
-    num_iterations = num_warmup + num_samples
-    done = advance(step, bound=bound, control=control, chain=chain, num_iterations=num_iterations)
-    stats = {"acceptance_rate": acceptance, "accepted": accepted}
-    factor = np.exp(state[AVERAGE])
-    settings = {"scale": factor * root[0]}
-    if dense:
-        settings["cov"] = factor**2 * root @ root.T
-        settings["scale"] = np.sqrt(np.diag(settings["cov"]))
-    return outcome(
-        done, bound=bound, record=record, rng=rng, values=values, logdensity=logdensity,
-        stats=stats, settings=settings,
+def metropolis_step(target, rng, log_p, walk, note):
+    """Propose theta + L z, and accept it with probability min(1, p(theta') / p(theta))."""
+    propose(rng, walk)
+    return accept_or_stay(target, rng, log_p, walk, note)
+
+
+@helper
+def propose(rng, walk):
+    theta, proposal, root = walk.position, walk.proposal, walk.root
+    if root.shape[0] == 1:
+        for i in range(theta.size):
+            proposal[i] = theta[i] + walk.scale[i] * rng.standard_normal()
+        return
+    for i in range(theta.size):
+        walk.z[i] = walk.scale[0] * rng.standard_normal()
+        proposal[i] = theta[i]
+        for j in range(i + 1):
+            proposal[i] += root[i, j] * walk.z[j]
+
+
+@helper
+def accept_or_stay(target, rng, log_p, walk, note):
+    log_new = log_density(target, walk.proposal)
+    note.acceptance_rate = np.exp(min(log_new - log_p, 0.0))
+    note.accepted = rng.random() < note.acceptance_rate
+    if not note.accepted:
+        return log_p
+    copy(walk.proposal, walk.position)
+    return log_new
+
+
+def coordinate_step(target, rng, log_p, walk, note):
+    """The first window of the warm-up: the same, one coordinate at a time."""
+    i = walk.tuning.turn
+    copy(walk.position, walk.proposal)
+    walk.proposal[i] += np.exp(walk.moments[0, i]) * rng.standard_normal()
+    return accept_or_stay(target, rng, log_p, walk, note)
+
+
+def initial(run, start, root, adapted):
+    dim, dense = start.size, len(root) > 1
+    tuning = tuned(dim) if adapted else {}
+    factor = np.exp(tuning["factor"]) if adapted else 1.0
+    return laid_out(
+        Walk, position=start, proposal=(dim,), z=(dim,), root=root, tuning=tuning,
+        scale=np.full(dim, factor) if dense else factor * root[0],
+        moments=(1 + dim if dense else 2, dim),
     )  # fmt: skip
+
+
+def settings(run):
+    walk = run.state
+    if len(walk.root) == 1:
+        return {"scale": walk.scale}
+    cov = walk.scale[0] ** 2 * walk.root @ walk.root.T
+    return {"scale": np.sqrt(np.diag(cov)), "cov": cov}
+
+
+def windows(num_warmup, walk):
+    return walk_windows(num_warmup, walk.position.size if adapts(walk) else 0)
+
+
+def adapts(walk):
+    return walk.tuning.best > 0.0
+
+
+METROPOLIS = Algorithm(
+    "metropolis", Chain(metropolis_step, Walk, Note, begin=begin_walk, learn=learn_walk), initial,
+    settings, windows, scout=Chain(coordinate_step, Walk, Note, learn=learn_coordinate),
+    scouts=adapts,
+)  # fmt: skip
 
 
 def metropolis(
@@ -258,10 +221,9 @@ def metropolis(
             "num_warmup=0 leaves no time to adapt the scale, which stays at "
             f"{JUMP / np.sqrt(dim):.3g}; pass scale, or num_warmup=1000"
         )
-    return sample_chains(
-        _metropolis_chain, (root, adapted), kernel=metropolis_kernel, target=target,
-        initial_position=initial_position, counts=counts, numbers=3, rng=rng, executor=executor,
-        progress=progress, method="metropolis", settings={"adapted": adapted},
+    return METROPOLIS.sample(
+        target, initial_position, {"root": root, "adapted": adapted}, counts=counts, rng=rng,
+        executor=executor, progress=progress, settings={"adapted": adapted},
     )  # fmt: skip
 
 

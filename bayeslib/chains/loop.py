@@ -1,0 +1,218 @@
+"""What an algorithm is, and the one compiled loop that runs all of them.
+
+An algorithm is a state, a note and up to three functions that compiled code can call:
+
+    class Walk(NamedTuple):           # what a chain remembers; annotations are numba's types
+        position: VECTOR
+        ...
+    Note = record(accepted="?", ...)  # what is kept beside each draw, by ArviZ's names
+
+    def step(target, rng, log_p, state, note): ...           # one iteration -> the new log density
+    def begin(t, windows, target, rng, log_p, state): ...         # before a step of the warm-up
+    def learn(t, windows, target, rng, log_p, state, note): ...   # after it
+
+    CHAIN = Chain(step, Walk, Note, begin=begin, learn=learn)
+
+The functions are plain Python too: nothing in them but numbers and arrays with names.
+"""
+
+from types import FunctionType
+from typing import NamedTuple
+
+import numpy as np
+from numba import config, from_dtype, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from ..compile.callback import (
+    ADDRESS,
+    GENERATOR,
+    HANDLE,
+    INT,
+    INTS,
+    MATRIX,
+    VECTOR,
+    Kernel,
+    borrowed,
+    density,
+    helper,
+    together,
+)  # fmt: skip
+
+# Why a chain ended early: the density was +inf, the posterior is improper, a function of the
+# user's gave what it must not, or raised.
+FINE, INFINITE, IMPROPER, UNDEFINED, RAISED = range(5)
+
+
+def record(**fields):
+    """Return the dtype of a record: numbers with names, which compiled code may change."""
+    taken = [name for name in fields if hasattr(np.record, name)]
+    assert not taken, f"plain Python would read NumPy's own attribute: {taken}"
+    return np.dtype((np.record, np.dtype(list(fields.items()), align=True)))
+
+
+Account = record(log_p="f8", num_evals="i8", num_nan="i8", num_outside="i8", status="i8")
+
+
+class Density(NamedTuple):
+    """A density bound for one chain, and the account of what it said."""
+
+    address: ADDRESS
+    handle: HANDLE
+    unused: VECTOR  # where a gradient would go
+    points: MATRIX  # the first that gave nan, and the one at which the run ended
+    account: Account
+
+
+@helper
+def log_density(target, theta):
+    """Return log p(theta): -inf where it is nan, or where the run is over, as `ended` tells."""
+    return judged(target, theta, density(target.address, theta, target.unused, target.handle))
+
+
+@helper
+def log_density_and_gradient(target, theta, gradient):
+    """The same, and write the gradient."""
+    return judged(target, theta, density(target.address, theta, gradient, target.handle))
+
+
+@helper
+def judged(target, theta, value):
+    account = target.account
+    account.num_evals += 1
+    if target.handle[target.handle.size - 1] != 0:
+        return -np.inf  # it raised, or the run is to stop: no trajectory need go on
+    if value < np.inf:  # false for nan
+        return value
+    if value == np.inf:
+        account.status = INFINITE
+        copy(theta, target.points[1])
+    else:
+        if account.num_nan == 0:
+            copy(theta, target.points[0])
+        account.num_nan += 1
+    return -np.inf
+
+
+@helper
+def ended(target):
+    """Whether the density raised or was +inf, the algorithm gave up, or someone pressed stop."""
+    return target.handle[target.handle.size - 1] != 0 or target.account.status != FINE
+
+
+@helper
+def copy(vector, into):
+    for i in range(vector.size):
+        into[i] = vector[i]
+
+
+def chain(target, rng, span, windows, state, draws, log_ps, notes):
+    """Do the iterations ``span[0]``, …, ``span[1] - 1``; the first ``windows[-1]`` are warm-up.
+
+    Returns where it stopped. The last of `notes` is the warm-up's, and is not kept.
+    """
+    target, state, notes = loaned(target), loaned(state), borrowed(notes)
+    num_warmup, log_p = windows[windows.size - 1], target.account.log_p
+    for t in range(span[0], span[1]):
+        warming = t < num_warmup
+        note = notes[notes.size - 1 if warming else t - num_warmup]
+        if warming:
+            begin(t, windows, target, rng, log_p, state)  # noqa: F821 (`Chain` gives all three)
+        log_p = step(target, rng, log_p, state, note)  # noqa: F821
+        if ended(target):
+            return t
+        target.account.log_p = log_p
+        if warming:
+            learn(t, windows, target, rng, log_p, state, note)  # noqa: F821
+            continue
+        for i in range(state.position.size):
+            draws[t - num_warmup, i] = state.position[i]
+        log_ps[t - num_warmup] = log_p
+    return span[1]
+
+
+def nothing(*unused):
+    """Neither prepare nor learn."""
+
+
+class Chain(Kernel):
+    """`chain` with an algorithm's functions, compiled once for all targets and kept on disk.
+
+    Parameters
+    ----------
+    step : callable
+        step(target, rng, log_p, state, note) -> log density of where the chain now is.
+    state : NamedTuple class
+        Has `position`; annotated by numba's types, and by `record` for numbers that change.
+    note : numpy.dtype
+        From `record`.
+    begin, learn : callable, optional
+        begin(t, windows, target, rng, log_p, state) and learn(..., state, note) are called around
+        each step of the warm-up.
+    seconds : int
+        See `Kernel`.
+    """
+
+    def __init__(self, step, state, note, *, begin=nothing, learn=nothing, seconds=2):
+        self.step, self.begin, self.learn = step, begin, learn
+        self.state, self.note = state, note
+        # The functions are globals of a loop of their own rather than closed over: a closure over
+        # what is jitted is never found on disk again.
+        name = step.__name__.removesuffix("_step")
+        parts = {"step": helper(step), "begin": helper(begin), "learn": helper(learn)}
+        code = chain.__code__.replace(co_name=name, co_qualname=name)
+        takes = (numba_type(Density), GENERATOR, INTS, INTS, numba_type(state), MATRIX, VECTOR)
+        super().__init__(
+            FunctionType(code, chain.__globals__ | parts, name),
+            INT(*takes, from_dtype(note)[::1]),
+            seconds,
+        )
+
+
+def numba_type(cls):
+    """Return numba's type of a NamedTuple that is annotated by numba's types and by records."""
+    kinds = cls.__annotations__.values()
+    kinds = tuple(from_dtype(kind) if isinstance(kind, np.dtype) else kind for kind in kinds)
+    return types.BaseTuple.from_types(kinds, cls)
+
+
+def laid_out(cls, **given):
+    """Return a `cls` whose float arrays are copies that lie in memory as in every other run.
+
+    Arrays may be given by their shapes, and are then zero; records by a dict of what is not zero.
+    """
+    made = {}
+    for name, kind in cls.__annotations__.items():
+        value = given.pop(name, {})
+        if isinstance(kind, np.dtype):
+            made[name] = np.zeros(1, dtype=kind)[0]
+            for key, number in value.items():
+                made[name][key] = number
+        else:
+            made[name] = np.zeros(value) if isinstance(value, tuple) else value
+    assert not given, f"{cls.__name__} has no {', '.join(given)}"
+    floats = [name for name, kind in cls.__annotations__.items() if kind in (VECTOR, MATRIX)]
+    return cls(**made | dict(zip(floats, together(*(made[name] for name in floats)), strict=True)))
+
+
+@intrinsic
+def _loaned_compiled(typingctx, state):
+    def codegen(context, builder, signature, args):
+        kind, value = signature.args[0], args[0]
+        for i, member in enumerate(kind):
+            if isinstance(member, types.Array):
+                view = context.make_array(member)(context, builder, builder.extract_value(value, i))
+                view.meminfo = cgutils.get_null_value(view.meminfo.type)
+                view.parent = cgutils.get_null_value(view.parent.type)
+                value = builder.insert_value(value, view._getvalue(), i)
+        return value
+
+    return state(state), codegen
+
+
+def _loaned_plain(state):
+    return state
+
+
+# loaned(tuple) -> the same, each of its arrays `borrowed`.
+loaned = _loaned_plain if config.DISABLE_JIT else _loaned_compiled
