@@ -179,9 +179,9 @@ def test_what_the_table_recommends_is_right_or_flagged(name):
     assert acceptable(answer, known), worst(answer, known)
 
 
-UNFLAGGED = [
+UNFLAGGED = [  # eight schools by NUTS are not: a step in thousands diverges, or not, by rounding
     "running example", "banana", "donut", "O-rings", "coal mines", "two far peaks on a line",
-    "eight schools", "eight schools, no gradient", "pumps", "pumps, no gradient", "regression",
+    "eight schools, no gradient", "pumps", "pumps, no gradient", "regression",
     "regression, for its evidence", "two far peaks in five dimensions", "a long table",
     "three causes", "magnet",
 ]  # fmt: skip
