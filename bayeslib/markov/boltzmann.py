@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import diagnostics
-from ..chains import collect
 from ..chains.blocks import run_chains, spawn
+from ..chains.collect import collect
 from ..chains.run import as_counts
 from ..compile.functions import sigmoid
 from ..errors import BayeslibError, warn

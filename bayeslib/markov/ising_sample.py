@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..chains import collect
 from ..chains.blocks import NUM_EVALS, Record, advance, outcome, run_chains, spawn
+from ..chains.collect import collect
 from ..chains.run import as_counts
 from ..compile.callback import STOP
 from ..compile.functions import sigmoid

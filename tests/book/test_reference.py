@@ -11,7 +11,7 @@ import yaml
 import bayeslib as bl
 
 ROOT = Path(__file__).parents[2]
-CHAPTERS, EXERCISES = ROOT / "chapters", ROOT / "bayeslib" / "exercises"  # one file a chapter
+CHAPTERS, EXERCISES = ROOT / "chapters", ROOT / "needles" / "exercises"  # one file a chapter
 KNOWN = {"nuts": "bayeslib.nuts", "Draws": "bayeslib.Draws"}
 
 
