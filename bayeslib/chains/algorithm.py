@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .blocks import Outcome, advance
-from .loop import Account, Chain, Density
+from .loop import Chain, Density
 from .run import sample_chains
 
 
@@ -103,9 +103,8 @@ class Run:
         self.algorithm, self.target, self.rng, self.done = algorithm, target, rng, 0
         self.num_warmup, self.num_samples, self.kept = num_warmup, num_samples, None
         self.bound = target.bind(gradient=algorithm.gradient)
-        self.account = np.zeros(1, dtype=Account)[0]
-        unused, points = np.empty(target.dim), np.full((2, target.dim), np.nan)
-        self.density = Density(self.bound.address, self.bound.handle, unused, points, self.account)
+        self.density = Density.of(self.bound)
+        self.account = self.density.account
         self.draws, self.log_p = np.empty((num_samples, target.dim)), np.empty(num_samples)
         self.notes = np.zeros(num_samples + 1, dtype=algorithm.chain.note)
         self.state = algorithm.initial(self, start, **options)

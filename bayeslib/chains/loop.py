@@ -63,6 +63,13 @@ class Density(NamedTuple):
     points: MATRIX  # the first that gave nan, and the one at which the run ended
     account: Account
 
+    @classmethod
+    def of(cls, bound):
+        """Open an account for a `Bound`."""
+        dim, account = bound.failed_at.size, np.zeros(1, dtype=Account)[0]
+        points = np.full((2, dim), np.nan)
+        return cls(bound.address, bound.handle, np.empty(dim), points, account)
+
 
 @helper
 def log_density(target, theta):

@@ -5,22 +5,11 @@ import copy
 import numpy as np
 from numba import types
 
-from ..chains.blocks import Record
-from ..compile.callback import (
-    ADDRESS,
-    FLOAT,
-    GENERATOR,
-    HANDLE,
-    INT,
-    INTS,
-    MATRIX,
-    VECTOR,
-    density,
-    kernel,
-)
+from ..chains.loop import Density, log_density, numba_type
+from ..compile.callback import FLOAT, GENERATOR, INT, MATRIX, VECTOR, kernel
 from ..errors import BayeslibError
 from ..validate import shown
-from .slice_sample import _update as slice_update
+from .slice_sample import slice_update
 
 FALSE_ALARM = 1e-9  # a run, in all
 NUM_DRAWS, NUM_MOVES = 200, 7  # from each conditional at each place; beside each
@@ -30,28 +19,23 @@ _MOST_STEPS_OUT = 50
 
 
 @kernel(
-    types.void, ADDRESS, HANDLE, GENERATOR, INT, FLOAT, INT, MATRIX, VECTOR, VECTOR, INTS, MATRIX,
-    seconds=8,
-)  # fmt: skip
-def rank_kernel(address, handle, rng, i, width, num_moves, states, position, ranks, counts, points):
+    types.void, numba_type(Density), GENERATOR, INT, FLOAT, INT, MATRIX, VECTOR, VECTOR, seconds=3
+)
+def rank_kernel(target, rng, i, width, num_moves, states, position, ranks):
     """Rank coordinate i of each state in a sequence of slice updates that runs through it.
 
     The update is reversible, so that a sequence in equilibrium may be made from any of its members
     outwards; ranks are on (0, 1), ties broken at random.
     """
-    unused, found = np.empty(position.size), np.zeros(3, dtype=np.int64)
     for n in range(states.shape[0]):
         before = int(rng.random() * (num_moves + 1.0))
         below, equal = 0, 1
         for direction in range(2):
             for j in range(position.size):
                 position[j] = states[n, j]
-            lp = density(address, position, unused, handle)
+            log_p = log_density(target, position)
             for _ in range(before if direction == 0 else num_moves - before):
-                lp = slice_update(
-                    address, handle, rng, position, unused, i, lp, width, _MOST_STEPS_OUT, counts,
-                    points, found,
-                )  # fmt: skip
+                log_p, _, _ = slice_update(target, rng, log_p, position, i, width, _MOST_STEPS_OUT)
                 below += position[i] < states[n, i]
                 equal += position[i] == states[n, i]
         ranks[n] = (below + equal * rng.random()) / (num_moves + 1.0)
@@ -146,11 +130,8 @@ def _ranked(target, bound, i, pilots, tested, rng):
         return _discrete_ranks(target, i, np.unique(pilots[:, i]), tested, rng)
     low, high = np.quantile(pilots[:, i], [0.25, 0.75])
     width = 2.0 * (high - low) or 1.0
-    record, ranks = Record(target.dim), np.empty(len(tested))
-    rank_kernel(
-        bound.address, bound.handle, rng, i, width, NUM_MOVES, np.ascontiguousarray(tested),
-        np.empty(target.dim), ranks, record.counts, record.points,
-    )  # fmt: skip
+    ranks, room, tested = np.empty(len(tested)), np.empty(target.dim), np.ascontiguousarray(tested)
+    rank_kernel(Density.of(bound), rng, i, width, NUM_MOVES, tested, room, ranks)
     if bound.num_errors:
         raise target.explain(bound.failed_at)
     return ranks

@@ -1,200 +1,150 @@
 """Slice sampling, one coordinate after another."""
 
+from typing import NamedTuple
+
 import numpy as np
+from numba import types
 
-from ..chains.blocks import (
-    INFINITE,
-    NUM_EVALS,
-    NUM_NAN,
-    STATUS,
-    UNDEFINED,
-    Record,
-    advance,
-    outcome,
-    warmup_windows,
-)
-from ..chains.run import as_counts, sample_chains
-from ..compile.callback import (
-    ADDRESS,
-    FLAGS,
-    GENERATOR,
-    HANDLE,
-    INT,
-    INTS,
-    MATRIX,
-    VECTOR,
-    density,
-    helper,
-    kernel,
-    together,
-)
-from ..errors import BayeslibError, TargetError, warn
+from ..chains.algorithm import Algorithm
+from ..chains.blocks import warmup_windows
+from ..chains.loop import UNDEFINED, Chain, copy, ended, laid_out, log_density, record
+from ..chains.run import as_counts
+from ..compile.callback import INT, VECTOR, helper
+from ..errors import TargetError, warn
 from ..target.target import as_target
-from ..validate import as_count, as_scale, shown
+from ..validate import as_choice, as_count, as_scale, shown
 
-_ORDERS = ("systematic", "random")
 _MOST_SHRINKS = 1000  # an interval of floats is a point after fewer
 _OFTEN = 0.1  # draws that reached the limit, above which it is said
 
-# What a coordinate's update found out: steps out, proposals outside the slice, whether it could not
-# be completed.
-_OUT, _IN, _BROKEN = range(3)
-# What adaptation keeps for each coordinate: logarithm of the width, its average.
-_LOG, _AVERAGE = range(2)
+Window = record(number="i8", updates="i8", adapts="?")
+
+
+class Slices(NamedTuple):
+    """What a chain of slices remembers."""
+
+    position: VECTOR
+    width: VECTOR
+    log_width: VECTOR
+    average: VECTOR  # of log_width
+    most: INT  # steps out of an interval
+    at_random: types.boolean
+    window: Window
+
+
+Note = record(num_evals="i8", reached_max_steps_out="?")
+
+
+def slice_step(target, rng, log_p, s, note):
+    """Update every coordinate in turn, or as many that are drawn."""
+    dim, before = s.position.size, target.account.num_evals
+    note.reached_max_steps_out = False
+    s.window.updates += 1
+    for k in range(dim):
+        i = int(rng.random() * dim) if s.at_random else k
+        log_p, out, inside = slice_update(target, rng, log_p, s.position, i, s.width[i], s.most)
+        if ended(target):
+            return log_p
+        if out == s.most and s.most > 0:
+            note.reached_max_steps_out = True
+        if s.window.adapts:
+            balance(i, out, inside, s)
+    note.num_evals = target.account.num_evals - before
+    return log_p
 
 
 @helper
-def _value_at(address, handle, position, unused, i, x, counts, points):
-    """Return the log density with coordinate i at x; -inf where it is nan."""
-    position[i] = x
-    value = density(address, position, unused, handle)
-    counts[NUM_EVALS] += 1
-    if value != value:
-        if counts[NUM_NAN] == 0:
-            points[0] = position
-        counts[NUM_NAN] += 1
-        return -np.inf
-    if value == np.inf:
-        counts[STATUS] = INFINITE
-        points[1] = position
-    return value
+def slice_update(target, rng, log_p, theta, i, width, most):
+    """Draw coordinate i from its slice in place (Neal, 2003, figures 3 and 5).
 
-
-@helper
-def _update(address, handle, rng, position, unused, i, lp, width, most, counts, points, found):
-    """Draw coordinate i from the slice in place; return its log density (Neal, 2003, figs 3, 5)."""
-    x, last_word = position[i], handle.size - 1
-    level = lp + np.log(1.0 - rng.random())
+    Returns its log density, the steps out, and the proposals outside of the slice.
+    """
+    x = theta[i]
+    level = log_p + np.log(1.0 - rng.random())
     left = x - width * rng.random()
     right = left + width
     steps_left = int(rng.random() * (most + 1.0))
-    steps_right = most - steps_left
-    found[_OUT] = found[_IN] = found[_BROKEN] = 0
-    while _value_at(address, handle, position, unused, i, left, counts, points) >= level:
-        if steps_left == 0:
+    left, out_left = step_out(target, theta, i, left, -width, level, steps_left)
+    right, out_right = step_out(target, theta, i, right, width, level, most - steps_left)
+    for rejected in range(_MOST_SHRINKS):
+        theta[i] = left + rng.random() * (right - left)
+        log_new = log_density(target, theta)
+        if ended(target):
             break
-        steps_left -= 1
-        found[_OUT] += 1
-        left -= width
-        if handle[last_word] != 0 or counts[STATUS] != 0:
-            break
-    while _value_at(address, handle, position, unused, i, right, counts, points) >= level:
-        if steps_right == 0:
-            break
-        steps_right -= 1
-        found[_OUT] += 1
-        right += width
-        if handle[last_word] != 0 or counts[STATUS] != 0:
-            break
-    while found[_IN] < _MOST_SHRINKS and handle[last_word] == 0 and counts[STATUS] == 0:
-        new = left + rng.random() * (right - left)
-        value = _value_at(address, handle, position, unused, i, new, counts, points)
-        if value >= level and handle[last_word] == 0 and counts[STATUS] == 0:
-            return value
-        found[_IN] += 1
-        if new < x:
-            left = new
+        if log_new >= level:
+            return log_new, out_left + out_right, rejected
+        if theta[i] < x:
+            left = theta[i]
         else:
-            right = new
-    position[i] = x
-    found[_BROKEN] = 1
-    if found[_IN] == _MOST_SHRINKS:
-        counts[STATUS] = UNDEFINED
-        points[1] = position
-    return lp
+            right = theta[i]
+    theta[i] = x
+    if not ended(target):
+        target.account.status = UNDEFINED
+        copy(theta, target.points[1])
+    return log_p, 0, 0
 
 
 @helper
-def _adapt(i, found, count, widths, width):
+def step_out(target, theta, i, end, step, level, most):
+    """Move one end of an interval outwards while it is in the slice, at most so often."""
+    theta[i] = end
+    for out in range(most):
+        if log_density(target, theta) < level or ended(target):
+            return theta[i], out
+        theta[i] += step
+    log_density(target, theta)
+    return theta[i], most
+
+
+@helper
+def balance(i, out, rejected, s):
     """Balance steps out and rejections (Tibbits, Groendyke, Haran and Liechty, 2014)."""
-    total = found[_OUT] + found[_IN]
-    if total > 0:
-        widths[_LOG, i] += 2.0 * count**-0.6 * (found[_OUT] / total - 0.5)
-    weight = count**-0.75
-    widths[_AVERAGE, i] += weight * (widths[_LOG, i] - widths[_AVERAGE, i])
-    width[i] = np.exp(widths[_LOG, i])
+    count = float(s.window.updates)
+    if out + rejected > 0:
+        s.log_width[i] += 2.0 * count**-0.6 * (out / (out + rejected) - 0.5)
+    s.average[i] += count**-0.75 * (s.log_width[i] - s.average[i])
+    s.width[i] = np.exp(s.log_width[i])
 
 
-@kernel(
-    INT, ADDRESS, HANDLE, GENERATOR, INT, INT, INT, INT, INT, INTS, INTS, VECTOR, VECTOR, VECTOR,
-    MATRIX, INTS, MATRIX, MATRIX, VECTOR, INTS, FLAGS, seconds=6,
-)  # fmt: skip
-def slice_kernel(
-    address, handle, rng, first, last, most, at_random, adapts, ends, window, position, current,
-    width, widths, counts, points, draws, logdensity, spent, cut,
-):  # fmt: skip
-    """Do the iterations first, …, last - 1, of `dim` updates; the first ``ends[-1]`` are warm-up.
-
-    `current` holds the log density at `position`; `window` which of the windows that end at
-    `ends` it is, and its updates. Returns where it stopped.
-    """
-    dim = position.size
-    unused, found = np.empty(dim), np.zeros(3, dtype=np.int64)
-    num_warmup = ends[ends.size - 1]
-    for t in range(first, last):
-        adapting = adapts != 0 and t < num_warmup
-        before, was_cut = counts[NUM_EVALS], False
-        window[1] += 1
-        for k in range(dim):
-            i = int(rng.random() * dim) if at_random != 0 else k
-            current[0] = _update(
-                address, handle, rng, position, unused, i, current[0], width[i], most, counts,
-                points, found,
-            )  # fmt: skip
-            if found[_BROKEN] != 0:
-                return t
-            was_cut = was_cut or (found[_OUT] == most and most > 0)
-            if adapting:
-                _adapt(i, found, float(window[1]), widths, width)
-        if adapting and t + 1 == ends[window[0]]:
-            window[0] += 1
-            window[1] = 0
-            for i in range(dim):
-                widths[_LOG, i] = widths[_AVERAGE, i]
-                width[i] = np.exp(widths[_LOG, i])
-        if t < num_warmup:
-            continue
-        n = t - num_warmup
-        for i in range(dim):
-            draws[n, i] = position[i]
-        logdensity[n] = current[0]
-        spent[n] = counts[NUM_EVALS] - before
-        cut[n] = was_cut
-    return last
+def learn_widths(t, windows, target, rng, log_p, s, note):
+    """Go on from the averages at a window's end."""
+    window = s.window
+    if not window.adapts or t + 1 != windows[window.number]:
+        return
+    window.number += 1
+    window.updates = 0
+    for i in range(s.width.size):
+        s.log_width[i] = s.average[i]
+        s.width[i] = np.exp(s.average[i])
+    window.adapts = t + 1 < windows[windows.size - 1]
 
 
-def _slice_chain(
-    control, chain, target, rng, start, width, max_steps_out, at_random, num_warmup, num_samples
-):
-    dim, adapts = target.dim, width is None
-    bound, record = target.bind(gradient=False), Record(dim)
-    position, width, widths = together(start, np.ones(dim) if adapts else width, np.zeros((2, dim)))
-    current = np.array([bound(position, np.empty(dim))])
-    values, logdensity = np.empty((num_samples, dim)), np.empty(num_samples)
-    spent, cut = np.empty(num_samples, dtype=np.int64), np.empty(num_samples, dtype=bool)
-    ends = warmup_windows(num_warmup) if adapts else np.array([num_warmup])
-    window = np.zeros(2, dtype=np.int64)
-
-    def step(first, last):
-        return slice_kernel(
-            bound.address, bound.handle, rng, first, last, max_steps_out, at_random, adapts, ends,
-            window, position, current, width, widths, record.counts, record.points, values,
-            logdensity, spent, cut,
-        )  # fmt: skip
-
-    num_iterations = num_warmup + num_samples
-    done = advance(step, bound=bound, control=control, chain=chain, num_iterations=num_iterations)
-    raised = None
-    if record.counts[STATUS] == UNDEFINED:
-        raised = TargetError(
-            f"the log density at {shown(record.points[1])} differs from what it was there before: "
-            "it must be a function of theta and the data alone, without random numbers"
-        )
-    return outcome(
-        done, bound=bound, record=record, rng=rng, values=values, logdensity=logdensity,
-        stats={"num_evals": spent, "reached_max_steps_out": cut}, settings={"width": width},
-        raised=raised,
+def initial(run, start, width, max_steps_out, at_random):
+    dim, adapts = start.size, width is None
+    return laid_out(
+        Slices, position=start, width=np.ones(dim) if adapts else width, log_width=(dim,),
+        average=(dim,), most=max_steps_out, at_random=at_random,
+        window={"adapts": adapts and run.num_warmup > 0},
     )  # fmt: skip
+
+
+def windows(num_warmup, s):
+    return warmup_windows(num_warmup) if s.window.adapts else np.array([num_warmup])
+
+
+def raised(run):
+    if run.account.status != UNDEFINED:
+        return None
+    return TargetError(
+        f"the log density at {shown(run.density.points[1])} differs from what it was there "
+        "before: it must be a function of theta and the data alone, without random numbers"
+    )
+
+
+SLICE_SAMPLE = Algorithm(
+    "slice_sample", Chain(slice_step, Slices, Note, learn=learn_widths, seconds=3), initial,
+    lambda run: {"width": run.state.width}, windows, raised=raised,
+)  # fmt: skip
 
 
 def slice_sample(
@@ -295,19 +245,16 @@ def slice_sample(
     dim = as_target(target).dim
     counts = as_counts(num_samples, num_warmup, num_chains)
     max_steps_out = as_count(max_steps_out, "max_steps_out", minimum=0)
-    if not (isinstance(order, str) and order in _ORDERS):
-        raise BayeslibError(f'order must be "systematic" or "random", got {order!r}')
+    as_choice(order, "order", ("systematic", "random"))
     if width is not None:
         width = as_scale(width, "width", dim)
     elif counts[1] == 0:
         warn("num_warmup=0 leaves no time to adapt the width, which stays at 1; pass width")
-    draws = sample_chains(
-        _slice_chain, (width, max_steps_out, order == "random"), kernel=slice_kernel,
-        target=target, initial_position=initial_position, counts=counts, numbers=3, rng=rng,
-        executor=executor, progress=progress, method="slice_sample",
-        settings={
-            "adapted": width is None, "max_steps_out": max_steps_out, "order": order,
-        },
+    options = {"width": width, "max_steps_out": max_steps_out, "at_random": order == "random"}
+    draws = SLICE_SAMPLE.sample(
+        target, initial_position, options, counts=counts, rng=rng, executor=executor,
+        progress=progress,
+        settings={"adapted": width is None, "max_steps_out": max_steps_out, "order": order},
     )  # fmt: skip
     share = draws.stats["reached_max_steps_out"].mean()
     if share > _OFTEN:
