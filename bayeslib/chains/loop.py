@@ -102,6 +102,15 @@ def judged(target, theta, value):
 
 
 @helper
+def ask(target, address, first, second, handle):
+    """Call a function of the user's, of two vectors; the run is over where it raises."""
+    value = density(address, first, second, handle)
+    if handle[handle.size - 1] != 0:
+        target.account.status = RAISED
+    return value
+
+
+@helper
 def ended(target):
     """Whether the density raised or was +inf, the algorithm gave up, or someone pressed stop."""
     return target.handle[target.handle.size - 1] != 0 or target.account.status != FINE

@@ -124,7 +124,7 @@ def _rules(kind, dim):
     """Return what a derived gradient depends on besides the function: dim and the calculus."""
     if kind != "auto":
         return ()
-    folder = Path(__file__).parent.parent / "autodiff"
+    folder = Path(__file__).parent / "autodiff"
     return (dim, *(path.read_bytes() for path in sorted(folder.glob("*.py"))))
 
 

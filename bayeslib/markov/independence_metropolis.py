@@ -1,153 +1,77 @@
 """Metropolis-Hastings with proposals that do not depend on the state."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ..chains.blocks import INFINITE, NUM_EVALS, NUM_NAN, STATUS, Record, advance, outcome
-from ..chains.run import as_counts, sample_chains
-from ..compile.callback import (
-    ADDRESS,
-    FLAGS,
-    HANDLE,
-    INT,
-    INTS,
-    MATRIX,
-    VECTOR,
-    density,
-    kernel,
-    together,
-)
+from ..chains.algorithm import Algorithm
+from ..chains.functions import Portable
+from ..chains.loop import RAISED, Chain, copy, laid_out, log_density, record
+from ..chains.run import as_counts
+from ..compile.callback import MATRIX, VECTOR
 from ..diagnostics.trouble import longest_stay_problem
 from ..errors import BayeslibError, warn
 from ..target.proposals import as_proposal
 from ..target.target import as_target
 from ..validate import shown
 
-
-@kernel(
-    INT, ADDRESS, HANDLE, INT, INT, INT, MATRIX, VECTOR, VECTOR, VECTOR, VECTOR, INTS, MATRIX,
-    MATRIX, MATRIX, FLAGS,
-)  # fmt: skip
-def independence_kernel(
-    address, handle, first, last, num_warmup, proposals, log_q, uniforms, position, current,
-    counts, points, draws, numbers, accepted,
-):  # fmt: skip
-    """Do the iterations first, …, last - 1, of which the first `num_warmup` are not kept.
-
-    Row t of `proposals`, with its log density in `log_q`, is proposed at iteration t. `current`
-    holds log density and log weight at `position`. The rows of `numbers` receive log density,
-    acceptance probability and log weight. Returns where it stopped.
-    """
-    dim = position.size
-    proposal, unused = np.empty(dim), np.empty(dim)
-    for t in range(first, last):
-        for i in range(dim):
-            proposal[i] = proposals[t, i]
-        new = density(address, proposal, unused, handle)
-        counts[NUM_EVALS] += 1
-        if handle[handle.size - 1] != 0:
-            return t
-        log_weight = new - log_q[t]
-        if not new < np.inf:
-            if new == np.inf:
-                counts[STATUS] = INFINITE
-                points[1] = proposal
-                return t
-            if counts[NUM_NAN] == 0:
-                points[0] = proposal
-            counts[NUM_NAN] += 1
-            log_weight = -np.inf
-        probability = np.exp(min(log_weight - current[1], 0.0))
-        accept = uniforms[t] < probability
-        if accept:
-            current[0] = new
-            current[1] = log_weight
-            for i in range(dim):
-                position[i] = proposal[i]
-        if t < num_warmup:
-            continue
-        n = t - num_warmup
-        for i in range(dim):
-            draws[n, i] = position[i]
-        numbers[0, n] = current[0]
-        numbers[1, n] = probability
-        numbers[2, n] = current[1]
-        accepted[n] = accept
-    return last
+Count = record(t="i8", log_weight="f8")  # iterations made; the weight of where the chain is
 
 
-def _independence_chain(control, chain, target, rng, start, portable, num_warmup, num_samples):
-    dim, num_iterations = target.dim, num_warmup + num_samples
-    proposal = as_proposal(portable.value, dim)
-    bound, record = target.bind(gradient=False), Record(dim)
-    values, numbers = np.empty((num_samples, dim)), np.empty((3, num_samples))
-    accepted = np.empty(num_samples, dtype=bool)
-    proposals = np.ascontiguousarray(proposal.sample(num_iterations, rng))
-    uniforms = rng.random(num_iterations)
+class Proposals(NamedTuple):
+    """All that will be proposed, drawn beforehand, and where the chain is."""
+
+    position: VECTOR
+    proposals: MATRIX
+    log_q: VECTOR
+    uniforms: VECTOR
+    now: Count
+
+
+Note = record(acceptance_rate="f8", accepted="?", log_weight="f8")
+
+
+def independence_step(target, rng, log_p, x, note):
+    """Take the next proposal, or stay, by the ratio of their weights p / q."""
+    t, x.now.t = x.now.t, x.now.t + 1
+    log_new = log_density(target, x.proposals[t])
+    log_weight = log_new - x.log_q[t]
+    note.acceptance_rate = np.exp(min(log_weight - x.now.log_weight, 0.0))
+    note.accepted = x.uniforms[t] < note.acceptance_rate
+    if note.accepted:
+        x.now.log_weight = log_weight
+        copy(x.proposals[t], x.position)
+        log_p = log_new
+    note.log_weight = x.now.log_weight
+    return log_p
+
+
+def initial(run, start, portable):
+    proposal = as_proposal(portable.value, start.size)
+    proposals = proposal.sample(run.num_warmup + run.num_samples, run.rng)
+    uniforms = run.rng.random(len(proposals))
     log_q = proposal.logdensity(np.concatenate([start[None], proposals]))
-    raised = _disagreement(proposal, start, proposals, log_q)
-    done = 0
-    if raised is None:
-        position, proposals, uniforms, log_q, ours = together(
-            start, proposals, uniforms, log_q[1:], log_q[:1]
-        )
-        current = np.array([bound(position, np.empty(dim)), 0.0])
-        current[1] = current[0] - ours[0]
-
-        def step(first, last):
-            return independence_kernel(
-                bound.address, bound.handle, first, last, num_warmup, proposals, log_q, uniforms,
-                position, current, record.counts, record.points, values, numbers, accepted,
-            )  # fmt: skip
-
-        done = advance(
-            step, bound=bound, control=control, chain=chain, num_iterations=num_iterations
-        )
-    stats = {"acceptance_rate": numbers[1], "accepted": accepted, "log_weight": numbers[2]}
-    settings = {"longest_stay": _longest_stay(accepted[: max(done - num_warmup, 0)])}
-    return outcome(
-        done, bound=bound, record=record, rng=rng, values=values, logdensity=numbers[0],
-        stats=stats, settings=settings, raised=raised,
+    run.kept = _disagreement(proposal, start, proposals, log_q)
+    if run.kept:
+        run.account.status = RAISED
+    log_weight = run.bound(start, np.empty(start.size)) - log_q[0]
+    return laid_out(
+        Proposals, position=start, proposals=proposals, log_q=log_q[1:], uniforms=uniforms,
+        now={"log_weight": log_weight},
     )  # fmt: skip
 
 
-def _disagreement(proposal, start, proposals, log_q):
-    bad = np.flatnonzero(~np.isfinite(log_q))
-    if not bad.size:
-        return None
-    where, value = int(bad[0]), log_q[bad[0]]
-    if where == 0:
-        return BayeslibError(
-            f"the log density of the proposal {proposal.label} is {value} at the start "
-            f"{shown(start)}, to which the chain could never return: start within its support"
-        )
-    return BayeslibError(
-        f"the log density of the proposal {proposal.label} is {value} at theta="
-        f"{shown(proposals[where - 1])}, a point it drew itself: its sample and logdensity disagree"
-    )
-
-
-def _longest_stay(accepted):
+def settings(run):
     """The most iterations in a row without a move, the one that led to the state included."""
+    accepted = run.notes["accepted"][: max(run.done - run.num_warmup, 0)]
     moves = np.flatnonzero(np.concatenate([[True], accepted, [True]]))
-    return int(np.diff(moves).max())
+    return {"longest_stay": int(np.diff(moves).max())}
 
 
-class _Portable:
-    """A proposal that can be sent to another process, functions of a notebook included."""
-
-    def __init__(self, value):
-        self.value = value
-
-    def __reduce__(self):
-        import cloudpickle
-
-        return _unpacked, (cloudpickle.dumps(self.value),)
-
-
-def _unpacked(pickled):
-    import cloudpickle
-
-    return _Portable(cloudpickle.loads(pickled))
+INDEPENDENCE_METROPOLIS = Algorithm(
+    "independence_metropolis", Chain(independence_step, Proposals, Note), initial, settings,
+    raised=lambda run: run.kept,
+)  # fmt: skip
 
 
 def independence_metropolis(
@@ -241,14 +165,29 @@ def independence_metropolis(
     dim = as_target(target).dim
     distribution = as_proposal(proposal, dim)
     counts = as_counts(num_samples, num_warmup, num_chains)
-    draws = sample_chains(
-        _independence_chain, (_Portable(proposal),), kernel=independence_kernel, target=target,
-        initial_position=initial_position, draw=lambda rng: distribution.sample(1, rng)[0],
-        counts=counts, numbers=3 + -(-(dim + 2) * sum(counts[:2]) // counts[0]), rng=rng,
-        executor=executor, progress=progress, method="independence_metropolis",
-        settings={"proposal": distribution.label},
+    draws = INDEPENDENCE_METROPOLIS.sample(
+        target, initial_position, {"portable": Portable(proposal)}, counts=counts, rng=rng,
+        executor=executor, progress=progress, settings={"proposal": distribution.label},
+        draw=lambda rng: distribution.sample(1, rng)[0],
+        numbers=-(-(dim + 2) * sum(counts[:2]) // counts[0]),
     )  # fmt: skip
     problem = longest_stay_problem(draws)
     if problem:
         warn(problem)
     return draws
+
+
+def _disagreement(proposal, start, proposals, log_q):
+    bad = np.flatnonzero(~np.isfinite(log_q))
+    if not bad.size:
+        return None
+    where, value = int(bad[0]), log_q[bad[0]]
+    if where == 0:
+        return BayeslibError(
+            f"the log density of the proposal {proposal.label} is {value} at the start "
+            f"{shown(start)}, to which the chain could never return: start within its support"
+        )
+    return BayeslibError(
+        f"the log density of the proposal {proposal.label} is {value} at theta="
+        f"{shown(proposals[where - 1])}, a point it drew itself: its sample and logdensity disagree"
+    )

@@ -1,135 +1,84 @@
 """Metropolis-Hastings with a proposal of the user's own."""
 
+import copy as copies
+from typing import NamedTuple
+
 import numpy as np
 
-from ..chains.blocks import (
-    INFINITE,
-    NUM_EVALS,
-    NUM_NAN,
-    STATUS,
-    UNDEFINED,
-    Record,
-    advance,
-    outcome,
-)
-from ..chains.moves import Move
-from ..chains.run import as_counts, sample_chains
-from ..compile.callback import (
-    ADDRESS,
-    FLAGS,
-    GENERATOR,
-    HANDLE,
-    INT,
-    INTS,
-    MATRIX,
-    VECTOR,
-    density,
-    kernel,
-    together,
-)
+from ..chains.algorithm import Algorithm
+from ..chains.functions import NO_CALLBACK, Compares, Draws
+from ..chains.loop import UNDEFINED, Chain, ask, copy, ended, laid_out, log_density, record
+from ..chains.run import as_counts
+from ..compile.arguments import as_data
+from ..compile.callback import ADDRESS, HANDLE, VECTOR
 from ..errors import BayeslibError, warn
 from ..target.target import as_target
 from ..validate import shown
 
 
-@kernel(
-    INT, ADDRESS, HANDLE, ADDRESS, HANDLE, ADDRESS, HANDLE, GENERATOR, INT, INT, INT, VECTOR,
-    VECTOR, VECTOR, INTS, MATRIX, MATRIX, VECTOR, VECTOR, FLAGS,
-)  # fmt: skip
-def hastings_kernel(
-    address, handle, move, move_handle, correction, correction_handle, rng, first, last,
-    num_warmup, position, proposal, current, counts, points, draws, logdensity, acceptance,
-    accepted,
-):  # fmt: skip
-    """Do the iterations first, …, last - 1, of which the first `num_warmup` are not kept.
+class Moves(NamedTuple):
+    """Where a chain is, where it might go, and the user's functions that say so."""
 
-    `move` and `correction` are callbacks of two vectors, see `Move.bind`; no correction has
-    address 0. `current` holds the log density at `position`. Returns where it stopped.
-    """
-    dim = position.size
-    unused = np.empty(dim)
-    lp = current[0]
-    for t in range(first, last):
-        density(move, position, proposal, move_handle)
-        if move_handle[move_handle.size - 1] != 0:
-            current[0] = lp
-            return t
-        uniform = rng.random()
-        new = density(address, proposal, unused, handle)
-        counts[NUM_EVALS] += 1
-        if handle[handle.size - 1] != 0:
-            current[0] = lp
-            return t
-        ratio = new - lp
-        if not new < np.inf:
-            if new == np.inf:
-                counts[STATUS] = INFINITE
-                points[1] = proposal
-                current[0] = lp
-                return t
-            if counts[NUM_NAN] == 0:
-                points[0] = proposal
-            counts[NUM_NAN] += 1
-            ratio = -np.inf
-        elif correction != 0 and new > -np.inf:
-            change = density(correction, proposal, position, correction_handle)
-            undefined = not change < np.inf
-            if undefined or correction_handle[correction_handle.size - 1] != 0:
-                if undefined:
-                    counts[STATUS] = UNDEFINED
-                current[0] = lp
-                return t
-            ratio += change
-        probability = np.exp(min(ratio, 0.0))
-        accept = uniform < probability
-        if accept:
-            lp = new
-            for i in range(dim):
-                position[i] = proposal[i]
-        if t < num_warmup:
-            continue
-        n = t - num_warmup
-        for i in range(dim):
-            draws[n, i] = position[i]
-        logdensity[n] = lp
-        acceptance[n] = probability
-        accepted[n] = accept
-    current[0] = lp
-    return last
+    position: VECTOR
+    proposal: VECTOR
+    propose: ADDRESS
+    propose_handle: HANDLE
+    log_ratio: ADDRESS  # 0 for a symmetric proposal
+    log_ratio_handle: HANDLE
 
 
-def _hastings_chain(control, chain, target, rng, start, moves, num_warmup, num_samples):
-    dim = target.dim
-    bound, record = target.bind(gradient=False), Record(dim)
-    callbacks = move, correction = moves.bind(rng)
-    position, proposal = together(start, np.zeros(dim))
-    current = np.array([bound(position, np.empty(dim))])
-    values, logdensity = np.empty((num_samples, dim)), np.empty(num_samples)
-    acceptance, accepted = np.empty(num_samples), np.empty(num_samples, dtype=bool)
-    corrects = (0, np.zeros(1, dtype=np.int64))
-    if correction is not None:
-        corrects = (correction.address, correction.handle)
+Note = record(acceptance_rate="f8", accepted="?")
 
-    def step(first, last):
-        return hastings_kernel(
-            bound.address, bound.handle, move.address, move.handle, *corrects, rng, first, last,
-            num_warmup, position, proposal, current, record.counts, record.points, values,
-            logdensity, acceptance, accepted,
-        )  # fmt: skip
 
-    num_iterations = num_warmup + num_samples
-    done = advance(step, bound=bound, control=control, chain=chain, num_iterations=num_iterations)
-    raised = moves.explain(callbacks, position, proposal, rng)
-    if raised is None and record.counts[STATUS] == UNDEFINED:
-        raised = BayeslibError(
-            f"log_ratio is {moves.ratio(proposal, position)} for proposed={shown(proposal)}, "
-            f"current={shown(position)}: a proposal that was made must have a positive density "
+def metropolis_hastings_step(target, rng, log_p, m, note):
+    """Propose theta', and accept it by the ratio of densities times that of the proposals."""
+    ask(target, m.propose, m.position, m.proposal, m.propose_handle)
+    if ended(target):
+        return log_p
+    uniform = rng.random()
+    log_new = log_density(target, m.proposal)
+    ratio = log_new - log_p
+    if m.log_ratio != 0 and log_new > -np.inf:
+        correction = ask(target, m.log_ratio, m.proposal, m.position, m.log_ratio_handle)
+        if not correction < np.inf and not ended(target):
+            target.account.status = UNDEFINED
+        ratio += correction
+    if ended(target):
+        return log_p
+    note.acceptance_rate = np.exp(min(ratio, 0.0))
+    note.accepted = uniform < note.acceptance_rate
+    if not note.accepted:
+        return log_p
+    copy(m.proposal, m.position)
+    return log_new
+
+
+def initial(run, start, propose, log_ratio):
+    move = propose.bind(run.rng, start.size)
+    ratio = NO_CALLBACK if log_ratio is None else log_ratio.bind(start.size)
+    run.kept = move, ratio, propose, log_ratio
+    return laid_out(
+        Moves, position=start, proposal=(start.size,), propose=move.address,
+        propose_handle=move.handle, log_ratio=ratio.address, log_ratio_handle=ratio.handle,
+    )  # fmt: skip
+
+
+def raised(run):
+    (move, ratio, propose, log_ratio), m = run.kept, run.state
+    if run.account.status == UNDEFINED:
+        return BayeslibError(
+            f"log_ratio is {log_ratio(m.proposal, m.position)} for proposed={shown(m.proposal)}, "
+            f"current={shown(m.position)}: a proposal that was made must have a positive density "
             "log q(proposed | current); where the way back is impossible, return -np.inf"
         )
-    return outcome(
-        done, bound=bound, record=record, rng=rng, values=values, logdensity=logdensity,
-        stats={"acceptance_rate": acceptance, "accepted": accepted}, settings={}, raised=raised,
-    )  # fmt: skip
+    return propose.error(move, m.position, m.position, copies.deepcopy(run.rng)) or (
+        log_ratio and log_ratio.error(ratio, m.position, m.proposal, m.position)
+    )
+
+
+METROPOLIS_HASTINGS = Algorithm(
+    "metropolis_hastings", Chain(metropolis_hastings_step, Moves, Note), initial, raised=raised
+)
 
 
 def metropolis_hastings(
@@ -233,18 +182,47 @@ def metropolis_hastings(
     >>> print(draws.expect(), target.truth.mean.round(3))
     [4.165 ± 0.023] [4.167]
     """
-    move = Move(propose, log_ratio, args, as_target(target).dim)
-    counts = as_counts(num_samples, num_warmup, num_chains)
-    settings = {}
+    dim, args = as_target(target).dim, as_data(args, "args")
+    propose = Draws(propose, "propose", "theta", args, "args")
+    propose.size = dim
+    if log_ratio is not None:
+        log_ratio = Compares(log_ratio, "log_ratio", ("proposed", "current"), args, "args")
+    counts, settings = as_counts(num_samples, num_warmup, num_chains), {}
 
     def prepare(starts, generators):
-        move.verify(starts[0], generators[0])
-        if move.reason:
-            warn(f"propose and log_ratio run as plain Python, which is slow: {move.reason}")
-        settings["compiled"] = move.compiled
+        verify_move(propose, log_ratio, starts[0], generators[0])
+        if propose.reason:
+            warn(f"propose and log_ratio run as plain Python, which is slow: {propose.reason}")
+        settings["compiled"] = propose.compiled
 
-    return sample_chains(
-        _hastings_chain, (move,), kernel=hastings_kernel, target=target,
-        initial_position=initial_position, prepare=prepare, counts=counts, numbers=3, rng=rng,
-        executor=executor, progress=progress, method="metropolis_hastings", settings=settings,
+    return METROPOLIS_HASTINGS.sample(
+        target, initial_position, {"propose": propose, "log_ratio": log_ratio}, prepare=prepare,
+        counts=counts, rng=rng, executor=executor, progress=progress, settings=settings,
     )  # fmt: skip
+
+
+def verify_move(propose, log_ratio, theta, rng):
+    """Try both functions at `theta` with copies of `rng`; both run compiled, or neither.
+
+    Raises
+    ------
+    BayeslibError
+        If the same generator gives two proposals, or if exchanging the arguments of `log_ratio`
+        does not change its sign.
+    """
+    proposed = propose.twice(theta, rng)
+    propose.compile(theta, rng)
+    if log_ratio is None:
+        return
+    with np.errstate(all="ignore"):
+        there, back = log_ratio(proposed, theta), log_ratio(theta, proposed)
+    if np.isfinite(there + back) and abs(there + back) > 1e-8 * (1.0 + abs(there)):
+        raise BayeslibError(
+            f"{log_ratio.label} is {there:.6g} from {shown(theta)} to {shown(proposed)} and "
+            f"{back:.6g} the other way; it must change its sign only, being log q(current | "
+            "proposed) - log q(proposed | current)"
+        )
+    if propose.compiled:
+        log_ratio.compile(theta.size)
+        propose.compiled, propose.reason = log_ratio.compiled, log_ratio.reason
+    log_ratio.compiled = propose.compiled

@@ -1,0 +1,329 @@
+"""Functions that a user writes beside the density: they draw, or compare two states.
+
+They are compiled to the same callbacks as densities. The generator reaches them as the addresses
+of its state and of the functions that advance it, so that kernel and callback draw from one stream.
+What does not compile is called back in Python, slowly, and draws the same.
+"""
+
+import copy
+import ctypes
+from types import SimpleNamespace
+
+import numpy as np
+from numba import config, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from ..compile.arguments import as_data, as_function
+from ..compile.callback import _NUMBERS, _PLAIN, GENERATOR, aligned
+from ..compile.compiler import as_arguments, bind, constant
+from ..errors import BayeslibError, BayeslibTypeError
+from ..validate import shown
+
+_BITS = types.NumPyRandomBitGeneratorType("bit_generator")
+_FUNCTIONS = ("next_uint64", "next_uint32", "next_double")
+
+
+@intrinsic
+def generator(typingctx, words):
+    """Make a Generator of the addresses of its state and functions."""
+
+    def codegen(context, builder, signature, args):
+        found = context.make_array(signature.args[0])(context, builder, args[0])
+        bits = cgutils.create_struct_proxy(_BITS)(context, builder)
+        fields = ["state_address", "state", *(f"fnptr_{name}" for name in _FUNCTIONS)]
+        for i, field in enumerate([*fields, "bit_generator"]):
+            place = cgutils.gep_inbounds(builder, found.data, i)
+            setattr(bits, field, builder.load(place))
+        # It owns nothing: its memory is the caller's.
+        made = cgutils.create_struct_proxy(GENERATOR)(context, builder)
+        made.bit_generator = bits._getvalue()
+        return made._getvalue()
+
+    return GENERATOR(words), codegen
+
+
+def addresses(rng):
+    """Return what `generator` needs of a Generator, which must outlive its use."""
+    found = rng.bit_generator.ctypes
+    words = [found.state_address, found.state.value]
+    words += [ctypes.cast(getattr(found, name), ctypes.c_void_p).value for name in _FUNCTIONS]
+    return aligned(np.array([*words, found.bit_generator.value], dtype=np.int64))
+
+
+class Interpreted:
+    """A Python function of two vectors under the calling convention of compiled callbacks.
+
+    Attributes
+    ----------
+    address, handle
+        As of a `Bound`; the last word of the handle counts exceptions.
+    error : Exception or None
+        The first that the function raised.
+    """
+
+    _PROTOTYPE = ctypes.CFUNCTYPE(
+        ctypes.c_int32, ctypes.POINTER(ctypes.c_double), ctypes.c_void_p,
+        ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double), ctypes.c_int64,
+        ctypes.c_void_p,
+    )  # fmt: skip
+
+    def __init__(self, function):
+        self._function = function
+        self.error = None
+        self.handle = np.zeros(1, dtype=np.int64)
+        if config.DISABLE_JIT:
+            self.address = next(_NUMBERS)
+            _PLAIN[self.address] = self
+        else:
+            self._native = self._PROTOTYPE(self._call)
+            self.address = ctypes.cast(self._native, ctypes.c_void_p).value
+
+    def __call__(self, first, second, handle):
+        first = first.view()
+        first.flags.writeable = False
+        try:
+            with np.errstate(all="ignore"):
+                return float(self._function(first, second))
+        except Exception as error:
+            self.error = self.error or error
+            self.handle[-1] += 1
+            return -np.inf
+
+    def _call(self, result, exception, first, second, dim, handle):
+        shape = (dim,)
+        first, second = np.ctypeslib.as_array(first, shape), np.ctypeslib.as_array(second, shape)
+        result[0] = self(first, second, handle)
+        return 0
+
+
+class UserFunction:
+    """A function of a state and of something else, and of data, to be bound once a chain.
+
+    Parameters
+    ----------
+    function : callable
+        function(first, second, *data), plain or jitted.
+    name : str
+        Of the argument that it was, for messages.
+    takes : tuple of str
+        What `first` and `second` are.
+    data : tuple of numpy.ndarray
+        From `as_data`.
+    given : str
+        The argument that the data were.
+
+    Attributes
+    ----------
+    label : str
+        How messages name it.
+    compiled : bool
+        Whether it runs as machine code.
+    reason : str
+        Why not.
+    """
+
+    attempts = 1  # in plain Python, to find out what the compiled function raised
+    state = 0  # which of `takes` is where the chain is
+
+    def __init__(self, function, name, takes, data, given="data"):
+        self.function, self.data = as_function(function, name, takes, data, given), data
+        self.name, self.takes, self.label = name, takes, f"{name}={self.function.__name__!r}"
+        self.compiled, self.reason = not config.DISABLE_JIT, ""
+
+    def __getstate__(self):
+        import cloudpickle
+
+        return vars(self) | {
+            "function": cloudpickle.dumps(self.function), "data": as_arguments(self.data)
+        }  # fmt: skip
+
+    def __setstate__(self, state):
+        import cloudpickle
+
+        vars(self).update(state)
+        self.function, self.data = cloudpickle.loads(self.function), as_data(self.data)
+        self.compiled = self.compiled and not config.DISABLE_JIT
+
+    def _plain(self, first, second):
+        return self.function(first, second, *as_arguments(self.data))
+
+    def _bound(self, wrapped, data, dim):
+        wrapped.__name__ = self.function.__name__
+        return bind("fused", (wrapped,), data, dim)
+
+    def error(self, callback, point, *again):
+        """Return the error that a callback met, or None; where it is not kept, ask ``again``."""
+        if callback is None or callback.handle[-1] == 0:
+            return None
+        error = getattr(callback, "error", None)
+        try:
+            for _ in range(0 if error else self.attempts):
+                self(*again)
+            error = error or BayeslibError(
+                f"{self.name} raised when compiled; it does not in {self.attempts} calls in plain "
+                "Python (set NUMBA_DISABLE_JIT=1 to see where)"
+            )
+        except Exception as found:
+            error = found
+        error.add_note(
+            f"bayeslib: raised by {self.name} at {self.takes[self.state]}={shown(point)}"
+        )
+        return error
+
+
+class Draws(UserFunction):
+    """function(theta, rng, *data) -> as many numbers as it draws, or one."""
+
+    attempts = 1000
+
+    def __init__(self, function, name, point, data, given="data"):
+        super().__init__(function, name, (point, "rng"), data, given)
+        self.number, self.size = False, None
+
+    def __call__(self, theta, rng):
+        """Return what the plain function draws, checked for its shape, (size,)."""
+        drawn = self._plain(frozen(theta), rng)
+        if drawn is None:
+            raise BayeslibTypeError(
+                f"{self.label} returned None; it must return the value that it drew, "
+                f"{self.takes[0]} is written by the sampler"
+            )
+        drawn = np.asarray(drawn)
+        if drawn.ndim > 1 or drawn.dtype.kind not in "biuf":
+            raise BayeslibTypeError(
+                f"{self.label} must return a number or a one-dimensional array of numbers, got "
+                f"shape {drawn.shape} and dtype {drawn.dtype}"
+            )
+        self.number = drawn.ndim == 0
+        if self.size not in (None, drawn.size):
+            raise BayeslibTypeError(
+                f"{self.label} must return an array of shape ({self.size},), got {drawn.shape} "
+                f"from {self.takes[0]}={shown(theta)}"
+            )
+        return np.atleast_1d(drawn.astype(np.float64))
+
+    def twice(self, theta, rng):
+        """Return what it draws with a copy of `rng`, having looked whether it does so again."""
+        with np.errstate(all="ignore"):
+            drawn, again = (self(theta, copy.deepcopy(rng)) for _ in range(2))
+        if not np.array_equal(drawn, again, equal_nan=True):
+            raise BayeslibError(
+                f"{self.label} gave {shown(drawn)} and then {shown(again)} from the same "
+                f"{self.takes[0]} and the same generator: it must draw from the rng it is given, "
+                "and from nothing else"
+            )
+        return drawn
+
+    def bind(self, rng, dim):
+        """Return the callback that draws from `rng` and writes the first of its second vector."""
+        if self.compiled:
+            wrapped = (_number if self.number else _filling)(self.function)
+            return self._bound(wrapped, (addresses(rng), np.array(self.size), *self.data), dim)
+
+        def fill(theta, out):
+            out[: self.size] = self(theta, rng)
+            return 0.0
+
+        return Interpreted(fill)
+
+    def compile(self, theta, rng):
+        """See whether it draws the same when compiled, else let it run as plain Python."""
+        if not self.compiled:
+            return
+        trial, plain, out = copy.deepcopy(rng), copy.deepcopy(rng), np.empty(theta.size)
+        try:
+            callback = self.bind(trial, theta.size)
+        except BayeslibError as error:
+            self.compiled, self.reason = False, str(error)
+            return
+        callback(theta, out)
+        with np.errstate(all="ignore"):
+            drawn = self(theta, plain)
+        same = repr(trial.bit_generator.state) == repr(plain.bit_generator.state)
+        if not (same and np.allclose(out[: self.size], drawn, rtol=1e-6, equal_nan=True)):
+            self.compiled, self.reason = False, f"{self.label} draws otherwise when compiled"
+
+
+class Compares(UserFunction):
+    """function(proposed, state, *data) -> a number."""
+
+    state = 1
+
+    def __call__(self, first, second):
+        value = self._plain(frozen(first), frozen(second))
+        if np.shape(value) != ():
+            raise BayeslibTypeError(
+                f"{self.label} must return a number, got an array of shape {np.shape(value)}; "
+                "sum over the dimensions"
+            )
+        return float(value)
+
+    def bind(self, dim):
+        """Return its callback."""
+        if not self.compiled:
+            return Interpreted(self)
+        return self._bound(_comparing(self.function), self.data, dim)
+
+    def compile(self, dim):
+        """See whether it compiles, else let it run as plain Python."""
+        try:
+            self.bind(dim)
+        except BayeslibError as error:
+            self.compiled, self.reason = False, str(error)
+
+
+# In place of a callback that there is not: it is asked for at address 0.
+NO_CALLBACK = SimpleNamespace(address=0, handle=np.zeros(1, dtype=np.int64))
+
+
+def frozen(array):
+    """Return a read-only view."""
+    array = array.view()
+    array.flags.writeable = False
+    return array
+
+
+def _filling(function):
+    def fill(theta, out, words, size, *data):
+        drawn = function(theta, generator(words), *data)
+        if drawn.size != size:
+            raise ValueError("number of values")
+        for i in range(drawn.size):
+            out[i] = drawn[i]
+        return 0.0
+
+    return fill
+
+
+def _number(function):
+    def fill(theta, out, words, size, *data):
+        out[0] = function(theta, generator(words), *data)
+        return 0.0
+
+    return fill
+
+
+def _comparing(function):
+    def compare(first, second, *data):
+        return function(first, constant(second), *data)
+
+    return compare
+
+
+class Portable:
+    """Anything that is to go to another process, functions of a notebook included."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __reduce__(self):
+        import cloudpickle
+
+        return _unpacked, (cloudpickle.dumps(self.value),)
+
+
+def _unpacked(pickled):
+    import cloudpickle
+
+    return Portable(cloudpickle.loads(pickled))
