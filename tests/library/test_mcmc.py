@@ -4,76 +4,17 @@ import numpy as np
 import pytest
 from densities import COV, EXACT, gaussian2, sample_gaussian2
 from recording import measured
-from sparing import over
-from stepping import Z_LIMIT, batch_z, metropolis_steps, mutant, paired_z, swap_z
+from stepping import Z_LIMIT, batch_z
+from steps import ROWS, steps
 
 from bayeslib import BayeslibError, BayeslibWarning, Target, ess, metropolis
+from bayeslib.markov.metropolis import METROPOLIS
 
 STARTS = 50_000
-SCALES = {"log_gamma_normal": 0.9, "mixture": 1.5, "funnel": 1.5, "truncated": 1.5}
-
-REPEAT_UNTIL_ACCEPTED = """
-        while not uniform < np.exp(min(ratio, 0.0)):
-            for i in range(dim):
-                proposal[i] = position[i] + scale[i] * rng.standard_normal()
-            uniform = rng.random()
-            new = density(address, proposal, unused, handle)
-            ratio = new - lp
-        probability = np.exp(min(ratio, 0.0))
-"""
-PROBABILITY = "        probability = np.exp(min(ratio, 0.0))\n"
-MUTANTS = {
-    "rejected state not repeated": (PROBABILITY, REPEAT_UNTIL_ACCEPTED),
-    "no accept step": ("accept = uniform < probability", "accept = True"),
-    "accepts ratio^0.9": (PROBABILITY, PROBABILITY.replace("ratio", "0.9 * ratio")),
-}
-DRIFT = ("position[i] + scale[i] * rng", "position[i] + 0.2 + scale[i] * rng")
 
 
 def normal(theta):
     return -0.5 * theta[0] ** 2
-
-
-@pytest.fixture(scope="module")
-def mutants(request):
-    return request.config.cache.mkdir("mutants")
-
-
-@pytest.mark.trust("S8")
-@pytest.mark.parametrize("name", EXACT)
-def test_conserves_the_target(name):
-    target, sample = EXACT[name]
-    rng = np.random.default_rng(101)
-    starts = sample(STARTS, rng)
-    ends, rates = metropolis_steps(target, starts, scale=SCALES[name], num_steps=10, rng=rng)
-    z, power = paired_z(starts, ends, right=True)
-    assert np.abs(z).max() < Z_LIMIT, z
-    assert power.max() < 0.06  # a bias of 6 % of a standard deviation would have been seen
-    assert np.abs(ends - starts)[:, 0].mean() > 0.3 * starts[:, 0].std()
-    assert 0.2 < rates.mean() < 0.8
-
-
-@pytest.mark.trust("S16")
-@over("bug", MUTANTS)
-def test_conservation_fails_for_a_planted_bug(bug, mutants):
-    target, sample = EXACT["log_gamma_normal"]
-    module = mutant(mutants, "bayeslib.markov.metropolis", MUTANTS[bug])
-    rng = np.random.default_rng(102)
-    starts = sample(STARTS, rng)
-    ends, _ = metropolis_steps(target, starts, scale=0.9, num_steps=10, rng=rng, module=module)
-    assert np.abs(paired_z(starts, ends, right=False)[0]).max() > Z_LIMIT
-
-
-@pytest.mark.trust("S9")
-def test_is_reversible_and_a_drifting_proposal_is_not(mutants):
-    target, sample = EXACT["mixture"]
-    rng = np.random.default_rng(103)
-    starts = sample(STARTS, rng)
-    ends, _ = metropolis_steps(target, starts, scale=1.0, num_steps=1, rng=rng)
-    assert np.abs(swap_z(starts, ends, right=True)).max() < Z_LIMIT
-    module = mutant(mutants, "bayeslib.markov.metropolis", DRIFT)
-    ends, _ = metropolis_steps(target, starts, scale=1.0, num_steps=1, rng=rng, module=module)
-    assert np.abs(swap_z(starts, ends, right=False)).max() > Z_LIMIT
 
 
 @pytest.mark.trust("S10")
@@ -83,7 +24,9 @@ def test_acceptance_on_a_normal_is_known(scale):
     rng = np.random.default_rng(104)
     starts = rng.standard_normal((STARTS, 1))
     target = Target(normal, dim=1)
-    _, rates = metropolis_steps(target, starts, scale=scale, num_steps=1, rng=rng)
+    options = {"root": np.array([[scale]]), "adapted": False}
+    _, notes = steps(METROPOLIS, target, starts, options, num_steps=1, rng=rng)
+    rates = notes["acceptance_rate"]
     error = rates.std(ddof=1) / np.sqrt(STARTS)
     z = (rates.mean() - 2.0 / np.pi * np.arctan(2.0 / scale)) / error
     measured("acceptance", z, 5.0, right=True)
@@ -125,18 +68,14 @@ def test_adapts_to_the_scale_and_recovers_the_truth(size):
     assert abs(batch_z(x * x, 1.2, right=False)) > Z_LIMIT
 
 
-def test_a_dense_proposal_conserves_the_target():
-    target, sample = EXACT["log_gamma_normal"]
-    rng = np.random.default_rng(108)
-    starts, cov = sample(STARTS, rng), np.array([[0.8, 0.5], [0.5, 0.9]])
-    ends, _ = metropolis_steps(target, starts, cov=cov, num_steps=10, rng=rng)
-    z, power = paired_z(starts, ends, right=True)
-    assert np.abs(z).max() < Z_LIMIT, z
-    assert power.max() < 0.06
-    _, rates = metropolis_steps(target, starts, cov=cov, num_steps=1, rng=np.random.default_rng(1))
-    steps = rng.standard_normal((STARTS, 2)) @ np.linalg.cholesky(cov).T
-    ratio = target.many(starts + steps) - target.many(starts)
-    expected = np.exp(np.minimum(ratio, 0.0))
+def test_a_dense_proposal_has_the_covariance_it_was_given():
+    row, rng = ROWS["metropolis dense"], np.random.default_rng(108)
+    target, root = EXACT[row.density][0], row.options["root"]
+    starts = row.exact(STARTS, rng)
+    _, notes = row.step(starts, rng, num_steps=1)
+    moved = starts + rng.standard_normal((STARTS, 2)) @ root.T
+    expected = np.exp(np.minimum(target.many(moved) - target.many(starts), 0.0))
+    rates = notes["acceptance_rate"]
     error = np.sqrt((rates.var() + expected.var()) / STARTS)
     assert abs(rates.mean() - expected.mean()) < Z_LIMIT * error
 

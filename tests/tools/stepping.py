@@ -9,44 +9,18 @@ from pathlib import Path
 import numpy as np
 from recording import measured, note
 
-from bayeslib.chains.blocks import Record
-from bayeslib.chains.moves import Move
-from bayeslib.compile.callback import workspace
-from bayeslib.hamiltonian.leapfrog import as_metric
-from bayeslib.hamiltonian.nuts_kernels import STATE_SIZE
-from bayeslib.hamiltonian.tree import work_rows
-from bayeslib.target import proposals  # noqa: F401  (loads the modules named below)
-
 # 8 moments, two sides, alpha = 1e-6: norm.isf(1e-6 / 16) is 5.3.
 Z_LIMIT = 5.6
-
-
-def metropolis_steps(target, starts, *, scale=None, cov=None, num_steps, rng, module=None):
-    """Do `num_steps` Metropolis steps from each start; return the last states, acceptance (n,)."""
-    kernel = (module or sys.modules["bayeslib.markov.metropolis"]).metropolis_kernel
-    dim = target.dim
-    bound, record, ends = target.bind(gradient=False), Record(dim), np.array([0])
-    root = np.full((1, dim), scale) if cov is None else np.linalg.cholesky(cov).copy(order="C")
-    moments, state = np.zeros((2, dim)), np.zeros(4)
-    draws, logdensity = np.empty((num_steps, dim)), np.empty(num_steps)
-    acceptance, accepted = np.empty(num_steps), np.empty(num_steps, dtype=bool)
-    results, rates = np.empty_like(starts), np.empty(len(starts))
-    values, current = target.many(starts), np.empty(1)
-    for i, start in enumerate(starts):
-        current[0] = values[i]
-        kernel(
-            bound.address, bound.handle, rng, 0, num_steps, ends, start.copy(), current, root,
-            moments, state, np.zeros(2), record.counts, record.points, draws, logdensity,
-            acceptance, accepted,
-        )  # fmt: skip
-        results[i], rates[i] = draws[-1], acceptance.mean()
-    return results, rates
 
 
 def hastings_steps(
     target, starts, *, propose, log_ratio, args=(), num_steps, rng, compiled=True, module=None
 ):
-    """Do `num_steps` Metropolis-Hastings steps from each start, as `metropolis_steps`."""
+    """Do `num_steps` Metropolis-Hastings steps from each start, see `steps`."""
+    from bayeslib.chains.moves import Move
+
+    from bayeslib.chains.blocks import Record
+
     kernel = (module or sys.modules["bayeslib.markov.metropolis_hastings"]).hastings_kernel
     dim = target.dim
     bound, record = target.bind(gradient=False), Record(dim)
@@ -72,7 +46,10 @@ def hastings_steps(
 
 
 def independence_steps(target, starts, *, proposal, num_steps, rng, module=None):
-    """Do `num_steps` steps with independent proposals, as `metropolis_steps`."""
+    """Do `num_steps` steps with independent proposals, see `steps`."""
+    from bayeslib.chains.blocks import Record
+    from bayeslib.target import proposals
+
     kernel = (module or sys.modules["bayeslib.markov.independence_metropolis"]).independence_kernel
     dim = target.dim
     bound, record = target.bind(gradient=False), Record(dim)
@@ -99,6 +76,8 @@ def slice_steps(
     target, starts, *, width, max_steps_out=50, at_random=False, num_steps, rng, module=None
 ):
     """Do `num_steps` sweeps from each start; return the last states, evaluations a sweep (n,)."""
+    from bayeslib.chains.blocks import Record
+
     kernel = (module or sys.modules["bayeslib.markov.slice_sample"]).slice_kernel
     dim = target.dim
     bound, record = target.bind(gradient=False), Record(dim)
@@ -123,6 +102,10 @@ def hmc_steps(
     target, starts, *, step_size, num_leapfrogs, num_steps, rng, metric=None, module=None
 ):
     """Do `num_steps` HMC transitions from each start; return the last states, acceptance (n,)."""
+    from bayeslib.chains.blocks import Record
+    from bayeslib.compile.callback import workspace
+    from bayeslib.hamiltonian.leapfrog import as_metric
+
     kernel = (module or sys.modules["bayeslib.hamiltonian.kernels"]).hmc_kernel
     dim = target.dim
     bound, record, ends = target.bind(gradient=True), Record(dim), np.array([0])
@@ -148,6 +131,12 @@ def hmc_steps(
 
 def nuts_steps(target, starts, *, step_size, num_steps, rng, max_depth=6, metric=None, module=None):
     """Do `num_steps` NUTS transitions from each start; return the last states, mean depth (n,)."""
+    from bayeslib.chains.blocks import Record
+    from bayeslib.compile.callback import workspace
+    from bayeslib.hamiltonian.leapfrog import as_metric
+    from bayeslib.hamiltonian.nuts_kernels import STATE_SIZE
+    from bayeslib.hamiltonian.tree import work_rows
+
     kernel = (module or sys.modules["bayeslib.hamiltonian.nuts_kernels"]).nuts_kernel
     dim = target.dim
     bound, record, ends = target.bind(gradient=True), Record(dim), np.array([0])
