@@ -127,33 +127,6 @@ def advance(step, *, bound, control, chain, num_iterations):
     return reached
 
 
-def warmup_windows(num_warmup):
-    """Return where the windows of an adaptive warm-up end, the last at `num_warmup`.
-
-    As in Stan: a first window for finding the typical set, windows that double from 25 to learn
-    scales from, and a last one to settle the step. Short warm-ups share out 15, 60 and 25 %;
-    below 50 there is only one window, in which no scales are learned.
-
-    Returns
-    -------
-    numpy.ndarray of int64
-    """
-    if num_warmup < 50:
-        return np.array([num_warmup])
-    first, size, last = 75, 25, 50
-    if first + size + last > num_warmup:
-        first, last = int(0.15 * num_warmup), int(0.25 * num_warmup)
-        size = num_warmup - first - last
-    ends, end = [first], first
-    while end < num_warmup - last:
-        end += size
-        size *= 2
-        if end + size > num_warmup - last:
-            end = num_warmup - last
-        ends.append(end)
-    return np.array([*ends, num_warmup])
-
-
 def spawn(rng, num_chains):
     """Return one generator a chain: `rng` itself for one chain, else its spawned children."""
     if num_chains == 1:

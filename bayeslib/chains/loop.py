@@ -134,6 +134,8 @@ def chain(target, rng, span, windows, state, draws, log_ps, notes):
         note = notes[notes.size - 1 if warming else t - num_warmup]
         if warming:
             begin(t, windows, target, rng, log_p, state)  # noqa: F821 (`Chain` gives all three)
+            if ended(target):
+                return t
         log_p = step(target, rng, log_p, state, note)  # noqa: F821
         if ended(target):
             return t

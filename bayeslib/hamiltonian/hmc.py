@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from ..chains.blocks import NUM_OUTSIDE, Record, advance, outcome, warmup_windows
+from ..chains.blocks import NUM_OUTSIDE, Record, advance, outcome
 from ..chains.run import as_counts, sample_chains
+from ..chains.warmup import warmup_windows
 from ..compile.callback import together, workspace
 from ..diagnostics.trouble import divergence_problem
 from ..errors import BayeslibError, warn

@@ -12,6 +12,7 @@ rate.
 import numpy as np
 
 from ..chains.loop import record
+from ..chains.warmup import learn_root
 from ..compile.callback import helper
 
 # best: the acceptance rate that is sought, 0 where nothing is. start, factor, average: logarithms
@@ -26,7 +27,6 @@ JUMP = 2.38  # times the posterior's scale over sqrt(dim): the best step for a G
 BEST_ACCEPTANCE = (0.44, 0.35, 0.28, 0.26, 0.234)
 
 _MOVES = 25  # of each coordinate, at most, before all move together
-_PRIOR = 5.0  # draws that the old scales count for when new ones are learned
 
 
 def walk_windows(num_warmup, dim):
@@ -88,7 +88,6 @@ def learn_coordinate(t, windows, target, rng, log_p, walk, note):
     if t + 1 == windows[0]:
         for j in range(dim):
             root[j if root.shape[0] > 1 else 0, j] = np.exp(average[j]) / JUMP
-        walk.moments[:] = 0.0
         tuning.factor = tuning.average = tuning.start
         tuning.window = 1
         _set_scale(walk, tuning.factor)
@@ -104,64 +103,10 @@ def _set_scale(walk, log_factor):
 def _learn_shape(t, windows, walk):
     """Learn the proposal's shape from the draws of this window; begin the next at its end."""
     tuning, window = walk.tuning, walk.tuning.window
-    inside = window < windows.size - 1
-    if inside:
-        _add(walk.position, t - windows[window - 1] + 1.0, walk.root.shape[0] > 1, walk.moments)
-    if t + 1 != windows[window]:
-        return
-    if inside:
-        _learn(float(windows[window] - windows[window - 1]), walk.root, walk.moments)
+    if learn_root(t, windows, window, walk.position, walk.moments, walk.root, True):
         # What the first window learns are other scales, to which the factor did not belong.
         tuning.factor = tuning.start if window == 1 else tuning.average
         tuning.average = tuning.factor
-    walk.moments[:] = 0.0
-    tuning.count = 0.0
-    tuning.window += 1
-
-
-@helper
-def _add(position, n, dense, moments):
-    """Update mean (row 0) and sums of squares or products (lower triangle; Welford, 1962)."""
-    dim = position.size
-    for i in range(dim):
-        moments[0, i] += (position[i] - moments[0, i]) / n
-    if n < 2.0:
-        return
-    # The deviation from the old mean is that from the new one times n / (n - 1).
-    for i in range(dim):
-        change = position[i] - moments[0, i]
-        if dense:
-            for j in range(i + 1):
-                moments[1 + i, j] += change * (position[j] - moments[0, j]) * n / (n - 1.0)
-        else:
-            moments[1, i] += change * change * n / (n - 1.0)
-
-
-@helper
-def _learn(n, root, moments):
-    """Set `root` from the window's moments, shrunk a little to what it was."""
-    dim = root.shape[1]
-    if root.shape[0] == 1:
-        for i in range(dim):
-            variance = moments[1, i] / max(n - 1.0, 1.0)
-            old = root[0, i] * root[0, i]
-            root[0, i] = np.sqrt((n * variance + _PRIOR * old) / (n + _PRIOR))
-        return
-    for i in range(dim):
-        old = 0.0
-        for j in range(i + 1):
-            old += root[i, j] * root[i, j]
-        variance = moments[1 + i, i] / max(n - 1.0, 1.0)
-        moments[1 + i, i] = (n * variance + _PRIOR * old) / (n + _PRIOR)
-    # Fewer draws than dimensions say nothing of correlations: these are shrunk the more.
-    weight = n / ((n + _PRIOR + dim) * max(n - 1.0, 1.0))
-    for i in range(dim):
-        for j in range(i):
-            total = moments[1 + i, j] * weight
-            for k in range(j):
-                total -= root[i, k] * root[j, k]
-            root[i, j] = total / root[j, j]
-        rest = moments[1 + i, i]
-        for k in range(i):
-            rest -= root[i, k] * root[i, k]
-        root[i, i] = np.sqrt(rest)
+    if t + 1 == windows[window]:
+        tuning.count = 0.0
+        tuning.window += 1

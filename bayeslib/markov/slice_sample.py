@@ -6,9 +6,9 @@ import numpy as np
 from numba import types
 
 from ..chains.algorithm import Algorithm
-from ..chains.blocks import warmup_windows
 from ..chains.loop import UNDEFINED, Chain, copy, ended, laid_out, log_density, record
 from ..chains.run import as_counts
+from ..chains.warmup import warmup_windows
 from ..compile.callback import INT, VECTOR, helper
 from ..errors import TargetError, warn
 from ..target.target import as_target

@@ -24,7 +24,7 @@ from densities import EXACT, gaussian2
 from numba import njit
 
 from bayeslib import Target, hmc, metropolis, nuts, waiting
-from bayeslib.chains.blocks import warmup_windows
+from bayeslib.chains.warmup import warmup_windows
 from bayeslib.compile import callback, compiler, disk
 from bayeslib.compile.callback import aligned
 from bayeslib.compile.compiler import bind
