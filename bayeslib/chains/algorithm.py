@@ -134,7 +134,7 @@ class Run:
     def outcome(self):
         """Return what was made of it."""
         failed_at = self.bound.failed_at.copy() if self.bound.num_errors else None
-        stats = {name: self.notes[name][:-1] for name in self.notes.dtype.names}
+        stats = {name: self.notes[name][:-1] for name in self.notes.dtype.names if name[0] != "_"}
         return Outcome(
             self.done, self.draws, self.log_p, stats | self.algorithm.stats(self),
             self.algorithm.settings(self), self.account, self.density.points, failed_at,

@@ -1,142 +1,106 @@
 """Gibbs sampling from full conditionals of the user's own."""
 
+import copy
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
 
-from ..chains.blocks import NUM_EVALS, STATUS, UNDEFINED, Record, advance, outcome
-from ..chains.run import as_counts, sample_chains
-from ..compile.callback import (
-    ADDRESS,
-    GENERATOR,
-    HANDLE,
-    INT,
-    INTS,
-    MATRIX,
-    VECTOR,
-    borrowed,
-    density,
-    kernel,
-    together,
-)
+from ..chains.algorithm import Algorithm
+from ..chains.loop import FINE, UNDEFINED, Chain, ask, ended, laid_out, log_density, record
+from ..chains.run import as_counts
+from ..compile.callback import INT, INTS, VECTOR
 from ..errors import BayeslibError, BayeslibTypeError, warn
 from ..target.target import Target, as_target
-from ..validate import as_floats, shown
+from ..validate import as_choice, as_floats, shown
 from .conditionals import Conditionals, as_blocks
 from .slice_ranks import check_conditionals
 
 SCANS = ("systematic", "random", "symmetric")
 _SYSTEMATIC, _RANDOM, _SYMMETRIC = range(3)
-_NOWHERE = -1  # of the conditional that failed, when it was the target
-_HANDLES = types.int64[:, ::1]
+
+# conditional: the one that draws, or -1. unkept: iterations of the warm-up that are left.
+Now = record(conditional="i8", unkept="i8")
 
 
-@kernel(
-    INT, ADDRESS, HANDLE, INTS, _HANDLES, INTS, INTS, GENERATOR, INT, INT, INT, INT, VECTOR,
-    VECTOR, INTS, INTS, MATRIX, MATRIX, VECTOR,
-)  # fmt: skip
-def gibbs_kernel(
-    address, handle, conditionals, handles, ends, places, rng, first, last, num_warmup, scan,
-    position, room, failed, counts, points, draws, logdensity,
-):  # fmt: skip
-    """Do the iterations first, …, last - 1, of which the first `num_warmup` are not kept.
+class Sweep(NamedTuple):
+    """Where a chain is, and the user's conditionals."""
 
-    Conditional k draws the coordinates ``places[ends[k]:ends[k + 1]]``; `address` is 0 when no
-    target is known. Returns where it stopped, `failed` says at which conditional.
-    """
-    dim, num = position.size, conditionals.size
-    updates = 2 * num - 1 if scan == _SYMMETRIC else num
-    for t in range(first, last):
-        if handle[handle.size - 1] != 0:
-            return t
-        for update in range(updates):
-            k = update if update < num else 2 * num - 2 - update
-            if scan == _RANDOM:
-                k = int(rng.random() * num)
-            density(conditionals[k], position, room, borrowed(handles)[k])
-            counts[NUM_EVALS] += 1
-            if handles[k, handles.shape[1] - 1] != 0:
-                failed[0] = k
-                return t
-            for j in range(ends[k], ends[k + 1]):
-                if not abs(room[j - ends[k]]) < np.inf:
-                    failed[0] = k
-                    counts[STATUS] = UNDEFINED
-                    return t
-            for j in range(ends[k], ends[k + 1]):
-                position[places[j]] = room[j - ends[k]]
-        if t < num_warmup:
-            continue
-        n = t - num_warmup
-        for i in range(dim):
-            draws[n, i] = position[i]
-        if address != 0:
-            logdensity[n] = density(address, position, room, handle)
-            counts[NUM_EVALS] += 1
-            if handle[handle.size - 1] != 0:
-                return t
-            if not abs(logdensity[n]) < np.inf:
-                counts[STATUS] = UNDEFINED
-                for i in range(dim):
-                    points[1, i] = position[i]
-                return t
-    return last
+    position: VECTOR
+    drawn: VECTOR
+    conditionals: INTS  # addresses
+    handles: types.int64[:, ::1]
+    ends: INTS
+    places: INTS  # conditional k draws the coordinates places[ends[k]:ends[k + 1]]
+    scan: INT
+    known: types.boolean  # the target
+    now: Now
 
 
-def _gibbs_chain(
-    control, chain, target, rng, start, conditionals, known, scan, num_warmup, num_samples
-):
-    dim = target.dim
-    bound, record = target.bind(gradient=False), Record(dim)
-    callbacks = conditionals.bind(rng, dim)
+Note = record(_nothing="?")
+
+
+def gibbs_step(target, rng, log_p, s, note):
+    """Draw each block of coordinates from its conditional, in the order of the scan."""
+    num = s.conditionals.size
+    for update in range(2 * num - 1 if s.scan == _SYMMETRIC else num):
+        k = update if update < num else 2 * num - 2 - update
+        if s.scan == _RANDOM:
+            k = int(rng.random() * num)
+        s.now.conditional = k
+        target.account.num_evals += 1
+        ask(target, s.conditionals[k], s.position, s.drawn, s.handles[k])
+        first, last = s.ends[k], s.ends[k + 1]
+        for j in range(first, last):
+            if not abs(s.drawn[j - first]) < np.inf and not ended(target):
+                target.account.status = UNDEFINED
+        if ended(target):
+            return log_p
+        for j in range(first, last):
+            s.position[s.places[j]] = s.drawn[j - first]
+    s.now.conditional = -1
+    if s.now.unkept > 0 or not s.known:
+        s.now.unkept -= 1
+        return log_p
+    log_p = log_density(target, s.position)
+    if log_p == -np.inf and target.handle[target.handle.size - 1] == 0:
+        target.account.status = UNDEFINED
+    return log_p
+
+
+def initial(run, start, conditionals, known, scan):
+    dim = start.size
+    callbacks = conditionals.bind(run.rng, dim)
     handles = np.stack([callback.handle for callback in callbacks])
     for callback, handle in zip(callbacks, handles, strict=True):
         callback.handle = handle
-    addresses = np.array([callback.address for callback in callbacks])
-    ends = np.cumsum([0, *(block.size for block in conditionals.blocks)])
-    places = np.concatenate(conditionals.blocks)
-    position, room = together(start, np.zeros(dim))
-    failed = np.array([_NOWHERE])
-    values, logdensity = np.empty((num_samples, dim)), np.full(num_samples, np.nan)
-
-    def step(first, last):
-        return gibbs_kernel(
-            bound.address if known else 0, bound.handle, addresses, handles, ends, places, rng,
-            first, last, num_warmup, scan, position, room, failed, record.counts, record.points,
-            values, logdensity,
-        )  # fmt: skip
-
-    num_iterations = num_warmup + num_samples
-    done = advance(step, bound=bound, control=control, chain=chain, num_iterations=num_iterations)
-    k, raised = int(failed[0]), None
-    if record.counts[STATUS] == UNDEFINED:
-        if k == _NOWHERE:
-            raised = _outside(record.points[1], logdensity[done - num_warmup])
-        else:
-            raised = _not_finite(conditionals, k, room, position)
-    elif k != _NOWHERE:
-        raised = conditionals.explain(k, callbacks[k], position, rng)
-    return outcome(
-        done, bound=bound, record=record, rng=rng, values=values, logdensity=logdensity,
-        stats={}, settings={}, raised=raised,
+    run.kept = conditionals, callbacks
+    return laid_out(
+        Sweep, position=start, drawn=(dim,), handles=handles,
+        conditionals=np.array([callback.address for callback in callbacks]),
+        ends=np.cumsum([0, *(block.size for block in conditionals.blocks)]),
+        places=np.concatenate(conditionals.blocks), scan=SCANS.index(scan), known=known,
+        now={"unkept": run.num_warmup},
     )  # fmt: skip
 
 
-def _not_finite(conditionals, k, room, position):
-    block = conditionals.blocks[k]
-    return BayeslibError(
-        f"{conditionals.title(k)} drew {shown(room[: block.size])} for the coordinates "
-        f"{block.tolist()} at theta={shown(position)}: a draw must be finite; look for a scale or "
-        "a shape that is zero, negative or nan there"
-    )
+def raised(run):
+    (conditionals, callbacks), s, status = run.kept, run.state, run.account.status
+    k, theta = s.now.conditional, s.position
+    if k < 0 and status != FINE:
+        return BayeslibError(
+            f"the conditionals drew theta={shown(theta)}, where the log density of the target is "
+            f"{run.bound(theta, s.drawn)}: they do not belong to this target, or draw outside its "
+            "support"
+        )
+    if status == UNDEFINED:
+        return conditionals.not_finite(k, s.drawn, theta)
+    rng = copy.deepcopy(run.rng)
+    return conditionals.functions[k].error(callbacks[k], theta, theta, rng)
 
 
-def _outside(theta, value):
-    return BayeslibError(
-        f"the conditionals drew theta={shown(theta)}, where the log density of the target is "
-        f"{value}: they do not belong to this target, or draw outside its support"
-    )
+GIBBS = Algorithm("gibbs", Chain(gibbs_step, Sweep, Note), initial, raised=raised)
 
 
 def gibbs(
@@ -260,8 +224,7 @@ def gibbs(
     0.898 ± 0.050
     """
     counts = as_counts(num_samples, num_warmup, num_chains)
-    if not (isinstance(scan, str) and scan in SCANS):
-        raise BayeslibError(f"scan must be one of {', '.join(map(repr, SCANS))}, got {scan!r}")
+    as_choice(scan, "scan", SCANS)
     functions, known = Conditionals(conditionals, data), target is not None
     joint = as_target(target) if known else _flat_target(initial_position, names)
     if known and names is not None and tuple(names) != joint.names:
@@ -278,10 +241,10 @@ def gibbs(
         if known:
             check_conditionals(functions, joint, starts, generators[0])
 
-    draws = sample_chains(
-        _gibbs_chain, (functions, known, SCANS.index(scan)), kernel=gibbs_kernel, target=joint,
-        initial_position=initial_position, prepare=prepare, counts=counts, numbers=1, rng=rng,
-        executor=executor, progress=progress, method="gibbs", settings=settings, tails=known,
+    draws = GIBBS.sample(
+        joint, initial_position, {"conditionals": functions, "known": known, "scan": scan},
+        prepare=prepare, counts=counts, rng=rng, executor=executor, progress=progress,
+        settings=settings, tails=known,
     )  # fmt: skip
     if known:
         return draws

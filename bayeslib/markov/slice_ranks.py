@@ -101,14 +101,11 @@ def _drawn(conditionals, callbacks, k, theta, number, rng):
         else:
             callback(theta, out, callback.handle)
         if callback.handle[-1] != 0:
-            raise conditionals.explain(k, callback, theta, rng)
+            raise conditionals.functions[k].error(callback, theta, theta, copy.deepcopy(rng))
         state[block] = out[: block.size]
     if not np.isfinite(states).all():
         bad = states[~np.isfinite(states).all(axis=1)][0]
-        raise BayeslibError(
-            f"{conditionals.title(k)} drew {shown(bad[block])} at theta={shown(theta)}: a draw "
-            "must be finite; look for a scale or a shape that is zero, negative or nan there"
-        )
+        raise conditionals.not_finite(k, bad[block], theta)
     return states
 
 
@@ -118,7 +115,7 @@ def _check_density(conditionals, target, k, states):
     if bad.size:
         block = conditionals.blocks[k]
         raise BayeslibError(
-            f"{conditionals.title(k)} drew {shown(states[bad[0], block])} for "
+            f"{conditionals.functions[k].label} drew {shown(states[bad[0], block])} for "
             f"{', '.join(target.names[i] for i in block[:5])}, where the log density of the target "
             f"is {values[bad[0]]}: it draws outside the support, or belongs to another target"
         )
@@ -165,8 +162,8 @@ def _judge(conditionals, target, k, i, ranks, level):
     else:
         how = "too far spread" if folded.mean() > 0.5 else "too close together"
     raise BayeslibError(
-        f"{conditionals.title(k)} does not draw {target.names[i]} from the conditional of the "
-        f"target: its draws are {how} (a right one would be refused once in "
+        f"{conditionals.functions[k].label} does not draw {target.names[i]} from the conditional "
+        f"of the target: its draws are {how} (a right one would be refused once in "
         f"{1.0 / FALSE_ALARM:.0e} runs). NumPy's gamma and exponential take a scale, which is 1 / "
         "rate, its normal a standard deviation, not a variance; and all but the block itself must "
         "be the present state. If it is no draw but an update that leaves the conditional "
