@@ -2,32 +2,12 @@
 
 import numpy as np
 
-from ..chains.blocks import Outcome, run_chains
-from ..chains.blocks import advance as advance_chain
 from ..errors import BayeslibError, EnvelopeError, TargetError
 from ..results import Draws, Estimate
 from ..target.target import as_target
 from ..validate import as_count, as_floats, as_rng, blame, check_finite, check_memory
-from .hull import (
-    AREA,
-    BAD_RATIO,
-    BAD_X,
-    CONVEX,
-    FINE,
-    HIGH,
-    LOW,
-    MOST_POINTS,
-    NOT_FINITE,
-    SHIFT,
-    SIZE,
-    SLOPE,
-    STATUS,
-    SUM,
-    SUM_SQUARES,
-    H,
-    X,
-    draw,
-)
+from ..waiting import blocks, count, watching
+from .hull import CONVEX, MOST_POINTS, NOT_FINITE, Note, draw, log_area, make_hull, rounding
 
 _MOST_CHECKED = 100
 
@@ -105,33 +85,39 @@ def adaptive_rejection_sample(target, *, points, num_samples, rng):
     start = np.unique(np.atleast_1d(as_floats(points, "points")))
     check_finite(start, "points")
     bound = target.bind(gradient=True)
-    hull, words, numbers = _first_hull(target, bound, start)
+    hull = _first_hull(target, bound, start)
+    notes, interrupted = np.zeros(num_samples, dtype=Note), False
     draw.compile()
-    job = (target, bound, rng, hull, words, numbers, num_samples)
-    (done,), interrupted = run_chains(
-        _run, [job], num_iterations=num_samples, title="adaptive_rejection_sample"
-    )
-    error = _trouble(target, bound, words, numbers)
-    checked = 0
+    try:
+        with watching("adaptive_rejection_sample", num_samples):
+            for first, last in blocks(num_samples, first=1):
+                done = draw(bound.address, bound.handle, rng, hull, notes, first, last)
+                count(done - first)
+                if done < last:
+                    break
+    except KeyboardInterrupt:
+        interrupted = True
+    state, num_evals = hull.state, start.size + int(notes["num_evals"].sum())
+    notes, x = notes[: state.done], hull.x[: state.num_points]
+    error, checked = _trouble(target, bound, state), notes["value"][:0]
     if error is None:
-        checked = min(done.done, _MOST_CHECKED)
-        error = _check_draws(bound, done.values[:checked], hull[:, : words[SIZE]])
-    num_evals = start.size + checked + int(done.stats["num_evals"].sum())
-    settings = {
-        "points": start,
-        "num_samples": num_samples,
-        "seed": seed,
-        "hull": hull[X, : words[SIZE]].copy(),
-        "interrupted": interrupted,
-    }
+        checked = notes["value"][:_MOST_CHECKED]
+        error = _check_draws(bound, checked, hull)
+    num_evals += checked.size
     draws = Draws(
-        done.values[None, : done.done, None],
-        stats={name: array[None, : done.done] for name, array in done.stats.items()},
+        notes["value"][None, :, None],
+        stats={name: notes[name][None] for name in ("num_proposals", "num_evals")},
         num_evals=num_evals,
         method="adaptive_rejection_sample",
-        settings=settings,
+        settings={
+            "points": start,
+            "num_samples": num_samples,
+            "seed": seed,
+            "hull": x.copy(),
+            "interrupted": interrupted,
+        },
         names=target.names,
-        log_evidence=_log_evidence(done.done, hull, words, numbers, num_evals),
+        log_evidence=_log_evidence(hull, num_evals),
         independent=True,
     )
     if error is not None:
@@ -148,44 +134,32 @@ def _first_hull(target, bound, start):
         raise BayeslibError(
             f"points must lie inside the support ({low:g}, {high:g}), got {start.tolist()}"
         )
-    hull = np.zeros((5, MOST_POINTS))
-    words = np.array([start.size, FINE])
-    numbers = np.zeros(7)
-    numbers[LOW], numbers[HIGH] = low, high
-    grad = np.empty(1)
+    hull, grad = make_hull(low, high), np.empty(1)
+    hull.state.num_points = start.size
     for i, x in enumerate(start):
-        hull[X, i], hull[H, i] = x, bound(np.array([x]), grad)
-        hull[SLOPE, i] = grad[0]
+        hull.x[i], hull.h[i] = x, bound(np.array([x]), grad)
+        hull.slope[i] = grad[0]
         if bound.num_errors:
             raise target.explain(bound.failed_at)
-        if not (np.isfinite(hull[H, i]) and np.isfinite(grad[0])):
-            words = f"the log density is {hull[H, i]} with slope {grad[0]} at the point {x:g}; "
+        if not (np.isfinite(hull.h[i]) and np.isfinite(grad[0])):
+            words = f"the log density is {hull.h[i]} with slope {grad[0]} at the point {x:g}; "
             raise TargetError(blame(target, words + "points must lie where both are finite"))
-    _check_slopes(start, hull, low, high)
-    _check_concave(start, hull)
-    return hull, words, numbers
-
-
-def _rounding(h):
-    return 1e-9 * (1.0 + np.abs(h))
-
-
-def _check_slopes(start, hull, low, high):
-    last = start.size - 1
-    for side, end, i, sign in (("left", low, 0, 1.0), ("right", high, last, -1.0)):
-        if np.isinf(end) and sign * hull[SLOPE, i] <= 0.0:
+    h, slope = hull.h[: start.size], hull.slope[: start.size]
+    for side, end, i, sign in (("left", low, 0, 1.0), ("right", high, -1, -1.0)):
+        if np.isinf(end) and sign * slope[i] <= 0.0:
             raise BayeslibError(
                 f"the support has no end on the {side}, so the {side}most point must lie beyond "
-                f"the mode, but the log density changes by {hull[SLOPE, i]:.3g} a unit at "
+                f"the mode, but the log density changes by {slope[i]:.3g} a unit at "
                 f"{start[i]:g}; add a point further {side}"
             )
+    _check_concave(start, h, slope)
+    return hull
 
 
-def _check_concave(start, hull):
-    h, slope = hull[H, : start.size], hull[SLOPE, : start.size]
+def _check_concave(start, h, slope):
     tangents = h[:, None] + slope[:, None] * (start[None, :] - start[:, None])
     above = h[None, :] - tangents
-    above -= _rounding(h)[None, :] + _rounding(tangents)
+    above -= rounding(h)[None, :] + rounding(tangents)
     i, j = np.unravel_index(np.argmax(above), above.shape)
     if above[i, j] > 0.0:
         raise _not_concave(start[j], float(h[j] - tangents[i, j]))
@@ -193,12 +167,12 @@ def _check_concave(start, hull):
 
 def _check_draws(bound, values, hull):
     """Catch what the chords hide: look at draws that were accepted without an evaluation."""
-    x, h, slope = hull[X], hull[H], hull[SLOPE]
+    x, h, slope = (part[: hull.state.num_points] for part in hull[:3])
     grad = np.empty(1)
     value = np.array([bound(np.array([v]), grad) for v in values])
     above = value - np.min(h + slope * (values[:, None] - x), axis=1)
     below = np.interp(values, x, h, left=-np.inf, right=-np.inf) - value
-    excess = np.maximum(above, below) - _rounding(value)
+    excess = np.maximum(above, below) - rounding(value)
     worst = np.argmax(excess)
     if excess[worst] > 0.0:
         return _not_concave(float(values[worst]), float(above[worst]))
@@ -219,33 +193,34 @@ def _not_concave(x, log_ratio):
     )
 
 
-def _trouble(target, bound, words, numbers):
+def _trouble(target, bound, state):
     if bound.num_errors:
         return target.explain(bound.failed_at)
-    if words[STATUS] == CONVEX:
-        return _not_concave(numbers[BAD_X], float(numbers[BAD_RATIO]))
-    if words[STATUS] == NOT_FINITE:
+    if state.status == CONVEX:
+        return _not_concave(state.bad_x, float(state.bad_ratio))
+    if state.status == NOT_FINITE:
         return TargetError(
-            f"the log density or its slope is nan or infinite at theta={numbers[BAD_X]:.6g}, "
-            f"inside the support ({numbers[LOW]:g}, {numbers[HIGH]:g}); give the target its "
+            f"the log density or its slope is nan or infinite at theta={state.bad_x:.6g}, "
+            f"inside the support ({state.low:g}, {state.high:g}); give the target its "
             "true support"
         )
     return None
 
 
-def _log_evidence(num_accepted, hull, words, numbers, num_evals):
+def _log_evidence(hull, num_evals):
     # Given the past, proposal t is accepted with probability a_t = Z / area_t: accepted - a_t has
     # mean 0 and variance a_t (1 - a_t), and Z is what makes the a_t sum to the number accepted.
     # It lies between the areas under the final chords and the final tangents in any case; and as no
     # rejection may just be luck, the variance of the sum counts as that of one at least.
-    if num_accepted == 0:
+    state = hull.state
+    if state.done == 0:
         return None
-    log_area = numbers[SHIFT] + np.log(hull[AREA, words[SIZE] - 1])
-    log_chords = _log_chord_area(hull[X, : words[SIZE]], hull[H, : words[SIZE]])
-    rate = np.clip(num_accepted / numbers[SUM], np.exp(log_chords - log_area), 1.0)
-    variance = max(num_accepted - rate**2 * numbers[SUM_SQUARES], 1.0)
-    error = np.sqrt(variance) / num_accepted
-    return Estimate(float(log_area + np.log(rate)), float(error), num_evals)
+    log_envelope = log_area(hull)
+    log_chords = _log_chord_area(hull.x[: state.num_points], hull.h[: state.num_points])
+    rate = np.clip(state.done / state.proposals, np.exp(log_chords - log_envelope), 1.0)
+    variance = max(state.done - rate**2 * state.proposals_squared, 1.0)
+    error = np.sqrt(variance) / state.done
+    return Estimate(float(log_envelope + np.log(rate)), float(error), num_evals)
 
 
 def _log_chord_area(x, h):
@@ -256,21 +231,3 @@ def _log_chord_area(x, h):
     part = np.where(fall > 1e-12, -np.expm1(-fall) / np.maximum(fall, 1e-12), 1.0)
     top = h.max()
     return top + np.log(np.sum(np.exp(np.maximum(h[1:], h[:-1]) - top) * np.diff(x) * part))
-
-
-def _run(control, chain, target, bound, rng, hull, words, numbers, num_samples):
-    values = np.empty(num_samples)
-    num_proposals = np.zeros(num_samples, dtype=np.int64)
-    num_evals = np.zeros(num_samples, dtype=np.int64)
-
-    def step(first, last):
-        return draw(
-            bound.address, bound.handle, rng, hull, words, numbers,
-            values, num_proposals, num_evals, first, last,
-        )  # fmt: skip
-
-    done = advance_chain(
-        step, bound=bound, control=control, chain=chain, num_iterations=num_samples
-    )
-    stats = {"num_proposals": num_proposals, "num_evals": num_evals}
-    return Outcome(done, values, None, stats, {}, np.zeros(3, int), None, None, {})

@@ -1,48 +1,70 @@
 """The kernel of adaptive rejection sampling: a hull of tangents and chords, and draws from it."""
 
-import numpy as np
+from typing import NamedTuple
 
-from ..compile.callback import (
-    ADDRESS,
-    GENERATOR,
-    HANDLE,
-    INT,
-    INTS,
-    MATRIX,
-    VECTOR,
-    density,
-    helper,
-    kernel,
-)
+import numpy as np
+from numba import from_dtype
+
+from ..chains.loop import loaned, numba_type, record
+from ..compile.callback import ADDRESS, GENERATOR, HANDLE, INT, VECTOR, density, helper, kernel
 
 MOST_POINTS = 1000
 
-# rows of the hull: touching points, log density, slope, left end and cumulative area of a piece
-X, H, SLOPE, LEFT, AREA = range(5)
-# words of the state: points in the hull, why the kernel stopped
-SIZE, STATUS = range(2)
 FINE, CONVEX, NOT_FINITE = range(3)
-# numbers of the state: logarithm that the areas are relative to, support, offending point, and the
-# sums over proposals of (area now / area then) and of its square
-SHIFT, LOW, HIGH, BAD_X, BAD_RATIO, SUM, SUM_SQUARES = range(7)
+
+State = record(
+    num_points="i8",  # of the hull
+    status="i8",  # why the kernel stopped
+    done="i8",  # draws made
+    low="f8",  # the ends of the support
+    high="f8",
+    shift="f8",  # the logarithm that the areas are relative to
+    proposals="f8",  # the sum over proposals of (area now / area then)
+    proposals_squared="f8",  # and of its square
+    bad_x="f8",  # where it stopped
+    bad_ratio="f8",  # and how far the log density lay above the envelope there
+)
+
+Note = record(value="f8", num_proposals="i8", num_evals="i8")
 
 
-@helper
-def _rounding(h):
+class Hull(NamedTuple):
+    """Tangents to the log density, the envelope, and the chords between them, the squeeze."""
+
+    x: VECTOR  # the touching points, in rising order
+    h: VECTOR  # the log density
+    slope: VECTOR
+    left: VECTOR  # where the piece of each tangent begins
+    area: VECTOR  # under the envelope up to where it ends
+    state: State
+
+
+def make_hull(low, high):
+    """Return a hull without points on the support (low, high)."""
+    state = np.zeros(1, dtype=State)[0]
+    state.low, state.high = low, high
+    return Hull(*np.zeros((5, MOST_POINTS)), state)
+
+
+def rounding(h):
+    """What of a log density, or of differences from it, may be rounding."""
     return 1e-9 * (1.0 + np.abs(h))
 
 
-@helper
-def _log_area(hull, words, numbers):
-    return numbers[SHIFT] + np.log(hull[AREA, words[SIZE] - 1])
+def log_area(hull):
+    """The logarithm of the area under the envelope."""
+    return hull.state.shift + np.log(hull.area[hull.state.num_points - 1])
+
+
+_rounding, _log_area = helper(rounding), helper(log_area)
 
 
 @helper
-def _rebuild(hull, words, numbers):
+def _rebuild(hull):
     """Lay the pieces of the envelope between the intersections of neighbouring tangents."""
-    n = words[SIZE]
-    x, h, slope, left, area = hull[X], hull[H], hull[SLOPE], hull[LEFT], hull[AREA]
-    left[0] = numbers[LOW]
+    x, h, slope, left, area, state = hull
+    n = state.num_points
+    left[0] = state.low
     top = h[0]
     for i in range(1, n):
         width = x[i] - x[i - 1]
@@ -52,13 +74,13 @@ def _rebuild(hull, words, numbers):
             z = min(max((h[i] - h[i - 1] - slope[i] * width) / bend, 0.0), width)
         left[i] = x[i - 1] + z
         top = max(top, h[i], h[i - 1] + slope[i - 1] * z)
-    for i, end in ((0, numbers[LOW]), (n - 1, numbers[HIGH])):
+    for i, end in ((0, state.low), (n - 1, state.high)):
         if np.isfinite(end):
             top = max(top, h[i] + slope[i] * (end - x[i]))
-    numbers[SHIFT] = top
+    state.shift = top
     total = 0.0
     for i in range(n):
-        right = left[i + 1] if i < n - 1 else numbers[HIGH]
+        right = left[i + 1] if i < n - 1 else state.high
         total += _piece_area(h[i] - top, slope[i], left[i] - x[i], right - x[i])
         area[i] = total
 
@@ -74,16 +96,14 @@ def _piece_area(h, slope, left, right):
 
 
 @helper
-def _invert(hull, words, numbers, u):
+def _invert(hull, u):
     """The point with a share `u` of the envelope's area to its left, after its piece."""
-    n = words[SIZE]
-    area = hull[AREA]
+    n, area = hull.state.num_points, hull.area
     i = np.searchsorted(area[: n - 1], u * area[n - 1], side="right")
     before = area[i - 1] if i > 0 else 0.0
     share = (u * area[n - 1] - before) / (area[i] - before)
-    left = hull[LEFT, i]
-    right = hull[LEFT, i + 1] if i < n - 1 else numbers[HIGH]
-    slope = hull[SLOPE, i]
+    left, slope = hull.left[i], hull.slope[i]
+    right = hull.left[i + 1] if i < n - 1 else hull.state.high
     rise = abs(slope) * (right - left)
     if rise < 1e-12:
         return i, left + share * (right - left)
@@ -93,79 +113,79 @@ def _invert(hull, words, numbers, u):
 
 
 @helper
-def _chord(hull, n, i, x):
+def _chord(hull, i, x):
     """Log of the squeeze at `x`, which lies in piece i; and how many points are left of it."""
-    j = i + 1 if x >= hull[X, i] else i
-    if j == 0 or j == n:
+    j = i + 1 if x >= hull.x[i] else i
+    if j == 0 or j == hull.state.num_points:
         return -np.inf, j
-    share = (x - hull[X, j - 1]) / (hull[X, j] - hull[X, j - 1])
-    return hull[H, j - 1] + share * (hull[H, j] - hull[H, j - 1]), j
+    share = (x - hull.x[j - 1]) / (hull.x[j] - hull.x[j - 1])
+    return hull.h[j - 1] + share * (hull.h[j] - hull.h[j - 1]), j
 
 
 @helper
-def _violates(hull, n, j, h, slope, envelope, chord):
+def _violates(hull, j, h, slope, envelope, chord):
     """Whether a new point before point j of the hull shows the log density not to be concave."""
     if h - envelope > _rounding(envelope) or chord - h > _rounding(h):
         return True
     slack = 1e-7 * (1.0 + abs(slope))
-    return (j > 0 and slope > hull[SLOPE, j - 1] + slack) or (
-        j < n and slope < hull[SLOPE, j] - slack
+    return (j > 0 and slope > hull.slope[j - 1] + slack) or (
+        j < hull.state.num_points and slope < hull.slope[j] - slack
     )
 
 
 @helper
-def _insert(hull, n, j, x, h, slope):
-    for i in range(n, j, -1):
-        for row in range(3):
-            hull[row, i] = hull[row, i - 1]
-    hull[X, j], hull[H, j], hull[SLOPE, j] = x, h, slope
+def _insert(hull, j, x, h, slope):
+    for i in range(hull.state.num_points, j, -1):
+        hull.x[i], hull.h[i], hull.slope[i] = hull.x[i - 1], hull.h[i - 1], hull.slope[i - 1]
+    hull.x[j], hull.h[j], hull.slope[j] = x, h, slope
+    hull.state.num_points += 1
 
 
 @kernel(
-    INT, ADDRESS, HANDLE, GENERATOR, MATRIX, INTS, VECTOR, VECTOR, INTS, INTS, INT, INT, seconds=2
+    INT, ADDRESS, HANDLE, GENERATOR, numba_type(Hull), from_dtype(Note)[::1], INT, INT, seconds=2
 )
-def draw(
-    address, handle, rng, hull, words, numbers, values, num_proposals, num_evals, first, last
-):  # fmt: skip
-    """Make the draws first, …, last - 1; return where it stopped, and why in words[STATUS]."""
-    _rebuild(hull, words, numbers)
+def draw(address, handle, rng, hull, notes, first, last):
+    """Make the draws first, …, last - 1; the hull's state says where it stopped, and why."""
+    hull = loaned(hull)
+    state = hull.state
+    _rebuild(hull)
     theta, grad = np.empty(1), np.empty(1)
-    t = first
-    while t < last:
-        n = words[SIZE]
-        i, x = _invert(hull, words, numbers, rng.random())
+    state.done = first
+    while state.done < last:
+        note = notes[state.done]
+        i, x = _invert(hull, rng.random())
         log_u = np.log(rng.random())
-        envelope = hull[H, i] + hull[SLOPE, i] * (x - hull[X, i])
-        chord, j = _chord(hull, n, i, x)
-        num_proposals[t] += 1
-        numbers[SUM] += 1.0
-        numbers[SUM_SQUARES] += 1.0
+        envelope = hull.h[i] + hull.slope[i] * (x - hull.x[i])
+        chord, j = _chord(hull, i, x)
+        note.num_proposals += 1
+        state.proposals += 1.0
+        state.proposals_squared += 1.0
         accepted = log_u <= chord - envelope
         if not accepted:
             theta[0] = x
             h = density(address, theta, grad, handle)
-            num_evals[t] += 1
+            note.num_evals += 1
             if handle[-1] != 0:
-                return t
-            numbers[BAD_X] = x
+                break
+            state.bad_x = x
             if not (np.isfinite(h) and np.isfinite(grad[0])):
-                words[STATUS] = NOT_FINITE
-                return t
-            if _violates(hull, n, j, h, grad[0], envelope, chord):
-                numbers[BAD_RATIO] = h - envelope
-                words[STATUS] = CONVEX
-                return t
+                state.status = NOT_FINITE
+                break
+            if _violates(hull, j, h, grad[0], envelope, chord):
+                state.bad_ratio = h - envelope
+                state.status = CONVEX
+                break
             accepted = log_u <= h - envelope
-            apart = (j == 0 or x > hull[X, j - 1]) and (j == n or x < hull[X, j])
-            if apart and n < hull.shape[1]:
-                before = _log_area(hull, words, numbers)
-                _insert(hull, n, j, x, h, grad[0])
-                words[SIZE] = n + 1
-                _rebuild(hull, words, numbers)
-                shrink = np.exp(_log_area(hull, words, numbers) - before)
-                numbers[SUM] *= shrink
-                numbers[SUM_SQUARES] *= shrink * shrink
+            n = state.num_points
+            apart = (j == 0 or x > hull.x[j - 1]) and (j == n or x < hull.x[j])
+            if apart and n < hull.x.size:
+                before = _log_area(hull)
+                _insert(hull, j, x, h, grad[0])
+                _rebuild(hull)
+                shrink = np.exp(_log_area(hull) - before)
+                state.proposals *= shrink
+                state.proposals_squared *= shrink * shrink
         if accepted:
-            values[t] = x
-            t += 1
-    return t
+            note.value = x
+            state.done += 1
+    return state.done
