@@ -81,10 +81,7 @@ def as_count(value, name, *, minimum=1, maximum=None):
         raise BayeslibTypeError(f"{name} must be an integer, got {value!r}")
     if not float(value).is_integer():
         raise BayeslibError(f"{name} must be a whole number, got {value!r}")
-    if value < minimum:
-        raise BayeslibError(f"{name} must be at least {minimum}, got {value!r}")
-    if maximum is not None and value > maximum:
-        raise BayeslibError(f"{name} must be at most {maximum}, got {value!r}")
+    _check_range(value, name, minimum, maximum)
     return int(value)
 
 
@@ -95,11 +92,15 @@ def as_real(value, name, *, minimum=None, maximum=None, finite=True):
     value = float(value)
     if np.isnan(value) or (finite and np.isinf(value)):
         raise BayeslibError(f"{name} must be finite, got {value!r}")
+    _check_range(value, name, minimum, maximum)
+    return value
+
+
+def _check_range(value, name, minimum, maximum):
     if minimum is not None and value < minimum:
         raise BayeslibError(f"{name} must be at least {minimum}, got {value!r}")
     if maximum is not None and value > maximum:
         raise BayeslibError(f"{name} must be at most {maximum}, got {value!r}")
-    return value
 
 
 def as_positive(value, name):
@@ -192,7 +193,7 @@ def as_positions(value, name, dim, num_chains):
     return array
 
 
-def _filled(pair):
+def filled(pair):
     """Return a pair (low, high) with infinities where None says that there is no end."""
     if not (pair is None or (isinstance(pair, (list, tuple)) and len(pair) == 2)):
         return pair  # an array, or a mistake that the caller names
@@ -200,22 +201,29 @@ def _filled(pair):
     return -np.inf if low is None else low, np.inf if high is None else high
 
 
+def as_pairs(value, name, dim):
+    """Return `dim` pairs low < high, shape (dim, 2), infinite where an end is open or None."""
+    pairs = value
+    if isinstance(value, (list, tuple)):
+        alone = dim == 1 and len(value) == 2 and all(np.ndim(end) == 0 for end in value)
+        pairs = [filled(pair) for pair in ((value,) if alone else value)]
+    pairs = as_floats(pairs, name)
+    if dim == 1 and pairs.shape == (2,):
+        pairs = pairs[None, :]
+    if pairs.shape != (dim, 2):
+        raise BayeslibError(
+            f"{name} must be {dim} pairs (low, high), one a dimension, got {value!r}"
+        )
+    if not np.all(pairs[:, 0] < pairs[:, 1]):
+        raise BayeslibError(f"{name} must have low < high in every dimension, got {value!r}")
+    return pairs
+
+
 def as_support(support, dim):
     """Return `dim` pairs (low, high), infinite where an end is open, or None."""
     if support is None:
         return None
-    if isinstance(support, (list, tuple)):
-        if dim == 1 and len(support) == 2 and all(np.ndim(end) == 0 for end in support):
-            support = (support,)
-        support = [_filled(pair) for pair in support]
-    pairs = as_floats(support, "support")
-    if dim == 1 and pairs.shape == (2,):
-        pairs = pairs[None, :]
-    if pairs.shape != (dim, 2):
-        raise BayeslibError(f"support must be {dim} pairs (low, high), got shape {pairs.shape}")
-    if not np.all(pairs[:, 0] < pairs[:, 1]):
-        raise BayeslibError(f"support needs low < high in every dimension, got {support!r}")
-    return tuple((float(low), float(high)) for low, high in pairs)
+    return tuple((float(low), float(high)) for low, high in as_pairs(support, "support", dim))
 
 
 def as_scale(value, name, dim):

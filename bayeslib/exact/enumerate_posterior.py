@@ -8,6 +8,7 @@ from scipy import special
 
 from ..errors import BayeslibError, BayeslibTypeError
 from ..results import Estimate, Summary
+from ..results.estimate import as_estimate
 from ..results.rows import apply_rows
 from ..validate import as_count, as_floats, as_rng
 
@@ -81,8 +82,7 @@ class Enumeration:
         # a hypothesis that is impossible may have an infinite f
         possible = self.probabilities > 0.0
         value = self.probabilities[possible] @ results[possible]
-        error = 0.0 if results.ndim == 1 else np.zeros(results.shape[1])
-        return Estimate(float(value) if results.ndim == 1 else value, error, self.num_evals)
+        return as_estimate(value, np.zeros_like(value), self.num_evals)
 
     def sample(self, num_samples, rng):
         """Draw hypotheses with their probabilities, shape (num_samples,) or (num_samples, k).

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import BayeslibError, TargetError
-from ..results import Estimate, Summary
+from ..results import Estimate
+from ..results.estimate import as_estimate
 from ..results.rows import apply_rows
+from ..results.summary import PROBABILITIES, QUANTILES, tabulate
 from ..target.target import as_target
-from ..validate import as_count, as_floats, as_rng, blame, check_memory, shown
-
-_PROBABILITIES = (0.05, 0.5, 0.95)
+from ..validate import as_count, as_pairs, as_rng, blame, check_memory, shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,9 +99,7 @@ class Grid:
         results = np.where(used.reshape(-1, *[1] * (results.ndim - 1)), results, 0.0)
         value = self.weights @ results
         error = rule_error(results - value, self.weights - self.coarse, self.blocks)
-        if results.ndim == 1:
-            value, error = float(value), float(error)
-        return Estimate(value, error, self.num_evals)
+        return as_estimate(value, error, self.num_evals)
 
     def sample(self, num_samples, rng):
         """Draw a cell by its mass and a place in it uniformly, (num_samples, dim).
@@ -130,15 +128,11 @@ class Grid:
 
     def summary(self):
         """Means, standard deviations and quantiles of the marginals, as a `Summary`."""
-        columns = ("mean", "error", "sd", *(f"{100 * p:g}%" for p in _PROBABILITIES))
         mean = self.expect()
         table = [mean.value, mean.mcse, np.sqrt(np.diag(self.cov))]
-        table += [self.quantile(p) for p in _PROBABILITIES]
-        rows = {
-            name: tuple(float(column[i]) for column in table) for i, name in enumerate(self.names)
-        }
+        table += [self.quantile(p) for p in PROBABILITIES]
         title = f"{self.method}: {self.weights.size:,} points, {self.num_evals:,} evaluations"
-        return Summary(title, columns, rows)
+        return tabulate(title, ("mean", "error", "sd", *QUANTILES), self.names, table)
 
     def __repr__(self):
         return f"Grid({self.method}, {self.weights.size} points, dim={self.dim})"
@@ -234,17 +228,8 @@ def _same(t):
 def as_bounds(bounds, target):
     """Return bounds as an array (dim, 2); None is the target's support, or the whole space."""
     if bounds is None:
-        bounds = target.support or ((-np.inf, np.inf),) * target.dim
-    array = as_floats(bounds, "bounds")
-    if target.dim == 1 and array.shape == (2,):
-        array = array[None]
-    if array.shape != (target.dim, 2):
-        raise BayeslibError(
-            f"bounds must be {target.dim} pairs (low, high), one a dimension, got {bounds!r}"
-        )
-    if np.isnan(array).any() or not np.all(array[:, 0] < array[:, 1]):
-        raise BayeslibError(f"bounds need low < high in every dimension, got {bounds!r}")
-    return array
+        bounds = target.support or (None,) * target.dim
+    return as_pairs(bounds, "bounds", target.dim)
 
 
 def evaluate(target, points):

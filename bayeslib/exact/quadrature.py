@@ -1,10 +1,8 @@
 """Adaptive quadrature in a few dimensions, over bounded or unbounded regions."""
 
-import warnings
-
 import numpy as np
 
-from ..errors import BayeslibError, BayeslibWarning
+from ..errors import BayeslibError, warn
 from ..results import Estimate
 from ..target.target import as_target
 from ..validate import as_count, as_positive
@@ -124,12 +122,10 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
             break
         regions.halve(worst[: max(1, left // (2 * 15**target.dim))])
     if worst.size:
-        warnings.warn(
+        warn(
             f"quadrature stopped after {num_evals + regions.num_evals:,} evaluations with a "
             f"relative error of about {regions.relative_error():.2g} where {rtol:.2g} was wanted: "
-            "raise max_evals or rtol, or see whether the density jumps or has a pole",
-            BayeslibWarning,
-            stacklevel=2,
+            "raise max_evals or rtol, or see whether the density jumps or has a pole"
         )
     return regions.grid(num_evals, {"bounds": bounds.tolist(), "rtol": rtol})
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
-from ..results import Estimate
+from ..results.estimate import as_estimate
 from ..results.rows import apply_rows
 from ..validate import as_count, as_rng, check_memory, shown
 
@@ -73,9 +73,7 @@ def monte_carlo(f, sample, *, num_samples, rng):
         )
     value = results.mean(axis=0)
     error = results.std(axis=0, ddof=1) / np.sqrt(num_samples)
-    if results.ndim == 1:
-        value, error = float(value), float(error)
-    return Estimate(value, error, num_samples)
+    return as_estimate(value, error, num_samples)
 
 
 def _draw(sample, num_samples, rng):

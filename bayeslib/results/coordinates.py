@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import BayeslibError
-from ..validate import as_floats, shown
+from ..validate import as_floats, as_pairs, shown
 
 
 @dataclass(frozen=True)
@@ -41,30 +41,18 @@ class Transform:
     support: tuple
 
     def __post_init__(self):
-        array = as_floats(self._pairs(), "support")
-        if array.ndim != 2 or array.shape[1] != 2 or not np.all(array[:, 0] < array[:, 1]):
-            raise self._wrong()
-        object.__setattr__(self, "support", tuple((float(a), float(b)) for a, b in array))
-
-    def _pairs(self):
-        """The support as pairs, with infinities for None."""
         support = self.support
         try:
-            if len(support) == 2 and np.ndim(support[0]) == np.ndim(support[1]) == 0:
-                support = support if tuple(support) == (None, None) else (support,)
-            pairs = [(None, None) if pair is None else tuple(pair) for pair in support]
-            return [
-                (-np.inf if low is None else low, np.inf if high is None else high)
-                for low, high in pairs
-            ]
+            alone = len(support) == 2 and np.ndim(support[0]) == np.ndim(support[1]) == 0
+            if alone and tuple(support) != (None, None):
+                support = (support,)
+            pairs = as_pairs(support, "support", len(support))
         except (TypeError, ValueError):
-            raise self._wrong() from None
-
-    def _wrong(self):
-        return BayeslibError(
-            "support must be pairs (low, high) with low < high, one a parameter, got "
-            f"{self.support!r}"
-        )
+            raise BayeslibError(
+                "support must be pairs (low, high) with low < high, one a parameter, got "
+                f"{self.support!r}"
+            ) from None
+        object.__setattr__(self, "support", tuple((float(a), float(b)) for a, b in pairs))
 
     @property
     def dim(self):

@@ -10,11 +10,11 @@ import numpy as np
 from .. import diagnostics
 from ..errors import BayeslibError, ZeroWeightsError
 from ..validate import as_array, as_count, as_rng
-from .estimate import Estimate
+from .estimate import Estimate, as_estimate
 from .families import family_totals, mean_and_error
 from .files import write
 from .rows import apply_rows
-from .summary import PROBABILITIES, Summary, weighted_quantiles
+from .summary import PROBABILITIES, QUANTILES, tabulate, weighted_quantiles
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,11 +83,8 @@ class Draws:
                 raise BayeslibError(
                     f"{name} must have shape {values.shape[:2]}, got {np.shape(array)}"
                 )
-        names = tuple(self.names) or default_names(values.shape[2])
-        if len(names) != values.shape[2]:
-            raise BayeslibError(f"{len(names)} names for {values.shape[2]} dimensions: {names}")
         object.__setattr__(self, "values", values)
-        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "names", as_many_names(self.names, values.shape[2]))
 
     @property
     def num_chains(self):
@@ -196,9 +193,7 @@ class Draws:
             else:
                 shape = (self.num_chains, self.num_samples)
                 error = diagnostics.mcse(results.reshape(shape + results.shape[1:]))
-        if results.ndim == 1:
-            value, error = float(value), float(error)
-        return Estimate(value, error, self.num_evals)
+        return as_estimate(value, error, self.num_evals)
 
     def sample(self, num_samples, rng):
         """Draw with replacement from the approximation.
@@ -254,7 +249,7 @@ class Draws:
         True True
         """
         weights = self.weights
-        columns = ["mean", "mcse", "sd", *(f"{100 * p:g}%" for p in PROBABILITIES)]
+        columns = ["mean", "mcse", "sd", *QUANTILES]
         mean = self.expect()
         with np.errstate(invalid="ignore"):  # infinite draws are said among the problems
             spread = np.sqrt(weights @ np.square(self.flat - mean.value))
@@ -267,16 +262,13 @@ class Draws:
             columns += ["ess_bulk", "ess_tail", "rhat"]
             table += [diagnostics.ess(self), diagnostics.ess(self, kind="tail")]
             table.append(diagnostics.rhat(self))
-        rows = {
-            name: tuple(float(column[i]) for column in table) for i, name in enumerate(self.names)
-        }
         title = f"{self.method or 'draws'}: {self.num_chains} × {self.num_samples} draws"
         title += f", {self.num_evals:,} evaluations"
         if "acceptance" in self.settings:
             title += f", acceptance {self.settings['acceptance']:.3g}"
         if "khat" in self.settings:
             title += f", k-hat {self.settings['khat']:.2g}"
-        return Summary(title, tuple(columns), rows, self.problems)
+        return tabulate(title, columns, self.names, table, self.problems)
 
     def save(self, path):
         """Save everything to a file, from which `load` makes the same draws again.
@@ -362,3 +354,11 @@ class Draws:
 def default_names(dim):
     """Names of unnamed dimensions: theta, or theta[0], theta[1], …"""
     return ("theta",) if dim == 1 else tuple(f"theta[{i}]" for i in range(dim))
+
+
+def as_many_names(names, dim):
+    """Return one name a dimension; the default ones for none."""
+    names = tuple(names) or default_names(dim)
+    if len(names) != dim:
+        raise BayeslibError(f"{len(names)} names for {dim} dimensions: {names}")
+    return names

@@ -68,6 +68,13 @@ class Estimate:
         return str(self) if not spec else format(float(self), spec)
 
 
+def as_estimate(value, error, num_evals):
+    """Return an `Estimate`, of floats where `value` is a single number."""
+    if np.ndim(value) == 0:
+        value, error = float(value), float(error)
+    return Estimate(value, error, num_evals)
+
+
 def _with_error(value, error):
     if not (np.isfinite(value) and np.isfinite(error)):
         return f"{value:.6g} ± {error:.2g}"

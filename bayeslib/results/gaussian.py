@@ -9,10 +9,12 @@ import numpy as np
 from ..errors import BayeslibError, BayeslibTypeError
 from ..validate import as_count, as_covariance, as_floats, as_rng, check_finite, check_memory
 from .coordinates import Transform
-from .draws import Draws, default_names
+from .draws import Draws, as_many_names
 from .estimate import Estimate
 from .files import write
-from .summary import PROBABILITIES, Summary
+from .summary import PROBABILITIES, QUANTILES, tabulate
+
+LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,12 +89,10 @@ class Gaussian:
                 f"mean must have shape (dim,), of at least one dimension, got {mean.shape}"
             )
         check_finite(mean, "mean")
-        names = (self.names,) if np.ndim(self.names) == 0 else tuple(self.names)
-        names = names or default_names(mean.size)
+        names = (self.names,) if np.ndim(self.names) == 0 else self.names
+        names = as_many_names(names, mean.size)
         if not all(isinstance(name, str) for name in names):
             raise BayeslibTypeError(f"names must be strings, got {self.names!r}")
-        if len(names) != mean.size:
-            raise BayeslibError(f"{len(names)} names for {mean.size} dimensions: {names}")
         transform = self.transform
         if not (transform is None or isinstance(transform, Transform)):
             transform = Transform(transform)
@@ -121,7 +121,7 @@ class Gaussian:
     def entropy(self):
         """-E[log q] of the Gaussian itself, in nats; with a transform, that of x."""
         log_scale = np.log(np.diag(self.scale)).sum()
-        return float(log_scale + 0.5 * self.dim * (1.0 + np.log(2.0 * np.pi)))
+        return float(log_scale + 0.5 * self.dim * (1.0 + LOG_2PI))
 
     def kl(self, other):
         """The Kullback-Leibler divergence KL(self || other), exact, in nats.
@@ -194,7 +194,7 @@ class Gaussian:
         from scipy import linalg
 
         z = linalg.solve_triangular(self.scale, (rows - self.mean).T, lower=True)
-        log_scale = np.log(np.diag(self.scale)).sum() + 0.5 * self.dim * np.log(2.0 * np.pi)
+        log_scale = np.log(np.diag(self.scale)).sum() + 0.5 * self.dim * LOG_2PI
         return -0.5 * np.square(z).sum(axis=0) - log_scale
 
     def sample(self, num_samples, rng):
@@ -297,17 +297,14 @@ class Gaussian:
            mean      sd      5%  50%     95%
         p   0.5  0.2083  0.1618  0.5  0.8382
         """
-        columns = ("mean", "sd", *(f"{100 * p:g}%" for p in PROBABILITIES))
         table = [*self._moments(), *(self._quantile(p) for p in PROBABILITIES)]
-        rows = {
-            name: tuple(float(column[i]) for column in table) for i, name in enumerate(self.names)
-        }
         title = f"{self.method or 'Gaussian'}, {self.num_evals:,} evaluations"
         if self.elbo is not None:
             title += f", ELBO {self.elbo}"
         if "khat" in self.settings:
             title += f", k-hat {self.settings['khat']:.2g}"
-        return Summary(title, columns, rows, self.problems)
+        columns = ("mean", "sd", *QUANTILES)
+        return tabulate(title, columns, self.names, table, self.problems)
 
     def save(self, path):
         """Save to a file, from which `load` makes the same approximation again.

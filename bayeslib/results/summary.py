@@ -6,6 +6,7 @@ from html import escape
 import numpy as np
 
 PROBABILITIES = (0.05, 0.5, 0.95)  # of the quantiles shown
+QUANTILES = tuple(f"{100 * p:g}%" for p in PROBABILITIES)
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,12 @@ class Summary:
             f'<table class="summary"><caption>{escape(self.title)}</caption><thead><tr>'
             f"<td></td>{header}</tr></thead><tbody>{rows}</tbody></table>{problems}"
         )
+
+
+def tabulate(title, columns, names, table, problems=()):
+    """Return the `Summary` of a table given column by column."""
+    rows = {name: tuple(float(column[i]) for column in table) for i, name in enumerate(names)}
+    return Summary(title, tuple(columns), rows, problems)
 
 
 def _decimals(error):

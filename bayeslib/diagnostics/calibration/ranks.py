@@ -1,13 +1,12 @@
 """Simulation-based calibration: ranks of true parameters among the draws of their fits."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
 
 from ... import diagnostics
-from ...errors import BayeslibError, BayeslibWarning
+from ...errors import BayeslibError, warn
 from ...validate import as_count, as_floats, as_rng, check_finite
 from .shared import ALARM, Simulator, check_callable, table
 
@@ -213,7 +212,7 @@ def simulation_based_calibration(
     pvalues = np.minimum(1.0, _TESTS * smallest)
     found = Calibration(names, ranks, num_draws, num_short, z, pvalues, interrupted)
     if num_short > 0.05 * len(ranks):
-        warnings.warn(found.problems[-1], BayeslibWarning, stacklevel=2)
+        warn(found.problems[-1])
     return found
 
 
