@@ -34,6 +34,8 @@ class Algorithm:
         stats(run) -> dict of (num_samples, ...) arrays that do not fit in a note.
     raised : callable
         raised(run) -> the error that a function of the user's met, or None.
+    keeps_draws : bool
+        Or only their log densities and notes.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Algorithm:
     scouts: Callable = lambda state: False
     stats: Callable = lambda run: {}
     raised: Callable = lambda run: None
+    keeps_draws: bool = True
 
     def __reduce__(self):
         return _found, (self.initial.__module__, self.name.upper())
@@ -105,7 +108,8 @@ class Run:
         self.bound = target.bind(gradient=algorithm.gradient)
         self.density = Density.of(self.bound)
         self.account = self.density.account
-        self.draws, self.log_p = np.empty((num_samples, target.dim)), np.empty(num_samples)
+        self.draws = np.empty((num_samples, target.dim if algorithm.keeps_draws else 0))
+        self.log_p = np.empty(num_samples)
         self.notes = np.zeros(num_samples + 1, dtype=algorithm.chain.note)
         self.state = algorithm.initial(self, start, **options)
         self.windows = algorithm.windows(num_warmup, self.state)

@@ -51,7 +51,10 @@ def record(**fields):
     return np.dtype((np.record, np.dtype(list(fields.items()), align=True)))
 
 
-Account = record(log_p="f8", num_evals="i8", num_nan="i8", num_outside="i8", status="i8")
+# last_nan: which evaluation it was.
+Account = record(
+    log_p="f8", num_evals="i8", num_nan="i8", last_nan="i8", num_outside="i8", status="i8"
+)  # fmt: skip
 
 
 class Density(NamedTuple):
@@ -98,7 +101,15 @@ def judged(target, theta, value):
         if account.num_nan == 0:
             copy(theta, target.points[0])
         account.num_nan += 1
+        account.last_nan = account.num_evals
     return -np.inf
+
+
+@helper
+def outside(target, log_p):
+    """Whether the last evaluation, which gave log_p, was outside the support: -inf, and not nan."""
+    account = target.account
+    return log_p == -np.inf and account.last_nan != account.num_evals and not ended(target)
 
 
 @helper
@@ -143,7 +154,7 @@ def chain(target, rng, span, windows, state, draws, log_ps, notes):
         if warming:
             learn(t, windows, target, rng, log_p, state, note)  # noqa: F821
             continue
-        for i in range(state.position.size):
+        for i in range(draws.shape[1]):
             draws[t - num_warmup, i] = state.position[i]
         log_ps[t - num_warmup] = log_p
     return span[1]

@@ -1,33 +1,15 @@
 """Simulated annealing: a Metropolis walk that is cooled until it stays where it is."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.blocks import (
-    INFINITE,
-    NUM_EVALS,
-    NUM_NAN,
-    STATUS,
-    Record,
-    advance,
-    outcome,
-    run_chains,
-    spawn,
-)
-from ..compile.callback import (
-    ADDRESS,
-    FLAGS,
-    GENERATOR,
-    HANDLE,
-    INT,
-    INTS,
-    MATRIX,
-    VECTOR,
-    density,
-    kernel,
-    together,
-)
+from ..chains.algorithm import Algorithm, run_chain
+from ..chains.blocks import run_chains, spawn
+from ..chains.functions import NO_CALLBACK
+from ..chains.loop import INFINITE, Chain, ask, copy, ended, laid_out, record
+from ..compile.callback import ADDRESS, HANDLE, VECTOR, density, helper
 from ..errors import BayeslibError, warn
 from ..validate import as_count, as_floats, as_positions, as_rng, check_memory, shown
 from .energies import Landscape
@@ -106,100 +88,111 @@ class Annealed:
         return self.summary()
 
 
-@kernel(
-    INT, ADDRESS, HANDLE, ADDRESS, HANDLE, ADDRESS, HANDLE, GENERATOR, INT, INT, VECTOR, VECTOR,
-    VECTOR, VECTOR, VECTOR, INTS, MATRIX, VECTOR, FLAGS,
-)  # fmt: skip
-def annealing_kernel(
-    address, handle, move, move_handle, change, change_handle, rng, first, last, temperatures,
-    state, proposal, best, current, counts, points, energies, accepted,
-):  # fmt: skip
-    """Do the iterations first, …, last - 1; return where it stopped.
-
-    `move` and `change` are callbacks of two vectors; no change has address 0. `current` holds the
-    energies at `state` and at `best`.
-    """
-    dim = state.size
-    unused = np.empty(dim)
-    for t in range(first, last):
-        density(move, state, proposal, move_handle)
-        if move_handle[move_handle.size - 1] != 0:
-            return t
-        uniform = rng.random()
-        counts[NUM_EVALS] += 1
-        if change != 0:
-            rise = density(change, proposal, state, change_handle)
-            energy = current[0] + rise
-            if change_handle[change_handle.size - 1] != 0:
-                return t
-        else:
-            energy = density(address, proposal, unused, handle)
-            rise = energy - current[0]
-        if handle[handle.size - 1] != 0:
-            return t
-        if not energy > -np.inf:
-            if energy == -np.inf:
-                counts[STATUS] = INFINITE
-                points[1] = proposal
-                return t
-            if counts[NUM_NAN] == 0:
-                points[0] = proposal
-            counts[NUM_NAN] += 1
-            rise = np.inf
-        # At temperature 0 only what is not uphill; 0 / 0 would be nan.
-        accept = rise <= 0.0
-        if not accept and temperatures[t] > 0.0:
-            accept = uniform < np.exp(-rise / temperatures[t])
-        if accept:
-            current[0] = energy
-            for i in range(dim):
-                state[i] = proposal[i]
-            if current[0] < current[1]:
-                current[1] = current[0]
-                for i in range(dim):
-                    best[i] = state[i]
-        energies[t] = current[0]
-        accepted[t] = accept
-    return last
+Lowest = record(energy="f8", t="i8")  # so far; iterations made
 
 
-def _annealing_chain(control, chain, landscape, rng, start, temperatures):
-    dim, num_iterations, record = landscape.dim, temperatures.size, Record(landscape.dim)
-    callbacks = bound, move, change = landscape.bind(rng)
-    state, proposal, best = together(start, start, start)
-    energy = bound(state, np.empty(dim))
-    current = np.array([energy, energy])
-    energies, accepted = np.empty(num_iterations), np.zeros(num_iterations, dtype=bool)
-    changes = (0, np.zeros(1, dtype=np.int64))
-    if change is not None:
-        changes = change.address, change.handle
+class Cooling(NamedTuple):
+    """Where a walk is, the lowest point that it saw, and the user's functions."""
 
-    def step(first, last):
-        return annealing_kernel(
-            bound.address, bound.handle, move.address, move.handle, *changes, rng, first, last,
-            temperatures, state, proposal, best, current, record.counts, record.points, energies,
-            accepted,
-        )  # fmt: skip
+    position: VECTOR
+    proposal: VECTOR
+    best: VECTOR
+    lowest: Lowest
+    temperatures: VECTOR
+    propose: ADDRESS
+    propose_handle: HANDLE
+    change: ADDRESS  # 0 where the energy itself is asked
+    change_handle: HANDLE
 
-    done = advance(step, bound=bound, control=control, chain=chain, num_iterations=num_iterations)
-    raised = landscape.explain(callbacks, state, proposal, rng)
-    if raised is None and change is not None and done == num_iterations:
-        raised = _wrong_change(bound(state, np.empty(dim)), current[0], state)
-    return outcome(
-        done, bound=bound, record=record, rng=rng, values=np.stack([best, state]),
-        logdensity=energies, stats={"accepted": accepted},
-        settings={"best_energy": bound(best, np.empty(dim))}, raised=raised,
+
+Note = record(accepted="?")
+
+
+def anneal_step(target, rng, energy, c, note):
+    """Propose a state; accept it unless it lies too far uphill for the temperature."""
+    ask(target, c.propose, c.position, c.proposal, c.propose_handle)
+    if ended(target):
+        return energy
+    uniform, temperature = rng.random(), c.temperatures[c.lowest.t]
+    rise, new = uphill(target, energy, c)
+    if ended(target):
+        return energy
+    # At temperature 0 only what is not uphill; 0 / 0 would be nan.
+    note.accepted = rise <= 0.0
+    if rise > 0.0 and temperature > 0.0:
+        note.accepted = uniform < np.exp(-rise / temperature)
+    c.lowest.t += 1
+    if not note.accepted:
+        return energy
+    copy(c.proposal, c.position)
+    if new < c.lowest.energy:
+        c.lowest.energy = new
+        copy(c.position, c.best)
+    return new
+
+
+@helper
+def uphill(target, energy, c):
+    """Return how far the proposal lies above, +inf where its energy is nan, and its energy."""
+    account = target.account
+    account.num_evals += 1
+    if c.change != 0:
+        rise = ask(target, c.change, c.proposal, c.position, c.change_handle)
+        new = energy + rise
+    else:
+        new = density(target.address, c.proposal, target.unused, target.handle)
+        rise = new - energy
+    if rise > -np.inf or ended(target):
+        return rise, new
+    if rise == -np.inf:
+        account.status = INFINITE
+        copy(c.proposal, target.points[1])
+    else:
+        if account.num_nan == 0:
+            copy(c.proposal, target.points[0])
+        account.num_nan += 1
+    return np.inf, new
+
+
+def initial(run, start, landscape, temperatures):
+    propose, change = landscape.bind(run.rng)
+    run.kept = landscape, propose, change
+    change = change or NO_CALLBACK
+    return laid_out(
+        Cooling, position=start, proposal=start, best=start, temperatures=temperatures,
+        lowest={"energy": run.bound(start, np.empty(start.size))}, propose=propose.address,
+        propose_handle=propose.handle, change=change.address, change_handle=change.handle,
     )  # fmt: skip
 
 
-def _wrong_change(energy, summed, state):
-    """Return the error that the changes of energy do not add up to the energy, or None."""
+def settings(run):
+    best = run.state.best
+    return {
+        "best_energy": run.bound(best, np.empty(best.size)), "best": best,
+        "final": run.state.position,
+    }  # fmt: skip
+
+
+def raised(run):
+    landscape, propose, change = run.kept
+    error = landscape.explain(propose, change, run)
+    if error is not None or change is None or run.done < run.num_samples:
+        return error
+    # Changes of energy must add up to the energy.
+    energy, summed = run.bound(run.state.position, np.empty(run.target.dim)), run.account.log_p
     if abs(energy - summed) <= _WRONG_CHANGE * (1.0 + abs(energy)):
         return None
     return BayeslibError(
-        f"the changes of energy add up to {summed:.9g} at state={shown(state)}, where the energy "
-        f"is {energy:.9g}: change must return energy(proposed) - energy(state), for every proposal"
+        f"the changes of energy add up to {summed:.9g} at state={shown(run.state.position)}, "
+        f"where the energy is {energy:.9g}: change must return energy(proposed) - energy(state), "
+        "for every proposal"
     )
+
+
+ANNEAL = Algorithm(
+    "anneal", Chain(anneal_step, Cooling, Note), initial, settings, raised=raised,
+    keeps_draws=False,
+)  # fmt: skip
 
 
 def anneal(
@@ -322,13 +315,14 @@ def anneal(
     rng, seed = as_rng(rng)
     generators = spawn(rng, num_chains)
     landscape.verify(starts, generators[0])
-    annealing_kernel.compile()
+    ANNEAL.compile()
+    options = {"landscape": landscape, "temperatures": temperatures}
     jobs = [
-        (landscape, generator, start, temperatures)
+        (landscape.target, generator, start, ANNEAL, options, 0, temperatures.size)
         for generator, start in zip(generators, starts, strict=True)
     ]
     outcomes, interrupted = run_chains(
-        _annealing_chain, jobs, num_iterations=temperatures.size, executor=executor,
+        run_chain, jobs, num_iterations=temperatures.size, executor=executor,
         progress=progress, title="anneal",
     )  # fmt: skip
     if num_chains == 1:
@@ -344,7 +338,7 @@ def _collected(outcomes, landscape, temperatures, interrupted, settings):
         if error is None and one.ended_early:
             error = one.raised
             if error is None and one.failed_at is not None:
-                error = landscape.explain_energy(one.failed_at)
+                error = landscape.target.explain(one.failed_at)
             if error is None:
                 error = BayeslibError(
                     f"the energy is -inf at state={shown(one.points[1])}: nothing lies below, and "
@@ -375,11 +369,11 @@ def _join(outcomes, temperatures, interrupted, settings):
     first = int(np.argmin(lowest))
     num_nan = sum(int(one.account.num_nan) for one in kept)
     return Annealed(
-        best_state=kept[first].values[0],
+        best_state=kept[first].settings["best"],
         best_energy=float(lowest[first]),
-        best_states=np.stack([one.values[0] for one in kept]),
+        best_states=np.stack([one.settings["best"] for one in kept]),
         best_energies=lowest,
-        final_states=np.stack([one.values[1] for one in kept]),
+        final_states=np.stack([one.settings["final"] for one in kept]),
         energies=np.stack([one.logdensity[:size] for one in kept]),
         temperatures=temperatures[:size],
         accepted=np.stack([one.stats["accepted"][:size] for one in kept]),
