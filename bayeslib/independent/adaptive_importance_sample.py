@@ -8,7 +8,7 @@ from ..target.target import as_target
 from ..validate import as_count, as_positive, as_real, as_rng, check_memory
 from ..waiting import watched
 from .importance_sample import warn_of_weights, weighted_draws
-from .mixture import StudentMixture
+from .mixture import StudentMixture, weighted_cov
 from .psis import psis
 from .resample import choose
 
@@ -149,10 +149,7 @@ def adaptive_importance_sample(
 
 def _first(x, weights, num_components, df, defensive, proposal, rng):
     """Components centred on resampled draws, each as wide as all draws together."""
-    mean = weights @ x
-    cov = (x - mean).T @ ((x - mean) * weights[:, None])
-    cov += np.diag(1e-10 * np.diag(cov) + np.finfo(float).tiny)
     centres = x[choose(weights, num_components, rng, "stratified")]
     shares = np.append(np.full(num_components, (1.0 - defensive) / num_components), defensive)
-    covs = np.tile(cov, (num_components, 1, 1))
+    covs = np.tile(weighted_cov(x, weights), (num_components, 1, 1))
     return StudentMixture(shares, centres, covs, df, proposal)

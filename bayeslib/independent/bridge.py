@@ -2,8 +2,10 @@
 
 import numpy as np
 
-from ..errors import BayeslibError, TargetError, warn
-from ..validate import as_floats, check_memory, shown
+from ..errors import BayeslibError, warn
+from ..validate import as_floats, check_memory
+from .importance_sample import check_overflow
+from .mixture import weighted_cov
 
 BEST_JUMP = 2.38  # over sqrt(dim), times the spread: the best step for a Gaussian
 BEST_RATE = 0.25  # of acceptance, which serves one dimension and many
@@ -26,14 +28,7 @@ class Cloud:
         self._target, self._proposal = target, proposal
         self.values = values
         self.num_evals, self.num_nan = 0, 0
-        self.log_p, self.log_q = self._densities(values)
-        bad = ~np.isfinite(self.log_q)
-        if bad.any():
-            first = int(bad.argmax())
-            raise BayeslibError(
-                f"the log density of the proposal {proposal.label} is {self.log_q[first]} at "
-                f"theta={shown(values[first])}, a point it drew itself"
-            )
+        self.log_p, self.log_q = self._log_target(values), proposal.own_logdensity(values)
 
     @property
     def log_ratio(self):
@@ -69,7 +64,7 @@ class Cloud:
         """Move each position by its row of `steps` or not at all, as `move` does."""
         uniforms = rng.random(len(steps))
         proposed = self.values + steps
-        log_p, log_q = self._densities(proposed)
+        log_p, log_q = self._log_target(proposed), self._proposal.logdensity(proposed)
         with np.errstate(invalid="ignore", divide="ignore"):
             rise = bridge(log_p, log_q, beta) - bridge(self.log_p, self.log_q, beta)
             moved = np.log(uniforms) < rise
@@ -100,17 +95,13 @@ class Cloud:
         if self.num_nan:
             warn(f"the log density was nan at {self.num_nan} points, which got no weight")
 
-    def _densities(self, values):
+    def _log_target(self, values):
         log_p = self._target.many(values)
         self.num_evals += len(values)
-        if np.any(log_p == np.inf):
-            first = int(np.argmax(log_p))
-            raise TargetError(
-                f"the log density is +inf at theta={shown(values[first])}: it overflows"
-            )
+        check_overflow(log_p, values)
         nan = np.isnan(log_p)
         self.num_nan += int(nan.sum())
-        return np.where(nan, -np.inf, log_p), self._proposal.logdensity(values)
+        return np.where(nan, -np.inf, log_p)
 
 
 def bridge(log_p, log_q, beta):
@@ -140,12 +131,9 @@ def as_temperatures(value):
 
 def spread_factor(values, weights):
     """Cholesky factor of the best random-walk covariance for weighted draws."""
-    dim = values.shape[1]
-    mean = weights @ values
-    cov = (values - mean).T @ ((values - mean) * weights[:, None])
-    cov[np.diag_indices(dim)] += 1e-10 * np.diag(cov) + np.finfo(float).tiny
+    cov = weighted_cov(values, weights)
     try:
         factor = np.linalg.cholesky(cov)
     except np.linalg.LinAlgError:  # fewer different particles than dimensions
         factor = np.diag(np.sqrt(np.diag(cov)))
-    return BEST_JUMP / np.sqrt(dim) * factor
+    return BEST_JUMP / np.sqrt(len(cov)) * factor

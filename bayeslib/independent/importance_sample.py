@@ -6,7 +6,7 @@ import numpy as np
 
 from ..chains.far import tail_index
 from ..compile.callback import evaluate_many
-from ..errors import BayeslibError, TargetError, ZeroWeightsError, warn
+from ..errors import TargetError, ZeroWeightsError, warn
 from ..results import Draws, Estimate
 from ..target.proposals import as_proposal
 from ..target.target import as_target
@@ -103,11 +103,7 @@ def importance_sample(target, proposal, *, num_samples, progress=None, rng):
         )  # fmt: skip
     if not draws.settings["interrupted"]:
         khat, spent = _beyond(target, q, draws, getattr(proposal, "transform", None))
-        num_evals = draws.num_evals + spent
-        draws = replace(
-            draws, settings=draws.settings | {"khat_beyond": khat}, num_evals=num_evals,
-            log_evidence=replace(draws.log_evidence, num_evals=num_evals),
-        )  # fmt: skip
+        draws = looked_into(draws, spent, khat_beyond=khat)
     warn_of_weights(draws)
     return draws
 
@@ -153,8 +149,7 @@ def weighted_draws(target, proposal, num_samples, rng, *, method, settings, spen
         if logdensity.size < 2:
             raise
         values = values[: logdensity.size]
-    log_q = proposal.logdensity(values)
-    log_weights = _log_weights(target, values, logdensity, log_q, proposal.label)
+    log_weights = _log_weights(target, proposal, values, logdensity)
     return weighted(
         values, logdensity, log_weights,
         num_evals=len(values) + spent, method=method, names=target.names,
@@ -185,9 +180,14 @@ def with_tails(target, draws):
     if not np.isfinite(draws.values).all():
         return draws
     index, spent = tail_index(target, draws.values)
+    return looked_into(draws, spent, tail_index=index)
+
+
+def looked_into(draws, spent, **found):
+    """Return the draws with what more evaluations, `spent`, have found among the settings."""
     num_evals = draws.num_evals + spent
     return replace(
-        draws, settings=draws.settings | {"tail_index": index}, num_evals=num_evals,
+        draws, settings=draws.settings | found, num_evals=num_evals,
         log_evidence=replace(draws.log_evidence, num_evals=num_evals),
     )  # fmt: skip
 
@@ -198,22 +198,20 @@ def warn_of_weights(draws):
         warn("; ".join(draws.problems))
 
 
-def _log_weights(target, values, logdensity, log_q, label):
-    bad = ~np.isfinite(log_q)
-    if bad.any():
-        first = int(bad.argmax())
-        raise BayeslibError(
-            f"the log density of the proposal {label} is {log_q[first]} at "
-            f"theta={shown(values[first])}, a point it drew itself, so that no weight can be "
-            "given to it: its sample and logdensity disagree"
-        )
+def check_overflow(logdensity, values):
+    """Raise TargetError for the first of `values`, (n, dim), whose log density is +inf."""
     if np.any(logdensity == np.inf):
         first = int(np.argmax(logdensity))
         raise TargetError(f"the log density is +inf at theta={shown(values[first])}: it overflows")
+
+
+def _log_weights(target, proposal, values, logdensity):
+    log_q = proposal.own_logdensity(values)
+    check_overflow(logdensity, values)
     nan = np.isnan(logdensity)
     log_weights = np.where(nan, -np.inf, logdensity - log_q)
     if not np.any(log_weights > -np.inf):
-        raise no_weight(target, values, label)
+        raise no_weight(target, values, proposal.label)
     if nan.any():
         warn(
             f"the log density is nan at theta={shown(values[nan.argmax()])} and "

@@ -77,13 +77,11 @@ class StudentMixture:
         log_joint, squares = self._joint(x)
         shares = special.softmax(log_joint, axis=0)[:-1] * weights
         pulls = shares * (self.df + self.dim) / (self.df + squares)
-        mean = weights @ x
-        common = (x - mean).T @ ((x - mean) * weights[:, None])
-        common += np.diag(1e-10 * np.diag(common) + np.finfo(float).tiny)
+        common = weighted_cov(x, weights)
         means, covs = self.means.copy(), self.covs.copy()
         prior = self.dim + _PRIOR_DRAWS
         for i, (share, pull) in enumerate(zip(shares, pulls, strict=True)):
-            if share.sum() == 0.0:
+            if pull.sum() == 0.0:
                 continue
             means[i] = pull @ x / pull.sum()
             away = x - means[i]
@@ -93,6 +91,13 @@ class StudentMixture:
         totals = shares.sum(axis=1) + 1e-3 / len(shares)
         weights = np.append((1.0 - kept) * totals / totals.sum(), kept)
         return StudentMixture(weights, means, covs, self.df, self.guard)
+
+
+def weighted_cov(x, weights):
+    """Covariance of weighted rows, so much widened that it can be inverted, or nearly."""
+    centred = x - weights @ x
+    cov = centred.T @ (centred * weights[:, None])
+    return cov + np.diag(1e-10 * np.diag(cov) + np.finfo(float).tiny)
 
 
 def _factored(covs):

@@ -8,7 +8,7 @@ from ..results.families import mean_and_error
 from ..validate import as_choice, as_count, as_floats, as_real, as_rng, check_memory
 from .filtered import Filtered
 from .genealogy import Genealogy
-from .resample import SCHEMES, choose
+from .resample import SCHEMES, choose, normalised
 
 _FEWEST = 10.0  # below as many particles' worth a step's weights are not to be trusted
 
@@ -233,6 +233,4 @@ def _reweighted(weights, log_g, t):
             f"no particle can explain the observation at step {t}: it is impossible in the states "
             "reached; use more particles, or a wider transition"
         )
-    new = np.exp(log_w - highest)
-    total = new.sum()
-    return new / total, float(highest + np.log(total))
+    return normalised(np.exp(log_w - highest), highest)

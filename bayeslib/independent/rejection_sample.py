@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..errors import BayeslibError, EnvelopeError, RejectionError, TargetError, warn
+from ..errors import EnvelopeError, RejectionError, TargetError, warn
 from ..results import Draws, Estimate
 from ..target.proposals import as_proposal
 from ..target.target import as_target
@@ -109,7 +109,7 @@ def rejection_sample(
                 raise _gave_up(rounds)
             values = proposal.sample(num_samples, rng)
             log_u = np.log(rng.random(num_samples))
-            rounds.add(values, log_u, proposal.logdensity(values))
+            rounds.add(values, log_u, proposal.own_logdensity(values))
     except KeyboardInterrupt:
         if rounds.num_accepted == 0:
             raise
@@ -140,7 +140,6 @@ class _Rounds:
             if log_p.size == 0:
                 raise
             values, log_u, log_q = (array[: log_p.size] for array in (values, log_u, log_q))
-        self._check_proposal(values, log_q)
         nan = np.isnan(log_p)
         if nan.any():
             self.num_nan += int(nan.sum())
@@ -156,15 +155,6 @@ class _Rounds:
         self.num_proposed += len(values)
         if interrupted:
             raise interrupted
-
-    def _check_proposal(self, values, log_q):
-        if not np.isfinite(log_q).all():
-            worst = np.flatnonzero(~np.isfinite(log_q))[0]
-            raise BayeslibError(
-                f"the log density of the proposal {self.settings['proposal']} is {log_q[worst]} "
-                f"at theta={shown(values[worst])}, a point it drew itself: its sample and "
-                "logdensity disagree"
-            )
 
     def _check_envelope(self, values, log_p, log_q, log_ratio):
         worst = int(np.argmax(log_ratio))

@@ -115,6 +115,12 @@ def choose(weights, num_samples, rng, scheme):
     return _spread(weights, (np.arange(num_samples) + offset) / num_samples)
 
 
+def normalised(weights, log_unit):
+    """Return weights that sum to 1, and the log of what they summed to in units of e^log_unit."""
+    total = weights.sum()
+    return weights / total, float(log_unit + np.log(total))
+
+
 def _spread(weights, points):
     """Return which weight each point of [0, 1) falls on when all are laid end to end."""
     ends = weights.cumsum()

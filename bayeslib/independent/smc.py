@@ -12,7 +12,7 @@ from .bridge import Cloud, as_temperatures
 from .cloud import Walk
 from .genealogy import Genealogy
 from .importance_sample import no_weight, warn_of_weights, with_tails
-from .resample import SCHEMES, choose
+from .resample import SCHEMES, choose, normalised
 
 _SLOWEST = 1e-8  # smaller steps of the inverse temperature get nowhere
 
@@ -140,7 +140,9 @@ def smc(
         beta = _next(cloud.log_ratio, betas, inverse_temperatures, ess_threshold)
         if cloud.log_ratio.max() == -np.inf:
             raise no_weight(target, cloud.values, proposal.label)
-        weights, gained = _reweighted(weights, cloud.log_ratio, beta - betas[-1])
+        step, highest = beta - betas[-1], cloud.log_ratio.max()
+        grown = weights * np.exp(step * (cloud.log_ratio - highest))
+        weights, gained = normalised(grown, step * highest)
         log_evidence += gained
         ess.append(1.0 / np.square(weights).sum())
         wanted = inverse_temperatures is None and beta < 1.0  # b was chosen to need it
@@ -207,10 +209,3 @@ def _next(log_ratio, betas, given, ess_threshold):
 def _share(log_ratio, step):
     weights = np.exp(step * (log_ratio - log_ratio.max()))
     return weights.sum() ** 2 / np.square(weights).sum() / weights.size
-
-
-def _reweighted(weights, log_ratio, step):
-    """The weights after a step of the inverse temperature, and the log of what they sum to."""
-    highest = log_ratio.max()
-    new = weights * np.exp(step * (log_ratio - highest))
-    return new / new.sum(), float(step * highest + np.log(new.sum()))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
+from ..validate import shown
 
 
 class Proposal:
@@ -44,6 +45,18 @@ class Proposal:
     def logdensity(self, x):
         """Normalised log density of each row of `x`, (n, dim) -> (n,)."""
         return self._shaped(self._logdensity(x), (len(x),), "logdensity")
+
+    def own_logdensity(self, draws):
+        """The same for rows that it drew itself, at which it must be finite."""
+        log_q = self.logdensity(draws)
+        bad = np.flatnonzero(~np.isfinite(log_q))
+        if bad.size:
+            raise BayeslibError(
+                f"the log density of the proposal {self.label} is {log_q[bad[0]]} at "
+                f"theta={shown(draws[bad[0]])}, a point it drew itself: its sample and logdensity "
+                "disagree"
+            )
+        return log_q
 
     def _shaped(self, result, shape, what):
         result = np.asarray(result, dtype=float)
