@@ -8,8 +8,8 @@ import zlib
 
 import numpy as np
 import pytest
-from steps import ROWS
 from stepping import Z_LIMIT, paired_z, swap_z
+from steps import ROWS
 
 STARTS, PAIRS = 50_000, 20_000
 

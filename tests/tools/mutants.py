@@ -52,69 +52,10 @@ class Bug:
     error: type = AssertionError
 
 
-_PROBABILITY = "        probability = np.exp(min(ratio, 0.0))\n"
 _LAST_KICK = "        momentum[i] += {} * step_size * gradient[i]\n    return lp, num_steps"
 _WEIGHT = "leaf_weight = np.exp(gain - subtree_shift)"
-_REPEAT = """
-        while not uniform < np.exp(min(ratio, 0.0)):
-            for i in range(dim):
-                proposal[i] = position[i] + scale[i] * rng.standard_normal()
-            uniform = rng.random()
-            new = density(address, proposal, unused, handle)
-            ratio = new - lp
-        probability = np.exp(min(ratio, 0.0))
-"""
 _GAMMA = {"name": "log_gamma_normal"}
 
-METROPOLIS = {
-    "scale depends on the state, uncorrected": Bug(
-        "bayeslib.markov.metropolis",
-        (
-            "position[i] + scale[i] * rng",
-            "position[i] + scale[i] * np.exp(0.3 * position[i]) * rng",
-        ),
-        "test_mcmc.test_is_reversible_and_a_drifting_proposal_is_not",
-    ),
-    "the log density is never refreshed": Bug(
-        "bayeslib.markov.metropolis",
-        ("            lp = new\n", ""),
-        "test_mcmc.test_conserves_the_target",
-        _GAMMA,
-    ),
-    "a rejected state is not repeated": Bug(
-        "bayeslib.markov.metropolis",
-        (_PROBABILITY, _REPEAT),
-        "test_mcmc.test_conserves_the_target",
-        _GAMMA,
-    ),
-    "accepts ratio^0.9": Bug(
-        "bayeslib.markov.metropolis",
-        (_PROBABILITY, _PROBABILITY.replace("ratio", "0.9 * ratio")),
-        "test_mcmc.test_conserves_the_target",
-        _GAMMA,
-    ),
-    "acceptance is floored at e^-4": Bug(
-        "bayeslib.markov.metropolis",
-        (_PROBABILITY, _PROBABILITY.replace("min(ratio, 0.0)", "max(min(ratio, 0.0), -4.0)")),
-        "test_mcmc.test_conserves_the_target",
-        _GAMMA,
-    ),
-    "the proposal drifts": Bug(
-        "bayeslib.markov.metropolis",
-        ("position[i] + scale[i] * rng", "position[i] + 0.2 + scale[i] * rng"),
-        "test_mcmc.test_is_reversible_and_a_drifting_proposal_is_not",
-    ),
-    "the scale is never frozen": Bug(
-        "bayeslib.markov.metropolis",
-        (
-            "        n = t - num_warmup\n",
-            "        if best > 0.0:\n            adapt_factor(state, ratio, best)\n"
-            "        n = t - num_warmup\n",
-        ),
-        "test_trust_invariance.test_adaptation_ends_with_the_warm_up",
-        {"sampler": "metropolis"},
-    ),
-}
 HMC = {
     "no accept step": Bug(
         "bayeslib.hamiltonian.kernels",
@@ -434,44 +375,43 @@ VARIATIONAL = {
         "bayeslib.variational.laplace", ("_inverse(best.hessian),", "best.hessian,"), _LAPLACE
     ),
     "Laplace forgets the power of 2 pi": Bug(
-        "bayeslib.variational.laplace",
-        ("best.value + 0.5 * dim * np.log(2.0 * np.pi)", "best.value"),
+        "bayeslib.variational.newton",
+        ("self.value + 0.5 * self.position.size * LOG_2_PI", "self.value"),
         _LAPLACE,
     ),
     "Laplace adds the log determinant": Bug(
-        "bayeslib.variational.laplace", ("- 0.5 * log_det", "+ 0.5 * log_det"), _LAPLACE
+        "bayeslib.variational.newton", ("- 0.5 * log_det", "+ 0.5 * log_det"), _LAPLACE
     ),
     "the ascent has no entropy": Bug(
-        "bayeslib.variational.advi_kernels",
+        "bayeslib.variational.advi_ascent",
         ("inward = 2.0 * inward - 1.0", "inward = 2.0 * inward"),
         _SLOPE,
         {"dense": True, "sticking": False},
     ),
     "the slope is not pulled back by the transpose": Bug(
-        "bayeslib.variational.advi_kernels",
-        ("u[i] += scale[j, i] * gradient[j]", "u[i] += scale[j, i] * gradient[i]"),
+        "bayeslib.variational.gaussian_family",
+        ("u[i] += factor[j, i] * slope[j]", "u[i] += factor[j, i] * slope[i]"),
         _SLOPE,
         {"dense": True, "sticking": True},
+        through="bayeslib.variational.advi_ascent",
     ),
 }
 HYBRID = {
     "a draw is compared with a mean that it is part of": Bug(
-        "bayeslib.variational.bbvi_kernels",
-        ("                divisor = num_draws - 1.0\n", ""),
+        "bayeslib.variational.bbvi_ascent",
+        ("            divisor = num_draws - 1.0\n", "            pass\n"),
         "test_hybrid.test_the_estimator_of_draws_left_out_is_unbiased",
     ),
     "the score of a scale forgets its normaliser": Bug(
-        "bayeslib.variational.bbvi_kernels",
-        ("factor[i, i] * score[i] * z[i] - 1.0", "factor[i, i] * score[i] * z[i]"),
+        "bayeslib.variational.gaussian_family",
+        ("gradient[dim + i] -= 1.0", "gradient[dim + i] -= 0.0"),
         "test_hybrid.test_finds_the_best_gaussian_of_the_running_example",
         {"estimator": "score"},
+        through="bayeslib.variational.bbvi_ascent",
     ),
     "the bound has the entropy's sign wrong": Bug(
-        "bayeslib.variational.bbvi_kernels",
-        (
-            "values[s] = value - log_q if options[ENTROPY] == 1",
-            "values[s] = value + log_q if options[ENTROPY] == 1",
-        ),
+        "bayeslib.variational.bbvi_ascent",
+        ("values[s] = log_p - log_q if", "values[s] = log_p + log_q if"),
         "test_hybrid.test_finds_the_best_gaussian_of_the_running_example",
         {"estimator": "loo"},
         error=Exception,
@@ -494,12 +434,12 @@ HYBRID = {
         {"dim": 5},
     ),
     "the mixture of paths is not normalised": Bug(
-        "bayeslib.variational.pathfinder",
+        "bayeslib.variational.multipathfinder",
         ("special.logsumexp(each, axis=0) - np.log(len(each))", "special.logsumexp(each, axis=0)"),
         "test_hybrid_paths.test_several_paths_find_two_modes_and_the_evidence",
     ),
     "paths are weighted by Gaussian tails alone": Bug(
-        "bayeslib.variational.pathfinder",
+        "bayeslib.variational.multipathfinder",
         ("_WIDE_SHARE = 0.2", "_WIDE_SHARE = 0.0"),
         "test_hybrid_paths.test_stated_errors_are_those_that_are_made",
         {"name": "log_gamma"},
@@ -511,7 +451,7 @@ HYBRID = {
     ),
     "a fit forgets the way back to the parameters": Bug(
         "bayeslib.variational.bbvi",
-        ("        transform=transform,\n", "        transform=None,\n"),
+        ("transform=free.transform,", "transform=None,"),
         "test_hybrid.test_speaks_the_targets_coordinates",
     ),
     "the Jacobian of the parameters is forgotten": Bug(
@@ -526,7 +466,6 @@ HYBRID = {
 BUGS = {
     f"{group}: {name}": bug
     for group, bugs in [
-        ("metropolis", METROPOLIS),
         ("hmc", HMC),
         ("nuts", NUTS),
         ("independent", INDEPENDENT),
