@@ -6,9 +6,10 @@ from math import lgamma
 import numpy as np
 from scipy import special
 
-from ..target.target import Target, Truth
+from ..target.target import Target
+from ..target.truth import Quantiles, Truth
 from .lattice import MARGIN, log_student, rejection_draws
-from .truths import PROBABILITIES, Line, Quantiles, mixture_moments, panels, solve_quantile
+from .truths import PROBABILITIES, Line, by_probability, mixture_moments, panels, solve_quantile
 
 #: Failures of ten pumps of the nuclear plant Farley 1 and thousands of hours watched (Gaver &
 #: O'Muircheartaigh 1987, "Robust empirical Bayes analyses of event rates", table 3).
@@ -27,6 +28,8 @@ DISASTERS = np.array([
     2, 1, 1, 1, 1, 2, 4, 2, 0, 0, 0, 1, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 1.0,
 ])
 # fmt: on
+
+_COAL_CONSTANT = -special.gammaln(DISASTERS + 1.0).sum() - np.log(DISASTERS.size - 1.0)
 
 _BETA_SHAPE = 0.1
 # panels in log alpha and log beta
@@ -83,7 +86,7 @@ def _pumps(theta, failures, hours, log_constant):
 def _pumps_truth():
     # To the left alpha is of the order of 1 / |log_beta|, and the density falls as
     # |log_beta|**-11 exp(0.1 log_beta): beyond these ends there is less than 1e-15 of it.
-    (across, wa), (along, wb) = ([a.ravel() for a in panels(edges)] for edges in _HYPER_EDGES)
+    (across, wa), (along, wb) = _hyper_panels()
     log_alpha, log_beta = (a.ravel() for a in np.meshgrid(across, along, indexing="ij"))
     log_density = _log_hyper(log_alpha, log_beta)
     log_weights = np.log(np.outer(wa, wb).ravel()) + log_density
@@ -113,8 +116,12 @@ def _pumps_truth():
     )
 
 
+def _hyper_panels():
+    return [[a.ravel() for a in panels(edges)] for edges in _HYPER_EDGES]
+
+
 def _pumps_quantiles(mixture):
-    (across, wa), (along, wb) = ([a.ravel() for a in panels(edges)] for edges in _HYPER_EDGES)
+    (across, wa), (along, wb) = _hyper_panels()
 
     def log_alpha_marginal(x):
         values = _log_hyper(x.ravel()[:, None], along) + np.log(wb)
@@ -124,11 +131,9 @@ def _pumps_quantiles(mixture):
         values = _log_hyper(across, x.ravel()[:, None]) + np.log(wa)
         return special.logsumexp(values, axis=1).reshape(x.shape)
 
-    p = np.array(PROBABILITIES)
-    marginals = zip((log_alpha_marginal, log_beta_marginal), _HYPER_EDGES, strict=True)
-    hyper = [Line(marginal, edges).ppf(p) for marginal, edges in marginals]
-    rows = np.column_stack([*hyper, mixture.quantiles()])
-    return dict(zip(PROBABILITIES, rows, strict=True))
+    lines = map(Line, (log_alpha_marginal, log_beta_marginal), _HYPER_EDGES)
+    hyper = [line.ppf(np.array(PROBABILITIES)) for line in lines]
+    return by_probability(np.column_stack([*hyper, mixture.quantiles()]))
 
 
 def _pumps_sample(centre, factor, bound, num_samples, rng):
@@ -171,14 +176,9 @@ class _LogGammas:
     def quantiles(self):
         """Marginal quantiles: one row a probability, to 12 digits."""
         spread = np.sqrt(self.variances)
-        low, high = (
-            (self.means - 40.0 * spread).min(axis=0),
-            (self.means + 9.0 * spread).max(axis=0),
-        )
-        columns = []
-        for j in range(self.means.shape[1]):
-            columns.append(self._column(j, low[j], high[j]))
-        return np.column_stack(columns)
+        low, high = self.means - 40.0 * spread, self.means + 9.0 * spread
+        columns = zip(low.min(axis=0), high.max(axis=0), strict=True)
+        return np.column_stack([self._column(j, *ends) for j, ends in enumerate(columns)])
 
     def _column(self, j, low, high):
         p = np.array(PROBABILITIES)
@@ -191,8 +191,7 @@ class _LogGammas:
             pdf = np.exp(constant + shape * x[:, None] - scaled)
             return special.gammainc(shape, scaled) @ weights, pdf @ weights
 
-        start = np.full(p.shape, self.weights @ self.means[:, j])
-        return solve_quantile(cdf_and_pdf, p, np.full(p.shape, low), np.full(p.shape, high), start)
+        return solve_quantile(cdf_and_pdf, p, low, high, self.weights @ self.means[:, j])
 
 
 def coal_mining():
@@ -215,13 +214,11 @@ def coal_mining():
     >>> print(target.names, median.round(2), "disasters a year")
     ('log_early', 'log_late') [3.05 0.92] disasters a year
     """
-    n = DISASTERS.size
-    before = np.cumsum(DISASTERS)[:-1]
-    log_constant = -special.gammaln(DISASTERS + 1.0).sum() - np.log(n - 1.0)
+    before, n = np.cumsum(DISASTERS)[:-1], DISASTERS.size
     return Target(
         _coal_mining,
         dim=2,
-        data=(before, DISASTERS.sum(), float(n), float(log_constant)),
+        data=(before, DISASTERS.sum(), float(n), float(_COAL_CONSTANT)),
         fused=_coal_mining_fused,
         names=("log_early", "log_late"),
         truth=_coal_mining_truth(),
@@ -281,21 +278,16 @@ def _coal_mining_truth():
     rates = 1.0 + np.column_stack([years, n - years])
     log_weights = np.sum(special.gammaln(shapes) - shapes * np.log(rates), axis=1)
     log_mass = special.logsumexp(log_weights)
-    constant = -special.gammaln(DISASTERS + 1.0).sum() - np.log(n - 1.0)
     mixture = _LogGammas(np.exp(log_weights - log_mass), shapes, rates)
     covs = mixture.variances[:, :, None] * np.eye(2)
     mean, cov = mixture_moments(mixture.weights, mixture.means, covs)
     return Truth(
         mean=mean,
         cov=cov,
-        quantiles=Quantiles(_log_gamma_quantiles, mixture),
-        log_evidence=float(log_mass + constant),
+        quantiles=Quantiles(lambda: by_probability(mixture.quantiles())),
+        log_evidence=float(log_mass + _COAL_CONSTANT),
         sample=partial(_coal_mining_sample, mixture),
     )
-
-
-def _log_gamma_quantiles(mixture):
-    return dict(zip(PROBABILITIES, mixture.quantiles(), strict=True))
 
 
 def _coal_mining_sample(mixture, num_samples, rng):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..errors import BayeslibError
+from ..results.gaussian import LOG_2PI
 from ..target.target import Target
 from ..validate import as_covariance, as_floats, check_finite
 from .truths import gaussian_mixture_truth
@@ -45,7 +46,7 @@ def gaussian(mean, cov):
 
 def _precision(cov):
     precision = np.linalg.inv(cov)
-    log_constant = -0.5 * (np.linalg.slogdet(cov)[1] + len(cov) * np.log(2.0 * np.pi))
+    log_constant = -0.5 * (np.linalg.slogdet(cov)[1] + len(cov) * LOG_2PI)
     return 0.5 * (precision + precision.T), float(log_constant)
 
 

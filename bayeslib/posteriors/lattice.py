@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 from scipy import special
 
-from ..target.target import Truth
-from .truths import PROBABILITIES, Line, Quantiles, line_truth
+from ..target.truth import Quantiles, Truth
+from .truths import PROBABILITIES, Line, by_probability, line_truth
 
 _NEGLIGIBLE = -80.0  # in logarithms, below the mode
 MARGIN = 0.3  # by which the logarithm of a ratio may exceed its largest value on the lattice
@@ -75,21 +75,13 @@ def _grid(logdensity, mode, factor, step):
 
 
 def _truth_on_line(logdensity, mode, scale, step):
-    column = _Column(logdensity)
-    line = Line(column, _edges(column, mode, scale, step))
-    bound = np.max(column(line.nodes) - log_student((line.nodes[:, None] - mode) / scale)) + MARGIN
-    place = np.array([mode]), np.array([[scale]])
-    return replace(line_truth(line), sample=partial(rejection_draws, logdensity, *place, bound))
+    def on_line(x):
+        return logdensity(np.reshape(x, (-1, 1))).reshape(np.shape(x))
 
-
-class _Column:
-    """A log density of (m, 1) points as one of points of any shape."""
-
-    def __init__(self, logdensity):
-        self._logdensity = logdensity
-
-    def __call__(self, x):
-        return self._logdensity(np.reshape(x, (-1, 1))).reshape(np.shape(x))
+    line = Line(on_line, _edges(on_line, mode, scale, step))
+    log_ratio = on_line(line.nodes) - log_student((line.nodes[:, None] - mode) / scale)
+    place = np.array([mode]), np.array([[scale]]), np.max(log_ratio) + MARGIN
+    return replace(line_truth(line), sample=partial(rejection_draws, logdensity, *place))
 
 
 def _edges(logdensity, mode, scale, step):
@@ -103,35 +95,28 @@ def _edges(logdensity, mode, scale, step):
     return mode + scale * np.concatenate([-half[:0:-1], half])
 
 
-class _Marginal:
-    """The logarithm of one coordinate's marginal density, summed over the other."""
-
-    def __init__(self, logdensity, mode, factor, step, reach, index):
-        cov = factor @ factor.T
-        self._index, self._logdensity, self._mode = index, logdensity, mode
-        self._slope = cov[0, 1] / cov[index, index]
-        spread = np.sqrt(np.linalg.det(cov) / cov[index, index])
-        self._offsets = spread * step * np.arange(-np.ceil(reach / step), np.ceil(reach / step) + 1)
-
-    def __call__(self, x):
-        x = np.asarray(x, dtype=float)
-        i = self._index
-        other = self._mode[1 - i] + self._slope * (x.ravel()[:, None] - self._mode[i])
-        other = other + self._offsets
-        pair = np.empty((*other.shape, 2))
-        pair[..., i], pair[..., 1 - i] = x.ravel()[:, None], other
-        values = self._logdensity(pair.reshape(-1, 2)).reshape(other.shape)
-        return special.logsumexp(values, axis=1).reshape(x.shape)
-
-
 def _quantiles(logdensity, mode, factor, step, reach):
     cov = factor @ factor.T
-    columns = []
-    for i in range(2):
-        marginal = _Marginal(logdensity, mode, factor, step, 1.5 * reach.max(), i)
-        line = Line(marginal, _edges(marginal, mode[i], np.sqrt(cov[i, i]), step))
-        columns.append(line.ppf(np.array(PROBABILITIES)))
-    return dict(zip(PROBABILITIES, np.column_stack(columns), strict=True))
+    steps = np.ceil(1.5 * reach.max() / step)
+
+    def column(i):
+        """Quantiles of one coordinate, whose marginal density is a sum over the other."""
+        slope = cov[0, 1] / cov[i, i]
+        offsets = np.sqrt(np.linalg.det(cov) / cov[i, i]) * step * np.arange(-steps, steps + 1)
+
+        def log_marginal(x):
+            x = np.asarray(x, dtype=float)
+            other = mode[1 - i] + slope * (x.ravel()[:, None] - mode[i])
+            other = other + offsets
+            pair = np.empty((*other.shape, 2))
+            pair[..., i], pair[..., 1 - i] = x.ravel()[:, None], other
+            values = logdensity(pair.reshape(-1, 2)).reshape(other.shape)
+            return special.logsumexp(values, axis=1).reshape(x.shape)
+
+        line = Line(log_marginal, _edges(log_marginal, mode[i], np.sqrt(cov[i, i]), step))
+        return line.ppf(np.array(PROBABILITIES))
+
+    return by_probability(np.column_stack([column(0), column(1)]))
 
 
 def log_student(z):

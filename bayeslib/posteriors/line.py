@@ -6,7 +6,8 @@ import numpy as np
 from scipy import special
 
 from ..errors import BayeslibError
-from ..target.target import Target, Truth
+from ..target.target import Target
+from ..target.truth import Truth
 from ..validate import as_count, as_positive, as_real
 from .truths import PROBABILITIES, Line, line_truth
 

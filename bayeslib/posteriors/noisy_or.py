@@ -7,7 +7,7 @@ import numpy as np
 from scipy import special
 
 from ..errors import BayeslibError
-from ..target.target import Truth
+from ..target.truth import Truth
 from ..validate import as_floats, check_memory
 
 _MOST_DISEASES = 20

@@ -1,5 +1,6 @@
 """Regressions: linear, logistic, and the O-rings of the Challenger."""
 
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -8,7 +9,8 @@ from scipy import special
 from ..compile.functions import linear_log_likelihood, logistic_log_likelihood
 from ..compile.functions.regression import logistic_pass, squares_pass
 from ..errors import BayeslibError
-from ..target.target import Target, Truth
+from ..results.gaussian import LOG_2PI
+from ..target.target import Target
 from ..validate import as_floats, as_positive, as_scale
 from .lattice import lattice_truth
 from .truths import gaussian_mixture_truth
@@ -21,7 +23,6 @@ TEMPERATURES = np.array(
 )
 DISTRESS = np.array([0, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 1.0])
 
-_LOG_2PI = np.log(2.0 * np.pi)
 _MOST_TERMS = 20_000  # observations up to which a truth takes seconds at most
 
 
@@ -92,7 +93,7 @@ def as_observations(X, y):
 
 
 def _log_prior_constant(prior_scale):
-    return float(-np.log(prior_scale).sum() - 0.5 * prior_scale.size * _LOG_2PI)
+    return float(-np.log(prior_scale).sum() - 0.5 * prior_scale.size * LOG_2PI)
 
 
 def _linear(theta, X, y, noise_scale, precision, log_constant):
@@ -112,7 +113,7 @@ def _linear_fused(theta, grad, X, y, noise_scale, precision, log_constant):
         pull = precision[j] * theta[j]
         grad[j] = scale * grad[j] - pull
         log_prior -= 0.5 * pull * theta[j]
-    return log_prior + scale * squares - y.size * (np.log(noise_scale) + 0.5 * _LOG_2PI)
+    return log_prior + scale * squares - y.size * (np.log(noise_scale) + 0.5 * LOG_2PI)
 
 
 def _linear_truth(X, y, noise_scale, prior_scale):
@@ -124,11 +125,10 @@ def _linear_truth(X, y, noise_scale, prior_scale):
     mean = cov @ (X.T @ y) / noise_scale**2
     residuals = y - X @ mean
     fit = residuals @ residuals / noise_scale**2 + np.sum((mean / prior_scale) ** 2)
-    log_evidence = -0.5 * (fit + y.size * (_LOG_2PI + 2.0 * np.log(noise_scale)))
+    log_evidence = -0.5 * (fit + y.size * (LOG_2PI + 2.0 * np.log(noise_scale)))
     log_evidence -= np.log(np.diag(factor)).sum()
     gaussian = gaussian_mixture_truth(np.ones(1), mean[None], cov[None])
-    known = {name: getattr(gaussian, name) for name in ("mean", "cov", "quantiles", "sample")}
-    return Truth(**known, log_evidence=float(log_evidence), cdf=gaussian.cdf)
+    return replace(gaussian, log_evidence=float(log_evidence))
 
 
 def logistic_regression(X, y, *, prior_scale):

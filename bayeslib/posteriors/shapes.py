@@ -5,9 +5,10 @@ from functools import partial
 import numpy as np
 from scipy import special
 
-from ..target.target import Target, Truth
+from ..target.target import Target
+from ..target.truth import Quantiles, Truth
 from ..validate import as_count, as_positive, as_real
-from .truths import PROBABILITIES, Line, Quantiles, mixture_quantiles, panels
+from .truths import PROBABILITIES, Line, mixture_quantiles, panels
 
 
 def banana(curvature=1.0, *, width=0.5):
@@ -43,13 +44,7 @@ def banana(curvature=1.0, *, width=0.5):
         log_evidence=0.0,
         sample=partial(_banana_sample, curvature, width),
     )
-    return Target(
-        _banana,
-        dim=2,
-        data=(curvature, width),
-        fused=_banana_fused,
-        truth=truth,
-    )
+    return Target(_banana, dim=2, data=(curvature, width), fused=_banana_fused, truth=truth)
 
 
 def _banana(theta, curvature, width):
@@ -110,11 +105,8 @@ def donut(radius=3.0, width=0.5):
     """
     radius = as_positive(radius, "radius")
     width = as_positive(width, "width")
-    low = max(0.0, radius - 14.0 * width)
-    line = Line(
-        partial(_donut_radial, radius=radius, width=width),
-        np.linspace(low, radius + 14.0 * width, 57),
-    )
+    edges = np.linspace(max(0.0, radius - 14.0 * width), radius + 14.0 * width, 57)
+    line = Line(partial(_donut_radial, radius=radius, width=width), edges)
     variance = 0.5 * line.expect(np.square)
     truth = Truth(
         mean=np.zeros(2),
@@ -166,14 +158,11 @@ def _donut_quantiles(line):
 
     table = {}
     for p in PROBABILITIES:
-        excess = partial(_excess, above, min(p, 1.0 - p))
-        x = 0.0 if p == 0.5 else optimize.brentq(excess, 0.0, end, xtol=1e-13)
+        tail, x = min(p, 1.0 - p), 0.0
+        if p != 0.5:
+            x = optimize.brentq(lambda x, tail=tail: above(x) - tail, 0.0, end, xtol=1e-13)
         table[p] = np.full(2, np.copysign(x, p - 0.5))
     return table
-
-
-def _excess(above, tail, x):
-    return above(x) - tail
 
 
 def funnel(dim):

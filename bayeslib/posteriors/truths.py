@@ -1,50 +1,20 @@
 """Exact answers for the book's posteriors: quadrature on the line and Gaussian mixtures."""
 
-from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
 from scipy import special
 
-from ..target.target import Truth
+from ..target.truth import Quantiles, Truth
 
 PROBABILITIES = (0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975)
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
-class Quantiles(Mapping):
-    """{probability: marginal quantiles (dim,)}, computed when first looked at.
-
-    Parameters
-    ----------
-    compute : callable
-        ``compute(*args)`` returns the dict.
-    """
-
-    def __init__(self, compute, *args):
-        self._call, self._table = (compute, args), None
-
-    def _known(self):
-        if self._table is None:
-            compute, args = self._call
-            self._table = compute(*args)
-        return self._table
-
-    def __getitem__(self, probability):
-        known = self._known()
-        if probability not in known:
-            raise KeyError(f"no quantile at {probability!r}; there are {sorted(known)}")
-        return known[probability]
-
-    def __iter__(self):
-        return iter(self._known())
-
-    def __len__(self):
-        return len(self._known())
-
-    def __repr__(self):
-        return repr(self._known())
+def by_probability(rows):
+    """Return {probability: row} for one row of marginal quantiles a probability."""
+    return dict(zip(PROBABILITIES, rows, strict=True))
 
 
 def panels(edges):
@@ -176,7 +146,7 @@ def solve_quantile(cdf_and_pdf, p, low, high, start):
     return x
 
 
-def mixture_quantiles(weights, means, sds, probabilities=PROBABILITIES):
+def mixture_quantiles(weights, means, sds):
     """Marginal quantiles of a mixture of Gaussians.
 
     Parameters
@@ -184,7 +154,6 @@ def mixture_quantiles(weights, means, sds, probabilities=PROBABILITIES):
     weights : array, shape (k,)
     means, sds : array, shape (k, dim)
         Marginal means and standard deviations of the components.
-    probabilities : sequence of float
 
     Returns
     -------
@@ -193,7 +162,7 @@ def mixture_quantiles(weights, means, sds, probabilities=PROBABILITIES):
     """
     kept = weights > 1e-18 * weights.max()
     weights, means, sds = weights[kept] / weights[kept].sum(), means[kept], sds[kept]
-    p = np.broadcast_to(np.asarray(probabilities)[:, None], (len(probabilities), means.shape[1]))
+    p = np.tile(np.array(PROBABILITIES)[:, None], means.shape[1])
 
     def cdf_and_pdf(x):
         z = (x[..., None] - means.T) / sds.T
@@ -202,8 +171,7 @@ def mixture_quantiles(weights, means, sds, probabilities=PROBABILITIES):
 
     reach = 9.0 * sds
     low, high = (means - reach).min(axis=0), (means + reach).max(axis=0)
-    quantiles = solve_quantile(cdf_and_pdf, p, low, high, 0.5 * (low + high))
-    return dict(zip(probabilities, quantiles, strict=True))
+    return by_probability(solve_quantile(cdf_and_pdf, p, low, high, 0.5 * (low + high)))
 
 
 def mixture_moments(weights, means, covs):

@@ -1,8 +1,6 @@
 """A target: an unnormalised log density, its gradient, and what is exactly known about it."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,44 +11,11 @@ from ..errors import BayeslibError, BayeslibTypeError, GradientError, TargetErro
 from ..results import default_names
 from ..validate import as_count, as_floats, as_position, as_support, check_memory, shown
 from .differences import check_gradient
+from .truth import Truth
 
 _MOST = 10**7  # parameters
 _GIVEN = frozenset(("logdensity", "dim", "data", "names", "support", "truth"))
 _COMPARED_WORDS = 200_000  # above it, the plain function would take seconds to compare with
-
-
-@dataclass(frozen=True, kw_only=True)
-class Truth:
-    """What is exactly known about a target; None where it is not.
-
-    Attributes
-    ----------
-    mean : numpy.ndarray, shape (dim,)
-    cov : numpy.ndarray, shape (dim, dim)
-    quantiles : dict
-        Probability (in `posteriors` 0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975): quantiles, (dim,).
-    log_evidence : float
-        Logarithm of the integral of exp(log density).
-    sample : callable
-        sample(num_samples, rng) -> (num_samples, dim), exact and independent.
-    cdf : callable
-        cdf(x (n,)) -> (n,), for targets of one dimension.
-
-    Examples
-    --------
-    >>> truth = bl.posteriors.coin(8, 2).truth
-    >>> print(truth.mean, round(truth.log_evidence, 4))
-    [0.75] -6.2046
-    >>> print(truth.quantiles[0.5].round(4), truth.cdf(np.array([0.5])).round(4))
-    [0.7642] [0.0327]
-    """
-
-    mean: np.ndarray | None = None
-    cov: np.ndarray | None = None
-    quantiles: dict | None = None
-    log_evidence: float | None = None
-    sample: Callable | None = None
-    cdf: Callable | None = None
 
 
 class Target:
@@ -479,6 +444,3 @@ def as_names(names, dim):
     if not all(name.strip() and name.isprintable() for name in names):
         raise BayeslibError(f"names must be words of one line, got {names!r}")
     return names
-
-
-__all__ = ["Target", "Truth"]

@@ -1,6 +1,5 @@
 """A target on unconstrained coordinates: the whole line for every parameter, Jacobian included."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,8 @@ from ..errors import BayeslibError
 from ..results import Draws
 from ..results.coordinates import Transform
 from ..validate import as_floats
-from .target import Target, Truth, as_target
+from .target import Target, as_target
+from .truth import Quantiles, Truth
 
 
 class UnconstrainedTarget(Target):
@@ -248,12 +248,12 @@ def _moved_gradient(gradient):
 def _moved_truth(truth, transform):
     if truth is None or transform.is_identity:
         return truth
-    sample, cdf = truth.sample, truth.cdf
+    sample, cdf, quantiles = truth.sample, truth.cdf, truth.quantiles
     return Truth(
         log_evidence=truth.log_evidence,
         sample=None if sample is None else lambda n, rng: transform.unconstrain(sample(n, rng)),
         cdf=None if cdf is None else _moved_cdf(cdf, transform),
-        quantiles=None if truth.quantiles is None else _Quantiles(truth.quantiles, transform),
+        quantiles=quantiles and Quantiles(_moved_quantiles, quantiles, transform),
     )
 
 
@@ -265,25 +265,13 @@ def _moved_cdf(cdf, transform):
     return moved
 
 
-class _Quantiles(Mapping):
-    """Quantiles of the coordinates, looked up in those of the parameters when asked for."""
-
-    def __init__(self, quantiles, transform):
-        self._original, self._transform = quantiles, transform
-
-    def __getitem__(self, probability):
-        theta = np.array(self._original[probability], dtype=float)
-        falls = self._transform.decreasing
-        if falls.any():
-            mirrored = {round(1.0 - p, 12): p for p in self._original}
-            theta[falls] = self._original[mirrored[round(probability, 12)]][falls]
-        return self._transform.unconstrain(theta)
-
-    def __iter__(self):
-        return iter(self._original)
-
-    def __len__(self):
-        return len(self._original)
-
-
-__all__ = ["UnconstrainedTarget", "unconstrained"]
+def _moved_quantiles(original, transform):
+    """Quantiles of the coordinates: where these fall, of one minus the probability."""
+    falls = transform.decreasing
+    mirrored = {round(1.0 - p, 12): row for p, row in original.items()}
+    moved = {}
+    for p, row in original.items():
+        if not falls.any() or round(p, 12) in mirrored:
+            theta = np.where(falls, mirrored.get(round(p, 12), row), row)
+            moved[p] = transform.unconstrain(theta)
+    return moved
