@@ -16,7 +16,7 @@ export MPLCONFIGDIR := $(CURDIR)/$(VENV)/matplotlib
 # Matrices are small here, and processes many: threads of each cost ten times what they save.
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help book site pdf test test-slow test-study test-fresh record test-book serve lab bench clean
+.PHONY: help book site pdf test test-slow test-study test-fresh record test-book serve lab bench canary clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -94,6 +94,9 @@ $(PEERS_READY): $(PEER_PINS)
 bench: $(READY) $(PEERS_READY)  ## measure speed against other samplers and C (BENCH=--quick: a trial)
 	$(BIN)/python -m benchmarks $(BENCH)
 
-clean:  ## delete the built book and every cache, keep .venv and .venv-peers
+canary:  ## try the newest versions of all packages in .venv-canary, and say what breaks
+	$(PYTHON) .ci/canary.py .venv-canary
+
+clean:  ## delete the built book and every cache, keep .venv, .venv-peers and .venv-canary
 	rm -rf _build .pytest_cache .ruff_cache
 	find . -path './.venv*' -prune -o -name __pycache__ -type d -exec rm -rf {} +
