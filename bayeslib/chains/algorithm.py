@@ -36,6 +36,8 @@ class Algorithm:
         raised(run) -> the error that a function of the user's met, or None.
     keeps_draws : bool
         Or only their log densities and notes.
+    at_window : callable, optional
+        at_window(run) is called where a window of the warm-up ends, the last excepted.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Algorithm:
     stats: Callable = lambda run: {}
     raised: Callable = lambda run: None
     keeps_draws: bool = True
+    at_window: Callable | None = None
 
     def __reduce__(self):
         return _found, (self.initial.__module__, self.name.upper())
@@ -89,6 +92,8 @@ class Run:
     ----------
     target : Target
     rng : Generator
+    options : dict
+        What `initial` was given.
     num_warmup, num_samples, done : int
         `done` counts the iterations made, warm-up included.
     density : Density
@@ -105,6 +110,7 @@ class Run:
     def __init__(self, algorithm, target, rng, start, options, num_warmup, num_samples):
         self.algorithm, self.target, self.rng, self.done = algorithm, target, rng, 0
         self.num_warmup, self.num_samples, self.kept = num_warmup, num_samples, None
+        self.options = options
         self.bound = target.bind(gradient=algorithm.gradient)
         self.density = Density.of(self.bound)
         self.account = self.density.account
@@ -122,17 +128,18 @@ class Run:
 
     def advance(self, first, last):
         """Do the iterations first, …, last - 1; return where it stopped."""
-        algorithm, parts = self.algorithm, [(self.algorithm.chain, last)]
-        if algorithm.scouts(self.state):
-            parts.insert(0, (algorithm.scout, min(self.windows[0], last)))
-        for chain, end in parts:
+        algorithm, scouts = self.algorithm, self.algorithm.scouts(self.state)
+        ends = self.windows[: -1 if algorithm.at_window else int(scouts)]
+        for end in [*ends[(first < ends) & (ends < last)], last]:
+            chain = algorithm.scout if scouts and first < self.windows[0] else algorithm.chain
+            first = chain(
+                self.density, self.rng, np.array([first, end]), self.windows, self.state,
+                self.draws, self.log_p, self.notes,
+            )  # fmt: skip
             if first < end:
-                first = chain(
-                    self.density, self.rng, np.array([first, end]), self.windows, self.state,
-                    self.draws, self.log_p, self.notes,
-                )  # fmt: skip
-                if first < end:
-                    break
+                break
+            if algorithm.at_window and end in ends:
+                algorithm.at_window(self)
         return first
 
     def outcome(self):

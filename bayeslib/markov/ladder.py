@@ -4,7 +4,6 @@ import numpy as np
 
 from ..errors import BayeslibError
 from ..validate import as_count, as_floats
-from .adaptation import AVERAGE, FACTOR
 
 HOTTEST = 0.01  # inverse temperature at which a ladder without a reference begins
 _FEWEST, _MOST = 4, 200  # rungs
@@ -72,7 +71,7 @@ def as_rung_scales(value, num_rungs, dim):
     return np.array(np.broadcast_to(array, (num_rungs, dim)))
 
 
-def respace(betas, rejection, roots, states):
+def respace(betas, rejection, roots, tunings):
     """Move the rungs in place to where all pairs would refuse equally often.
 
     The rejections add up to the communication barrier; it is shared out equally, as if it grew
@@ -84,7 +83,7 @@ def respace(betas, rejection, roots, states):
     rejection : numpy.ndarray, shape (r - 1,)
         Of swaps, for each pair.
     roots : numpy.ndarray, shape (r, 1, dim)
-    states : numpy.ndarray, shape (r, 4)
+    tunings : numpy.ndarray of `Tuning`, shape (r,)
     """
     barrier = np.concatenate([[0.0], np.cumsum(np.maximum(rejection, _LEAST_REJECTION))])
     wanted = np.linspace(0.0, barrier[-1], betas.size)
@@ -94,8 +93,8 @@ def respace(betas, rejection, roots, states):
         betas[1:-1] = np.interp(wanted, barrier, betas)[1:-1]
     for i in range(roots.shape[2]):
         roots[:, 0, i] = np.exp(np.interp(wanted, barrier, np.log(roots[:, 0, i])))
-    for column in (FACTOR, AVERAGE):
-        states[:, column] = np.interp(wanted, barrier, states[:, column])
+    for name in ("factor", "average"):
+        tunings[name] = np.interp(wanted, barrier, tunings[name])
 
 
 def log_normaliser(betas, ratios):

@@ -60,6 +60,13 @@ def propose(rng, walk):
 
 
 @helper
+def propose_coordinate(rng, walk):
+    i = walk.tuning.turn
+    copy(walk.position, walk.proposal)
+    walk.proposal[i] += np.exp(walk.moments[0, i]) * rng.standard_normal()
+
+
+@helper
 def accept_or_stay(target, rng, log_p, walk, note):
     log_new = log_density(target, walk.proposal)
     note.acceptance_rate = np.exp(min(log_new - log_p, 0.0))
@@ -72,9 +79,7 @@ def accept_or_stay(target, rng, log_p, walk, note):
 
 def coordinate_step(target, rng, log_p, walk, note):
     """The first window of the warm-up: the same, one coordinate at a time."""
-    i = walk.tuning.turn
-    copy(walk.position, walk.proposal)
-    walk.proposal[i] += np.exp(walk.moments[0, i]) * rng.standard_normal()
+    propose_coordinate(rng, walk)
     return accept_or_stay(target, rng, log_p, walk, note)
 
 

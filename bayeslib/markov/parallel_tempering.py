@@ -1,56 +1,126 @@
 """Parallel tempering: chains at several temperatures that exchange their states."""
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
+from numba import from_dtype, types
 
-from .. import diagnostics
-from ..chains.blocks import INFINITE, NUM_EVALS, NUM_NAN, STATUS, Record, advance, outcome
+from ..chains.algorithm import Algorithm
 from ..chains.collect import FAR
-from ..chains.run import as_counts, sample_chains
-from ..compile.callback import (
-    ADDRESS,
-    FLAGS,
-    FLOAT,
-    GENERATOR,
-    HANDLE,
-    INT,
-    INTS,
-    MATRIX,
-    VECTOR,
-    density,
-    helper,
-    kernel,
-    together,
-)
+from ..chains.loop import Chain, ask, copy, ended, judged, laid_out, record
+from ..chains.run import as_counts
+from ..compile.callback import ADDRESS, HANDLE, INT, INTS, MATRIX, VECTOR, density, helper
+from ..diagnostics import mcse
 from ..diagnostics.trouble import ladder_problems
 from ..errors import BayeslibError, ImproperError, StartError, warn
 from ..results import Estimate
 from ..target.target import as_target
 from ..validate import shown
-from .adaptation import (
-    AVERAGE,
-    BEST_ACCEPTANCE,
-    FACTOR,
-    JUMP,
-    adapt_factor,
-    adapt_one,
-    adapt_root,
-    walk_windows,
-)
+from .adaptation import Tuning, begin_walk, learn_coordinate, learn_walk, tuned, walk_windows
 from .ladder import as_ladder, as_rung_scales, log_normaliser, respace
+from .metropolis import Walk, propose, propose_coordinate
 
-_CUBE = FLOAT[:, :, ::1]
-_WHOLE = INT[:, ::1]
-
-# Rows of what is known about the states: log density, log density of the reference.
-_P, _Q = range(2)
 # What became of a replica: it has been at the hottest rung, and then at the coldest.
 _HEATED, _COOLED = 1, 2
 
+Progress = record(t="i8", round_trips="i8")
+
+
+class Ladder(NamedTuple):
+    """A random walk on each rung, hottest first; `position` is that of the coldest."""
+
+    position: VECTOR
+    betas: VECTOR
+    states: MATRIX  # a row a rung, as in `scales`
+    log_p: VECTOR  # of the target at each state
+    log_q: VECTOR  # of the reference
+    proposal: VECTOR
+    scales: MATRIX
+    roots: types.float64[:, :, ::1]
+    moments: types.float64[:, :, ::1]
+    tunings: from_dtype(Tuning)[::1]
+    windows: INTS
+    reference: ADDRESS  # 0 where there is none
+    reference_handle: HANDLE
+    replica: INTS  # which is at each rung
+    history: INTS  # of each replica
+    swaps: MATRIX  # of neighbours: probabilities summed, attempts
+    replicas: INT[:, ::1]  # a row a draw, as in `log_ratios`
+    log_ratios: MATRIX
+    now: Progress
+
+
+Note = record(acceptance_rate="f8", accepted="?")
+
+
+def parallel_tempering_step(target, rng, log_p, x, note):
+    """Move every rung by a Metropolis step; then let neighbours exchange their states."""
+    t, num_rungs, num_warmup = x.now.t, x.betas.size, x.windows[x.windows.size - 1]
+    if t == num_warmup:
+        x.swaps[:] = 0.0
+        x.history[:] = 0
+        x.now.round_trips = 0
+    for k in range(num_rungs):
+        move_rung(target, rng, x, k, note)
+        if ended(target):
+            return log_p
+    for k in range(t % 2, num_rungs - 1, 2):
+        exchange(x, k, rng.random())
+    follow(x)
+    if t >= num_warmup:
+        n = t - num_warmup
+        for k in range(num_rungs):
+            x.replicas[n, k] = x.replica[k]
+            if x.reference != 0:
+                x.log_ratios[n, k] = x.log_p[k] - x.log_q[k]
+    x.now.t += 1
+    return x.log_p[num_rungs - 1]
+
 
 @helper
-def _tempered(beta, log_p, log_q):
+def move_rung(target, rng, x, k, note):
+    """Propose on rung k, accept by the ratio of its tempered densities; learn in the warm-up."""
+    t, windows, tuning = x.now.t, x.windows, x.tunings[k]
+    walk = Walk(x.states[k], x.proposal, x.proposal, x.roots[k], x.scales[k], x.moments[k], tuning)
+    warming, single = t < windows[windows.size - 1], tuning.best > 0.0 and t < windows[0]
+    if warming:
+        _begin_walk(t, windows, target, rng, 0.0, walk)
+    if single:
+        propose_coordinate(rng, walk)
+    else:
+        propose(rng, walk)
+    log_p, log_q = log_densities(target, x)
+    here = tempered(x.betas[k], x.log_p[k], x.log_q[k])
+    note.acceptance_rate = np.exp(min(tempered(x.betas[k], log_p, log_q) - here, 0.0))
+    note.accepted = rng.random() < note.acceptance_rate
+    if note.accepted:
+        x.log_p[k], x.log_q[k] = log_p, log_q
+        copy(walk.proposal, walk.position)
+    if single:
+        _learn_coordinate(t, windows, target, rng, 0.0, walk, note)
+    elif warming:
+        _learn_walk(t, windows, target, rng, 0.0, walk, note)
+
+
+_begin_walk, _learn_walk = helper(begin_walk), helper(learn_walk)
+_learn_coordinate = helper(learn_coordinate)
+
+
+@helper
+def log_densities(target, x):
+    """Return those of target and reference at the proposal, both -inf where either is nan."""
+    log_p, log_q = density(target.address, x.proposal, target.unused, target.handle), 0.0
+    if x.reference != 0:
+        log_q = ask(target, x.reference, x.proposal, target.unused, x.reference_handle)
+    judged(target, x.proposal, log_p + log_q)
+    if log_p < np.inf and log_q < np.inf:
+        return log_p, log_q
+    return -np.inf, -np.inf
+
+
+@helper
+def tempered(beta, log_p, log_q):
     """Log of q^(1 - beta) p^beta; a log_q of 0 everywhere leaves p^beta."""
     if beta == 1.0:
         return log_p
@@ -62,218 +132,111 @@ def _tempered(beta, log_p, log_q):
 
 
 @helper
-def _exchange(betas, states, known, replica, swaps, k, uniform):
+def exchange(x, k, uniform):
     """Swap the states of rungs k and k + 1, or not."""
-    here, there = betas[k], betas[k + 1]
+    here, there, log_p, log_q = x.betas[k], x.betas[k + 1], x.log_p, x.log_q
     ratio = (
-        _tempered(here, known[_P, k + 1], known[_Q, k + 1])
-        + _tempered(there, known[_P, k], known[_Q, k])
-        - _tempered(here, known[_P, k], known[_Q, k])
-        - _tempered(there, known[_P, k + 1], known[_Q, k + 1])
+        tempered(here, log_p[k + 1], log_q[k + 1])
+        + tempered(there, log_p[k], log_q[k])
+        - tempered(here, log_p[k], log_q[k])
+        - tempered(there, log_p[k + 1], log_q[k + 1])
     )
     probability = np.exp(min(ratio, 0.0))
-    swaps[0, k] += probability
-    swaps[1, k] += 1.0
+    x.swaps[0, k] += probability
+    x.swaps[1, k] += 1.0
     if not uniform < probability:
         return
-    for i in range(states.shape[1]):
-        states[k, i], states[k + 1, i] = states[k + 1, i], states[k, i]
-    for i in range(2):
-        known[i, k], known[i, k + 1] = known[i, k + 1], known[i, k]
-    replica[k], replica[k + 1] = replica[k + 1], replica[k]
+    for i in range(x.states.shape[1]):
+        x.states[k, i], x.states[k + 1, i] = x.states[k + 1, i], x.states[k, i]
+    log_p[k], log_p[k + 1] = log_p[k + 1], log_p[k]
+    log_q[k], log_q[k + 1] = log_q[k + 1], log_q[k]
+    x.replica[k], x.replica[k + 1] = x.replica[k + 1], x.replica[k]
 
 
 @helper
-def _follow(replica, history, round_trips):
+def follow(x):
     """Note which replicas have been at the ends; count the round trips from the hottest."""
-    hot, cold = replica[0], replica[replica.size - 1]
-    if history[hot] == _COOLED:
-        round_trips[0] += 1
-    history[hot] = _HEATED
-    if history[cold] == _HEATED:
-        history[cold] = _COOLED
+    hot, cold = x.replica[0], x.replica[x.replica.size - 1]
+    if x.history[hot] == _COOLED:
+        x.now.round_trips += 1
+    x.history[hot] = _HEATED
+    if x.history[cold] == _HEATED:
+        x.history[cold] = _COOLED
 
 
-@kernel(
-    INT, ADDRESS, HANDLE, ADDRESS, HANDLE, GENERATOR, INT, INT, INTS, VECTOR, MATRIX, MATRIX,
-    _CUBE, _CUBE, MATRIX, VECTOR, INTS, INTS, INTS, MATRIX, INTS, MATRIX, MATRIX, MATRIX, FLAGS,
-    _WHOLE, MATRIX, seconds=4,
-)  # fmt: skip
-def tempering_kernel(
-    address, handle, reference, reference_handle, rng, first, last, ends, betas, states, known,
-    roots, moments, adaptation, constants, replica, history, round_trips, swaps, counts, points,
-    draws, numbers, accepted, places, ratios,
-):  # fmt: skip
-    """Do the iterations first, …, last - 1; the first ``ends[-1]`` are adaptation or warm-up.
-
-    Row k of `states` is at ``betas[k]``, its log densities in column k of `known`; ``replica[k]``
-    says which replica that is. No reference has address 0. `constants` are those of the random
-    walk. The rows of `numbers` receive log density and acceptance probability at the coldest
-    rung. Returns where it stopped.
-    """
-    num_rungs, dim = states.shape
-    coldest = num_rungs - 1
-    proposal, unused, scale = np.empty(dim), np.empty(dim), np.empty((num_rungs, dim))
-    num_warmup = ends[ends.size - 1]
-    best, start = constants[0], constants[1]
-    for t in range(first, last):
-        if t == num_warmup:
-            swaps[:] = 0.0
-            history[:] = 0
-            round_trips[0] = 0
-        single = best > 0.0 and t < ends[0]
-        probability, accept = 0.0, False
-        for k in range(num_rungs):
-            if t == first or t <= num_warmup:
-                log_factor = adaptation[k, AVERAGE if t >= num_warmup else FACTOR]
-                for i in range(dim):
-                    scale[k, i] = np.exp(log_factor) * roots[k, 0, i]
-            for i in range(dim):
-                proposal[i] = states[k, i]
-            if single:
-                proposal[t % dim] += np.exp(moments[k, 0, t % dim]) * rng.standard_normal()
-            else:
-                for i in range(dim):
-                    proposal[i] += scale[k, i] * rng.standard_normal()
-            uniform = rng.random()
-            log_p, log_q = density(address, proposal, unused, handle), 0.0
-            counts[NUM_EVALS] += 1
-            if handle[handle.size - 1] != 0:
-                return t
-            if reference != 0:
-                log_q = density(reference, proposal, unused, reference_handle)
-                if reference_handle[reference_handle.size - 1] != 0:
-                    return t
-            if not (log_p < np.inf and log_q < np.inf):
-                if log_p == np.inf or log_q == np.inf:
-                    counts[STATUS] = INFINITE
-                    points[1] = proposal
-                    return t
-                if counts[NUM_NAN] == 0:
-                    points[0] = proposal
-                counts[NUM_NAN] += 1
-                log_p = log_q = -np.inf
-            ratio = _tempered(betas[k], log_p, log_q) - _tempered(
-                betas[k], known[_P, k], known[_Q, k]
-            )
-            probability = np.exp(min(ratio, 0.0))
-            accept = uniform < probability
-            if accept:
-                known[_P, k] = log_p
-                known[_Q, k] = log_q
-                for i in range(dim):
-                    states[k, i] = proposal[i]
-            if best > 0.0 and t < num_warmup:
-                if single:
-                    adapt_one(t, ends[0], ratio, adaptation[k], roots[k], moments[k], start)
-                else:
-                    adapt_factor(adaptation[k], ratio, best)
-                    adapt_root(t, ends, adaptation[k], states[k], roots[k], moments[k], start)
-        for k in range(t % 2, coldest, 2):
-            _exchange(betas, states, known, replica, swaps, k, rng.random())
-        _follow(replica, history, round_trips)
-        if t < num_warmup:
-            continue
-        n = t - num_warmup
-        for i in range(dim):
-            draws[n, i] = states[coldest, i]
-        numbers[0, n] = known[_P, coldest]
-        numbers[1, n] = probability
-        accepted[n] = accept
-        for k in range(num_rungs):
-            places[n, k] = replica[k]
-        if reference != 0:
-            for k in range(num_rungs):
-                ratios[n, k] = known[_P, k] - known[_Q, k]
-    return last
-
-
-def _tempering_chain(
-    control, chain, target, rng, start, reference, betas, scale, moves_rungs, num_warmup,
-    num_samples,
-):  # fmt: skip
-    dim, num_rungs, record = target.dim, betas.size, Record(target.dim)
-    bound = target.bind(gradient=False)
-    other, address = None, (0, np.zeros(1, dtype=np.int64))
-    if reference is not None:
-        other = reference.bind(gradient=False)
-        address = other.address, other.handle
-        control.watch(other)
-    log_factor = np.log(JUMP / np.sqrt(dim))
-    adaptation, constants, ends = np.zeros((num_rungs, 4)), np.zeros(2), np.array([num_warmup])
-    roots = np.ones((num_rungs, 1, dim)) if scale is None else scale[:, None, :]
+def initial(run, start, reference, betas, scale, moves_rungs):
+    dim, num_rungs, num_samples = start.size, betas.size, run.num_samples
+    tunings = np.zeros(num_rungs, dtype=Tuning)
     if scale is None:
-        adaptation[:, [FACTOR, AVERAGE]] = log_factor
-        constants[:] = BEST_ACCEPTANCE[min(dim, len(BEST_ACCEPTANCE)) - 1], log_factor
-    if scale is None or moves_rungs:
-        ends = walk_windows(num_warmup, dim)
-    known = np.zeros((2, num_rungs))
-    known[_P] = bound(start, np.empty(dim))
-    if other is not None:
-        known[_Q] = other(start, np.empty(dim))
-    betas, states, known, roots, moments, adaptation, swaps = together(
-        betas, np.tile(start, (num_rungs, 1)), known, roots, np.zeros((num_rungs, 2, dim)),
-        adaptation, np.zeros((2, num_rungs - 1)),
+        for name, value in tuned(dim).items():
+            tunings[name] = value
+    roots = np.ones((num_rungs, 1, dim)) if scale is None else scale[:, None, :].copy()
+    run.kept = other = None if reference is None else reference.bind(gradient=False)
+    adapts, unused = scale is None or moves_rungs, np.empty(dim)
+    x = laid_out(
+        Ladder, position=start, betas=betas, states=np.tile(start, (num_rungs, 1)),
+        log_p=np.full(num_rungs, run.bound(start, unused)),
+        log_q=np.full(num_rungs, 0.0 if other is None else other(start, unused)),
+        proposal=(dim,), scales=np.exp(tunings["average"][:, None]) * roots[:, 0], roots=roots,
+        moments=np.zeros((num_rungs, 2, dim)), tunings=tunings,
+        windows=walk_windows(run.num_warmup, dim if adapts else 0),
+        reference=0 if other is None else other.address,
+        reference_handle=np.zeros(1, dtype=np.int64) if other is None else other.handle,
+        replica=np.arange(num_rungs), history=np.zeros(num_rungs, dtype=np.int64),
+        swaps=(2, num_rungs - 1), replicas=np.zeros((num_samples, num_rungs), dtype=np.int64),
+        log_ratios=(0 if other is None else num_samples, num_rungs),
     )  # fmt: skip
-    replica, history = np.arange(num_rungs), np.zeros(num_rungs, dtype=np.int64)
-    round_trips = np.zeros(1, dtype=np.int64)
-    values, numbers = np.empty((num_samples, dim)), np.empty((2, num_samples))
-    accepted = np.empty(num_samples, dtype=bool)
-    places = np.empty((num_samples, num_rungs), dtype=np.int64)
-    ratios = np.empty((num_samples if other else 0, num_rungs))
-    moments_of_change = ends[:-1] if moves_rungs else ends[:0]
+    return x._replace(position=x.states[-1])
 
-    def step(first, last):
-        while first < last:
-            later = moments_of_change[moments_of_change > first]
-            until = min(last, int(later[0])) if later.size else last
-            reached = tempering_kernel(
-                bound.address, bound.handle, *address, rng, first, until, ends, betas, states,
-                known, roots, moments, adaptation, constants, replica, history, round_trips,
-                swaps, record.counts, record.points, values, numbers, accepted, places, ratios,
-            )  # fmt: skip
-            if reached < until:
-                return reached
-            if until in moments_of_change:
-                respace(betas, 1.0 - swaps[0] / np.maximum(swaps[1], 1.0), roots, adaptation)
-                swaps[:] = 0.0
-            first = until
-        return first
 
-    num_iterations = num_warmup + num_samples
-    done = advance(step, bound=bound, control=control, chain=chain, num_iterations=num_iterations)
-    rates = swaps[0] / np.maximum(swaps[1], 1.0)
-    stats = {
-        "acceptance_rate": numbers[1], "accepted": accepted, "replica": places,
+def move_rungs(run):
+    """Where a window of the warm-up ends: share the rejections out equally among the rungs."""
+    x = run.state
+    if run.options["moves_rungs"]:
+        respace(x.betas, 1.0 - swap_rates(x), x.roots, x.tunings)
+        x.scales[:] = np.exp(x.tunings["factor"][:, None]) * x.roots[:, 0]
+        x.swaps[:] = 0.0
+
+
+def swap_rates(x):
+    return x.swaps[0] / np.maximum(x.swaps[1], 1.0)
+
+
+def settings(run):
+    x, rates = run.state, swap_rates(run.state)
+    return {
+        "inverse_temperatures": x.betas.copy(), "scale": x.scales, "swap_acceptance": rates,
+        "barrier": float(np.sum(1.0 - rates)), "round_trips": int(x.now.round_trips),
     }  # fmt: skip
-    if other is not None:
-        stats["log_ratio"] = ratios
-    settings = {
-        "inverse_temperatures": betas.copy(),
-        "scale": np.exp(adaptation[:, AVERAGE, None]) * roots[:, 0],
-        "swap_acceptance": rates, "barrier": float(np.sum(1.0 - rates)),
-        "round_trips": int(round_trips[0]),
-    }  # fmt: skip
-    return outcome(
-        done, bound=bound, record=record, rng=rng, values=values, logdensity=numbers[0],
-        stats=stats, settings=settings, raised=_trouble(states, betas, reference, other),
-    )  # fmt: skip
 
 
-def _trouble(states, betas, reference, bound):
+def stats(run):
+    found = {"replica": run.state.replicas}
+    return found if run.kept is None else found | {"log_ratio": run.state.log_ratios}
+
+
+def raised(run):
     """Return the error that the reference raised, or that a hot state's flight calls for."""
-    if bound is not None and bound.num_errors:
-        error = reference.explain(bound.failed_at)
-        error.add_note(f"bayeslib: raised by the reference at theta={shown(bound.failed_at)}")
+    other, x = run.kept, run.state
+    if other is not None and other.num_errors:
+        error = run.options["reference"].explain(other.failed_at)
+        error.add_note(f"bayeslib: raised by the reference at theta={shown(other.failed_at)}")
         return error
-    far = np.flatnonzero(np.abs(states[:-1]).max(axis=1) > FAR)
+    far = np.flatnonzero(np.abs(x.states[:-1]).max(axis=1) > FAR)
     if far.size:
         return ImproperError(
-            f"at inverse temperature {betas[far[0]]:.3g} a state went beyond {FAR:g}: the density "
-            "to that power seems not to be integrable; pass inverse_temperatures= that begin "
-            "higher, or a reference="
+            f"at inverse temperature {x.betas[far[0]]:.3g} a state went beyond {FAR:g}: the "
+            "density to that power seems not to be integrable; pass inverse_temperatures= that "
+            "begin higher, or a reference="
         )
     return None
+
+
+PARALLEL_TEMPERING = Algorithm(
+    "parallel_tempering", Chain(parallel_tempering_step, Ladder, Note),
+    initial, settings, lambda num_warmup, x: x.windows, stats=stats, raised=raised,
+    at_window=move_rungs,
+)  # fmt: skip
 
 
 def parallel_tempering(
@@ -410,11 +373,11 @@ def parallel_tempering(
                     f"{reference(start)}: start where both densities are positive"
                 )
 
-    draws = sample_chains(
-        _tempering_chain, (reference, betas, scale, moves_rungs), kernel=tempering_kernel,
-        target=target, initial_position=initial_position, prepare=prepare, counts=counts,
-        numbers=3 + betas.size * (1 if reference is None else 2), rng=rng, executor=executor,
-        progress=progress, method="parallel_tempering", settings={"adapted": moves_rungs},
+    options = {"reference": reference, "betas": betas, "scale": scale, "moves_rungs": moves_rungs}
+    draws = PARALLEL_TEMPERING.sample(
+        target, initial_position, options, prepare=prepare, counts=counts, rng=rng,
+        numbers=betas.size * (1 if reference is None else 2), executor=executor,
+        progress=progress, settings={"adapted": moves_rungs},
     )  # fmt: skip
     problems = ladder_problems(draws)
     if problems:
@@ -430,6 +393,6 @@ def _with_evidence(draws, reference):
     if betas[0, 0] != 0.0:
         return draws
     value, influence = log_normaliser(betas, draws.stats["log_ratio"])
-    error = float(np.squeeze(diagnostics.mcse(influence)))
+    error = float(np.squeeze(mcse(influence)))
     estimate = Estimate(reference.truth.log_evidence + value, error, draws.num_evals)
     return dataclasses.replace(draws, log_evidence=estimate)
