@@ -1,12 +1,14 @@
 """Eight schools: a hierarchical model small enough to be known exactly."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
-from ..errors import BayeslibTypeError
-from ..target.target import Target, Truth
-from .truths import PROBABILITIES, Line, Quantiles, mixture_moments, mixture_quantiles
+from ..results.gaussian import LOG_2PI
+from ..target.target import Target
+from ..target.truth import Quantiles, Truth
+from ..validate import as_bool
+from .truths import PROBABILITIES, Line, by_probability, mixture_moments, mixture_quantiles
 
 #: Estimated effects of coaching on the verbal SAT in eight schools, in points, and their standard
 #: errors (Rubin 1981, "Estimation in parallel randomized experiments", table 1).
@@ -49,8 +51,7 @@ def eight_schools(centered=False):
     >>> print(exact.round(1), np.abs(effects.z(exact)).max() < 5)
     [6.2 4.9 3.9 4.8 3.6 4.  6.3 4.9] True
     """
-    if not isinstance(centered, (bool, np.bool_)):
-        raise BayeslibTypeError(f"centered must be True or False, got {centered!r}")
+    centered = as_bool(centered, "centered")
     letter = "theta" if centered else "eta"
     return Target(
         _centered if centered else _noncentered,
@@ -58,13 +59,13 @@ def eight_schools(centered=False):
         data=(EFFECTS, STANDARD_ERRORS**-2, _log_constant()),
         fused=_centered_fused if centered else _noncentered_fused,
         names=("mu", "log_tau", *(f"{letter}[{j}]" for j in range(EFFECTS.size))),
-        truth=_truth(bool(centered)),
+        truth=_truth(centered),
     )
 
 
 def _log_constant():
     normals = np.concatenate([STANDARD_ERRORS, np.ones(EFFECTS.size), [_MU_SCALE]])
-    gaussian = -0.5 * normals.size * np.log(2.0 * np.pi) - np.log(normals).sum()
+    gaussian = -0.5 * normals.size * LOG_2PI - np.log(normals).sum()
     return float(gaussian + np.log(2.0 / (np.pi * _TAU_SCALE)))
 
 
@@ -131,94 +132,75 @@ def _centered_fused(theta, grad, y, precision, log_constant):
 
 
 @cache
+def _log_tau():
+    """The marginal posterior of log tau; given tau, everything is Gaussian."""
+    spread = np.log(np.ptp(EFFECTS))
+    return Line(_log_marginal, np.arange(spread - 44.0, spread + 10.0, 0.25))
+
+
+def _log_marginal(log_tau):
+    total, precision, mean = _mu_given_tau(log_tau)
+    log_likelihood = -0.5 * (
+        np.sum(np.log(2.0 * np.pi * total) + EFFECTS**2 / total, axis=-1)
+        + np.log(precision * _MU_SCALE**2)
+        - mean**2 * precision
+    )
+    log_prior = -np.log1p(np.exp(2.0 * log_tau) / _TAU_SCALE**2) + log_tau
+    return log_likelihood + log_prior + np.log(2.0 / (np.pi * _TAU_SCALE))
+
+
+def _mu_given_tau(log_tau):
+    """Variances of the effects' estimates about mu, (…, 8); precision and mean of mu, (…)."""
+    total = STANDARD_ERRORS**2 + np.exp(2.0 * log_tau)[..., None]
+    precision = 1.0 / _MU_SCALE**2 + np.sum(1.0 / total, axis=-1)
+    return total, precision, np.sum(EFFECTS / total, axis=-1) / precision
+
+
+def _last_given_tau(log_tau, centered):
+    """The last coordinates are a + b mu + N(0, s^2): a, b, s, each of shape (…, 8)."""
+    tau = np.exp(log_tau)[..., None]
+    total = STANDARD_ERRORS**2 + tau**2
+    if centered:
+        s = STANDARD_ERRORS * tau / np.sqrt(total)
+        return tau**2 * EFFECTS / total, STANDARD_ERRORS**2 / total, s
+    return tau * EFFECTS / total, -tau / total, STANDARD_ERRORS / np.sqrt(total)
+
+
+@cache
 def _truth(centered):
-    posterior = _HierarchicalNormal(EFFECTS, STANDARD_ERRORS, _MU_SCALE, _TAU_SCALE, centered)
-    mean, cov = mixture_moments(*posterior.components())
+    """One quadrature, over log tau, makes the posterior a mixture of Gaussians."""
+    log_tau, weights = _log_tau().nodes, _log_tau().weights
+    _, precision, mean = _mu_given_tau(log_tau)
+    a, b, s = _last_given_tau(log_tau, centered)
+    means = np.column_stack([mean, log_tau, a + b * mean[:, None]])
+    slopes = np.column_stack([np.ones_like(mean), np.zeros_like(mean), b])
+    covs = (1.0 / precision)[:, None, None] * slopes[:, :, None] * slopes[:, None, :]
+    last = np.arange(2, slopes.shape[1])
+    covs[:, last, last] += s**2
+    mean, cov = mixture_moments(weights, means, covs)
     return Truth(
         mean=mean,
         cov=cov,
-        quantiles=Quantiles(posterior.quantiles),
-        log_evidence=posterior.log_evidence,
-        sample=posterior.sample,
+        quantiles=Quantiles(_quantiles, weights, means, covs),
+        log_evidence=_log_tau().log_evidence,
+        sample=partial(_sample, centered),
     )
 
 
-class _HierarchicalNormal:
-    """The posterior of ``y_j ~ N(theta_j, sigma_j), theta_j ~ N(mu, tau)``, exactly.
+def _quantiles(weights, means, covs):
+    sds = np.sqrt(np.diagonal(covs, axis1=1, axis2=2))
+    gaussian = [0, *range(2, means.shape[1])]
+    found = mixture_quantiles(weights, means[:, gaussian], sds[:, gaussian])
+    log_tau = _log_tau().ppf(np.array(PROBABILITIES))
+    return by_probability(np.insert(list(found.values()), 1, log_tau, axis=1))
 
-    With ``mu ~ N(0, mu_scale)`` and ``tau`` half-Cauchy of scale `tau_scale`. Given tau everything
-    is Gaussian, so one quadrature, over log tau, gives the whole posterior as a mixture.
 
-    Parameters
-    ----------
-    y, sigma : array, shape (k,)
-        Observations and their known standard errors.
-    mu_scale, tau_scale : float
-    centered : bool
-        Whether the k last coordinates are theta_j or eta_j = (theta_j - mu) / tau; the first two
-        are mu and log tau.
-    """
-
-    def __init__(self, y, sigma, mu_scale, tau_scale, centered):
-        self._y, self._sigma, self._centered = y, sigma, centered
-        self._scales = mu_scale, tau_scale
-        spread = np.log(max(np.ptp(y), sigma.max()))
-        self._log_tau = Line(self._log_marginal, np.arange(spread - 44.0, spread + 10.0, 0.25))
-        self.log_evidence = self._log_tau.log_evidence
-
-    def _mu_given_tau(self, log_tau):
-        total = self._sigma**2 + np.exp(2.0 * log_tau)[..., None]
-        precision = 1.0 / self._scales[0] ** 2 + np.sum(1.0 / total, axis=-1)
-        return total, precision, np.sum(self._y / total, axis=-1) / precision
-
-    def _log_marginal(self, log_tau):
-        total, precision, mean = self._mu_given_tau(log_tau)
-        mu_scale, tau_scale = self._scales
-        log_likelihood = -0.5 * (
-            np.sum(np.log(2.0 * np.pi * total) + self._y**2 / total, axis=-1)
-            + np.log(precision * mu_scale**2)
-            - mean**2 * precision
-        )
-        log_prior = -np.log1p(np.exp(2.0 * log_tau) / tau_scale**2) + log_tau
-        return log_likelihood + log_prior + np.log(2.0 / (np.pi * tau_scale))
-
-    def _last_given_tau(self, log_tau):
-        """The last coordinates are a + b mu + N(0, s^2): a, b, s, each of shape (…, k)."""
-        tau = np.exp(log_tau)[..., None]
-        total = self._sigma**2 + tau**2
-        if self._centered:
-            s = self._sigma * tau / np.sqrt(total)
-            return tau**2 * self._y / total, self._sigma**2 / total, s
-        return tau * self._y / total, -tau / total, self._sigma / np.sqrt(total)
-
-    def components(self):
-        """The mixture over log tau: weights (n,), means (n, 2 + k) and covs (n, 2 + k, 2 + k)."""
-        log_tau, weights = self._log_tau.nodes, self._log_tau.weights
-        _, precision, mean = self._mu_given_tau(log_tau)
-        a, b, s = self._last_given_tau(log_tau)
-        variance = 1.0 / precision
-        means = np.column_stack([mean, log_tau, a + b * mean[:, None]])
-        slopes = np.column_stack([np.ones_like(mean), np.zeros_like(mean), b])
-        covs = variance[:, None, None] * slopes[:, :, None] * slopes[:, None, :]
-        last = np.arange(2, slopes.shape[1])
-        covs[:, last, last] += s**2
-        return weights, means, covs
-
-    def quantiles(self):
-        """{probability: array (2 + k,)}."""
-        weights, means, covs = self.components()
-        sds = np.sqrt(np.diagonal(covs, axis1=1, axis2=2))
-        gaussian = [0, *range(2, means.shape[1])]
-        found = mixture_quantiles(weights, means[:, gaussian], sds[:, gaussian])
-        log_tau = self._log_tau.ppf(np.array(PROBABILITIES))
-        return {p: np.insert(q, 1, t) for (p, q), t in zip(found.items(), log_tau, strict=True)}
-
-    def sample(self, num_samples, rng):
-        """Draw exactly: log tau by its quantile function, then mu given tau, then the rest."""
-        rng = np.random.default_rng(rng)
-        log_tau = self._log_tau.sample(num_samples, rng)[:, 0]
-        _, precision, mean = self._mu_given_tau(log_tau)
-        mu = mean + rng.standard_normal(num_samples) / np.sqrt(precision)
-        a, b, s = self._last_given_tau(log_tau)
-        last = a + b * mu[:, None] + s * rng.standard_normal(s.shape)
-        return np.column_stack([mu, log_tau, last])
+def _sample(centered, num_samples, rng):
+    """Draw exactly: log tau by its quantile function, then mu given tau, then the rest."""
+    rng = np.random.default_rng(rng)
+    log_tau = _log_tau().sample(num_samples, rng)[:, 0]
+    _, precision, mean = _mu_given_tau(log_tau)
+    mu = mean + rng.standard_normal(num_samples) / np.sqrt(precision)
+    a, b, s = _last_given_tau(log_tau, centered)
+    last = a + b * mu[:, None] + s * rng.standard_normal(s.shape)
+    return np.column_stack([mu, log_tau, last])
