@@ -113,6 +113,14 @@ def outside(target, log_p):
 
 
 @helper
+def accepts(note, log_ratio, uniform):
+    """Accept with probability min(1, exp(log_ratio)), and note both."""
+    note.acceptance_rate = np.exp(min(log_ratio, 0.0))
+    note.accepted = uniform < note.acceptance_rate
+    return note.accepted
+
+
+@helper
 def ask(target, address, first, second, handle):
     """Call a function of the user's, of two vectors; the run is over where it raises."""
     value = density(address, first, second, handle)
@@ -178,19 +186,23 @@ class Chain(Kernel):
     begin, learn : callable, optional
         begin(t, windows, target, rng, log_p, state) and learn(..., state, note) are called around
         each step of the warm-up.
+    target : NamedTuple class
+        `Density`, or one that has its fields and more, which `initial` then puts in its place.
     seconds : int
         See `Kernel`.
     """
 
-    def __init__(self, step, state, note, *, begin=nothing, learn=nothing, seconds=2):
+    def __init__(
+        self, step, state, note, *, begin=nothing, learn=nothing, target=Density, seconds=2
+    ):
         self.step, self.begin, self.learn = step, begin, learn
-        self.state, self.note = state, note
+        self.state, self.note, self.target = state, note, target
         # The functions are globals of a loop of their own rather than closed over: a closure over
         # what is jitted is never found on disk again.
         name = step.__name__.removesuffix("_step")
         parts = {"step": helper(step), "begin": helper(begin), "learn": helper(learn)}
         code = chain.__code__.replace(co_name=name, co_qualname=name)
-        takes = (numba_type(Density), GENERATOR, INTS, INTS, numba_type(state), MATRIX, VECTOR)
+        takes = (numba_type(target), GENERATOR, INTS, INTS, numba_type(state), MATRIX, VECTOR)
         super().__init__(
             FunctionType(code, chain.__globals__ | parts, name),
             INT(*takes, from_dtype(note)[::1]),

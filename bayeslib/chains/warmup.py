@@ -80,10 +80,8 @@ def factorise(matrix):
 
 @helper
 def variance(root, i):
-    """Return the variance of coordinate i."""
+    """Return the variance of coordinate i by a lower Cholesky factor."""
     total = 0.0
-    if root.shape[0] == 1:
-        return root[0, i] * root[0, i]
     for j in range(i + 1):
         total += root[i, j] * root[i, j]
     return total
@@ -96,20 +94,21 @@ def set_root(n, moments, root, own):
     Variances are shrunk a little, to what they were if that was the sampler's `own`, else to 0.001.
     Those that were set remain in row 1 of `moments`, covariances in its upper triangle.
     """
-    dim, dense = root.shape[1], root.shape[0] > 1
-    for i in range(dim):
-        row = 1 + i if dense else 1
-        old = variance(root, i) if own else 1e-3
-        moments[row, i] = (n * (moments[row, i] / max(n - 1.0, 1.0)) + _PRIOR * old) / (n + _PRIOR)
-        if not dense:
+    dim = root.shape[1]
+    if root.shape[0] == 1:
+        for i in range(dim):
+            old = root[0, i] * root[0, i] if own else 1e-3
+            found = moments[1, i] / max(n - 1.0, 1.0)
+            moments[1, i] = (n * found + old * _PRIOR) / (n + _PRIOR)
             root[0, i] = np.sqrt(moments[1, i])
-    if not dense:
         return True
+    weight, ridge = n / ((n + _PRIOR) * max(n - 1.0, 1.0)), _PRIOR / (n + _PRIOR)
     # Fewer draws than dimensions say nothing of correlations: a random walk shrinks these the more.
-    weight = n / ((n + _PRIOR + (dim if own else 0.0)) * max(n - 1.0, 1.0))
+    less = (n + _PRIOR) / (n + _PRIOR + dim) if own else 1.0
     for i in range(dim):
-        for j in range(i + 1, dim):
-            moments[1 + i, j] *= weight
+        for j in range(i, dim):
+            moments[1 + i, j] *= weight if i == j else weight * less
+        moments[1 + i, i] += ridge * (variance(root, i) if own else 1e-3)
     if not factorise(moments[1:]):
         return False
     for i in range(dim):

@@ -61,16 +61,16 @@ def kinetic_energy(momentum, metric):
 
 
 @helper
-def kick_and_drift(position, momentum, gradient, metric, kick, step_size):
-    """Add `kick` times the gradient to the momentum, then `step_size` * M^-1 p to the position."""
+def kick_and_drift(position, momentum, gradient, metric, push, step_size):
+    """Add `push` times the gradient to the momentum, then `step_size` * M^-1 p to the position."""
     dim = position.size
     if metric.shape[0] == 1:
         for i in range(dim):
-            momentum[i] += kick * gradient[i]
+            momentum[i] += push * gradient[i]
             position[i] += step_size * metric[0, i] * momentum[i]
         return
     for i in range(dim):
-        momentum[i] += kick * gradient[i]
+        momentum[i] += push * gradient[i]
     for i in range(dim):
         velocity = 0.0
         for j in range(dim):

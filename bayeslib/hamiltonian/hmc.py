@@ -1,61 +1,134 @@
-"""The public sampler: Hamiltonian Monte Carlo with a fixed number of leapfrog steps."""
+"""Hamiltonian Monte Carlo with a fixed number of leapfrog steps."""
+
+from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.blocks import NUM_OUTSIDE, Record, advance, outcome
-from ..chains.run import as_counts, sample_chains
+from ..chains.algorithm import Algorithm
+from ..chains.loop import Chain, copy, laid_out, outside, record
+from ..chains.run import as_counts
 from ..chains.warmup import warmup_windows
-from ..compile.callback import together, workspace
-from ..diagnostics.trouble import divergence_problem
-from ..errors import BayeslibError, warn
+from ..compile.callback import FLOAT, INT, MATRIX, VECTOR, helper
+from ..errors import BayeslibError
 from ..target.target import as_target
-from ..validate import as_count, as_positive, as_real
-from .kernels import ACCEPT, JITTER, LEARN, STEP, hmc_kernel
-from .leapfrog import as_metric
+from ..validate import as_count, as_real
+from .dynamics import (
+    DIVERGENT,
+    Step,
+    as_metric,
+    as_step,
+    average_step,
+    draw_momentum,
+    find_step,
+    integrate,
+    kinetic_energy,
+    learn_metric,
+    warn_of_divergences,
+)
 
-_NUMBERS = ("acceptance_rate", "energy", "energy_error", "step_size")
+
+class Motion(NamedTuple):
+    """What a chain remembers of its motion."""
+
+    position: VECTOR
+    gradient: VECTOR
+    proposal: VECTOR  # the trajectory's end,
+    momentum: VECTOR
+    slope: VECTOR  # and the gradient there
+    metric: MATRIX
+    root: MATRIX
+    moments: MATRIX  # no rows where no metric is learned
+    num_steps: INT
+    jitter: FLOAT
+    step: Step
 
 
-def _hmc_chain(
-    control, chain, target, rng, start, step_size, num_steps, metric, factor, target_accept, learn,
-    jitter, num_warmup, num_samples,
-):  # fmt: skip
-    dim = target.dim
-    bound, record = target.bind(gradient=True), Record(dim)
-    position, gradient, metric, factor, moments, work = together(
-        start, np.zeros(dim), metric, factor, np.zeros((2, dim)), workspace(3, dim)
+Note = record(
+    acceptance_rate="f8", energy="f8", energy_error="f8", step_size="f8", n_steps="i8",
+    accepted="?", diverging="?",
+)  # fmt: skip
+
+
+def hmc_step(target, rng, log_p, x, note):
+    """Draw a momentum, do `num_steps` leapfrog steps, and accept where they lead, or stay."""
+    note.step_size = x.step.value
+    if x.jitter > 0.0:
+        note.step_size *= 1.0 + x.jitter * (2.0 * rng.random() - 1.0)
+    draw_momentum(rng, x.root, x.momentum)
+    copy(x.position, x.proposal)
+    copy(x.gradient, x.slope)
+    before = kinetic_energy(x.momentum, x.metric) - log_p
+    log_new, note.n_steps = integrate(
+        target, x.proposal, x.momentum, x.slope, x.metric, note.step_size, x.num_steps
     )
-    current = np.array([bound(position, gradient)])
-    state, constants, ends = np.zeros(7), np.zeros(3), np.array([num_warmup])
-    state[STEP] = 1.0 if step_size is None else step_size
-    constants[JITTER] = jitter
-    if step_size is None:
-        constants[ACCEPT], constants[LEARN] = target_accept, learn
-        ends = warmup_windows(num_warmup)
-    values, numbers = np.empty((num_samples, dim)), np.empty((5, num_samples))
-    taken = np.empty(num_samples, dtype=np.int64)
-    accepted, diverging = np.empty((2, num_samples), dtype=bool)
+    kinetic = kinetic_energy(x.momentum, x.metric)
+    # A trajectory that blew up overflows to -inf too, but with the momentum of one.
+    if outside(target, log_new) and kinetic - before < DIVERGENT:
+        target.account.num_outside += 1
+    error = kinetic - log_new - before
+    note.energy_error = error if error < np.inf else np.inf
+    note.diverging = note.energy_error > DIVERGENT
+    if not accepts(rng, note):
+        note.energy = before
+        return log_p
+    note.energy = kinetic - log_new
+    copy(x.proposal, x.position)
+    copy(x.slope, x.gradient)
+    return log_new
 
-    def step(first, last):
-        return hmc_kernel(
-            bound.address, bound.handle, rng, first, last, num_steps, ends, position, gradient,
-            current, metric, factor, moments, state, constants, work, record.counts,
-            record.points, values, numbers, taken, accepted, diverging,
-        )  # fmt: skip
 
-    num_iterations = num_warmup + num_samples
-    done = advance(step, bound=bound, control=control, chain=chain, num_iterations=num_iterations)
-    stats = {name: numbers[i + 1] for i, name in enumerate(_NUMBERS)}
-    stats |= {"n_steps": taken, "accepted": accepted, "diverging": diverging}
-    settings = {
-        "step_size": state[STEP],
-        "inverse_mass_matrix": metric[0] if len(metric) == 1 else metric,
-        "num_outside": record.counts[NUM_OUTSIDE],
-    }
-    return outcome(
-        done, bound=bound, record=record, rng=rng, values=values, logdensity=numbers[0],
-        stats=stats, settings=settings,
+@helper
+def accepts(rng, note):
+    """Whether the end is accepted, which has probability min(1, exp(-energy error))."""
+    note.acceptance_rate = np.exp(min(-note.energy_error, 0.0))
+    note.accepted = rng.random() < note.acceptance_rate
+    return note.accepted
+
+
+def begin_hmc(t, windows, target, rng, log_p, x):
+    """Find a first step, for a new metric too."""
+    if not x.step.begun:
+        find_step(target, rng, log_p, x, x.proposal, x.momentum, x.slope)
+
+
+def learn_hmc(t, windows, target, rng, log_p, x, note):
+    """Learn the step size and the metric; freeze both at the end of the warm-up."""
+    target.account.num_outside = 0
+    if x.step.wanted == 0.0:
+        return
+    average_step(x.step, note.acceptance_rate)
+    if learn_metric(t, windows, x):
+        x.step.begun = False
+    if t + 1 == windows[windows.size - 1]:
+        x.step.value = np.exp(x.step.average)
+
+
+def initial(run, start, num_steps, metric, root, step, learns, jitter):
+    dim = start.size
+    return laid_out(
+        Motion, position=start, gradient=(dim,), proposal=(dim,), momentum=(dim,), slope=(dim,),
+        metric=metric, root=root, moments=(2 if learns else 0, dim), num_steps=num_steps,
+        jitter=jitter, step=step,
     )  # fmt: skip
+
+
+def settings(run):
+    metric = run.state.metric
+    return {
+        "step_size": run.state.step.value,
+        "inverse_mass_matrix": metric[0] if len(metric) == 1 else metric,
+        "num_outside": run.account.num_outside,
+    }
+
+
+def windows(num_warmup, x):
+    return warmup_windows(num_warmup) if len(x.moments) else np.array([num_warmup])
+
+
+HMC = Algorithm(
+    "hmc", Chain(hmc_step, Motion, Note, begin=begin_hmc, learn=learn_hmc, seconds=6), initial,
+    settings, windows, gradient=True,
+)  # fmt: skip
 
 
 def hmc(
@@ -170,40 +243,22 @@ def hmc(
     dim = as_target(target).dim
     num_steps = as_count(num_steps, "num_steps", maximum=100_000)
     counts = as_counts(num_samples, num_warmup, num_chains)
-    target_accept = as_target_accept(target_accept)
     jitter = as_real(jitter, "jitter", minimum=0.0)
     if jitter >= 1.0:
         raise BayeslibError(f"jitter must be below 1, a share of the step size, got {jitter}")
-    if step_size is not None:
-        step_size = as_positive(step_size, "step_size")
-    elif counts[1] == 0:
-        raise BayeslibError("num_warmup=0 leaves no time to find a step size; pass step_size")
-    metric, factor = as_metric(inverse_mass_matrix, dim)
-    learn = inverse_mass_matrix is None and step_size is None
-    draws = sample_chains(
-        _hmc_chain, (step_size, num_steps, metric, factor, target_accept, learn, jitter),
-        kernel=hmc_kernel, target=target, initial_position=initial_position, gradient=True,
-        counts=counts, numbers=7, rng=rng, executor=executor, progress=progress, method="hmc",
+    step = as_step(step_size, target_accept, counts[1])
+    metric, root = as_metric(inverse_mass_matrix, dim)
+    draws = HMC.sample(
+        target, initial_position,
+        {
+            "num_steps": num_steps, "metric": metric, "root": root, "step": step, "jitter": jitter,
+            "learns": inverse_mass_matrix is None and step_size is None,
+        },
+        counts=counts, rng=rng, executor=executor, progress=progress,
         settings={
-            "num_steps": num_steps, "adapted": step_size is None, "target_accept": target_accept,
-            "jitter": jitter,
+            "num_steps": num_steps, "adapted": step_size is None,
+            "target_accept": float(target_accept), "jitter": jitter,
         },
     )  # fmt: skip
     warn_of_divergences(draws, 'they began at values[stats["diverging"]]')
     return draws
-
-
-def as_target_accept(value):
-    """Return an acceptance rate to aim at, strictly between 0 and 1."""
-    value = as_real(value, "target_accept", minimum=0.0, maximum=1.0)
-    if value in (0.0, 1.0):
-        raise BayeslibError(f"target_accept must lie between 0 and 1, got {value}")
-    return value
-
-
-def warn_of_divergences(draws, where):
-    """Warn, once and on the sampler's caller, of transitions that diverged."""
-    problem = divergence_problem(draws)
-    if problem:
-        by_chain = draws.stats["diverging"].sum(axis=1)
-        warn(f"{problem} (by chain: {', '.join(map(str, by_chain))}; {where})")

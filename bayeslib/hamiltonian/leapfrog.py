@@ -4,11 +4,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..compile.callback import together
+from ..chains.loop import copy
+from ..compile.callback import (
+    ADDRESS,
+    FLOAT,
+    HANDLE,
+    INT,
+    MATRIX,
+    VECTOR,
+    borrowed,
+    density,
+    kernel,
+    together,
+)
 from ..errors import GradientError
 from ..target.target import as_target
-from ..validate import as_count, as_covariance, as_position, as_positive, as_scale, check_memory
-from .kernels import leapfrog_kernel
+from ..validate import as_count, as_position, as_positive, check_memory
+from .dynamics import as_metric, kick, kick_and_drift, kinetic_energy
 
 
 @dataclass(frozen=True)
@@ -38,6 +50,29 @@ class Trajectory:
     logdensity: np.ndarray
     energy: np.ndarray
     num_evals: int
+
+
+@kernel(INT, ADDRESS, HANDLE, MATRIX, FLOAT, VECTOR, MATRIX, MATRIX, MATRIX)
+def leapfrog_kernel(address, handle, metric, step_size, gradient, positions, momenta, numbers):
+    """Fill a trajectory beyond its first row; return the evaluations made.
+
+    Rows of `numbers` receive log density and energy.
+    """
+    handle, metric, gradient = borrowed(handle), borrowed(metric), borrowed(gradient)
+    numbers[0, 0] = density(address, positions[0], gradient, handle)
+    numbers[1, 0] = kinetic_energy(momenta[0], metric) - numbers[0, 0]
+    for step in range(1, positions.shape[0]):
+        if not abs(numbers[0, step - 1]) < np.inf:
+            return step
+        position, momentum = borrowed(positions[step]), borrowed(momenta[step])
+        copy(positions[step - 1], position)
+        copy(momenta[step - 1], momentum)
+        kick_and_drift(position, momentum, gradient, metric, 0.5 * step_size, step_size)
+        log_p = density(address, position, gradient, handle)
+        if abs(log_p) < np.inf:
+            kick(momentum, gradient, step_size)
+        numbers[0, step], numbers[1, step] = log_p, kinetic_energy(momentum, metric) - log_p
+    return positions.shape[0]
 
 
 def leapfrog(target, position, momentum, *, step_size, num_steps, inverse_mass_matrix=None):
@@ -89,28 +124,15 @@ def leapfrog(target, position, momentum, *, step_size, num_steps, inverse_mass_m
     if not target.has_gradient:
         raise GradientError(f"leapfrog needs a gradient, which {target!r} has not")
     positions = np.full((num_steps + 1, target.dim), np.nan)
-    momenta = positions.copy()
-    logdensity, energy = np.full((2, num_steps + 1), np.nan)
+    momenta, numbers = positions.copy(), np.full((2, num_steps + 1), np.nan)
     positions[0], momenta[0] = position, momentum
     bound = target.bind(gradient=True)
-    position, momentum, gradient, metric = together(
-        position, momentum, np.zeros(target.dim), metric
+    gradient, metric, positions, momenta = together(
+        np.zeros(target.dim), metric, positions, momenta
     )
     num_evals = leapfrog_kernel(
-        bound.address, bound.handle, position, momentum, gradient, metric, step_size, positions,
-        momenta, logdensity, energy,
-    )  # fmt: skip
+        bound.address, bound.handle, metric, step_size, gradient, positions, momenta, numbers
+    )
     if bound.num_errors:
         raise target.explain(bound.failed_at)
-    return Trajectory(positions, momenta, logdensity, energy, int(num_evals))
-
-
-def as_metric(inverse_mass_matrix, dim):
-    """Return M^-1 and its root, as the kernels take them."""
-    if inverse_mass_matrix is None:
-        return np.ones((1, dim)), np.ones((1, dim))
-    if np.ndim(inverse_mass_matrix) < 2:
-        metric = as_scale(inverse_mass_matrix, "inverse_mass_matrix", dim)[None, :]
-        return metric, np.sqrt(metric)
-    metric = as_covariance(inverse_mass_matrix, "inverse_mass_matrix", dim)
-    return metric, np.ascontiguousarray(np.linalg.cholesky(metric))
+    return Trajectory(positions, momenta, *numbers, int(num_evals))
