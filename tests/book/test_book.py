@@ -7,11 +7,9 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 import ledgers
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browsing import HTML, ROOT, Visit, built, newest_source, serving
-from bs4 import BeautifulSoup
+from browsing import DESKTOP, HTML, PHONE, ROOT, built, soup
 from prose import words_of
 
-DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 MAX_KILOBYTES = 400
 EXTRA = ["search", "genindex"]
 
@@ -19,45 +17,7 @@ every_page = pytest.mark.parametrize("name", [*built(), *EXTRA])
 every_chapter = pytest.mark.parametrize("name", built())
 
 
-@pytest.fixture(scope="module", autouse=True)
-def book(need):
-    index = HTML / "index.html"
-    need(index.is_file(), "the book is not built: run make book first")
-    need(
-        index.stat().st_mtime >= newest_source(),
-        "the book is older than its sources: make book",
-    )
-    assert built(), "the built book has no page"
-
-
-@pytest.fixture(scope="module")
-def home():
-    with serving(HTML) as address:
-        yield address
-
-
-@pytest.fixture
-def visit(browser, home):
-    """Return ``visit(**options)``: a fresh visitor with these options of a browser context."""
-    contexts = []
-
-    def start(**options):
-        contexts.append(browser.new_context(**{"viewport": DESKTOP, **options}))
-        return Visit(contexts[-1], home)
-
-    yield start
-    for context in contexts:
-        context.close()
-
-
-def soup(name):
-    """Return a built page as a tree, without what its templates hold ready."""
-    tree = BeautifulSoup((HTML / f"{name}.html").read_text("utf-8"), "html.parser")
-    for template in tree.find_all("template"):
-        template.decompose()
-    return tree
-
-
+pytestmark = pytest.mark.usefixtures("book")
 COVERAGE = [
     (entry["item"], place, phrase)
     for entry in ledgers.entries(ROOT / "chapters", "coverage")

@@ -2,26 +2,17 @@
 
 from functools import cache
 
+import browsing
 import pytest
 import reference
-from browsing import HTML, newest_source
-from bs4 import BeautifulSoup
 from prose import CHAPTERS
 
 TAUGHT = reference.find_teaching(CHAPTERS)
 ENTRIES = reference.find_entries(CHAPTERS)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def book(need):
-    index = HTML / "index.html"
-    need(index.is_file(), "the book is not built: run make book first")
-    need(index.stat().st_mtime >= newest_source(), "the book is older than its sources: make book")
-
-
-@cache
-def soup(name):
-    return BeautifulSoup((HTML / f"{name}.html").read_text("utf-8"), "html.parser")
+pytestmark = pytest.mark.usefixtures("book")
+soup = cache(browsing.soup)
 
 
 def links(tree):

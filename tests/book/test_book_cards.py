@@ -9,9 +9,8 @@ from zoneinfo import ZoneInfo
 import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
-from browsing import HTML
+from browsing import DESKTOP, HTML, PHONE
 from prose import CHAPTERS
-from test_book import DESKTOP, PHONE, book, home, visit  # noqa: F401
 
 PAGE = "chapters/cards.html"
 DECK = yaml.safe_load((CHAPTERS / "cards.yml").read_text("utf-8"))
@@ -19,7 +18,10 @@ TODAY = date(2026, 3, 28)  # the day before the clocks go forward
 ZONE = ZoneInfo("Europe/Berlin")
 NEW_A_DAY = 20
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.usefixtures("book"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
 
 
 class Desk:
@@ -66,7 +68,7 @@ class Desk:
 
 
 @pytest.fixture
-def desk(visit):  # noqa: F811
+def desk(visit):
     visitor = visit(timezone_id=ZONE.key)
     yield Desk(visitor.open(PAGE))
     assert not visitor.trouble and not visitor.foreign
@@ -190,7 +192,7 @@ def test_the_filter_shows_one_chapter(desk):
     assert len(shown()) == len(DECK) == desk.counts[3]
 
 
-def test_a_chapter_leads_to_its_cards(visit):  # noqa: F811
+def test_a_chapter_leads_to_its_cards(visit):
     page = visit().open("chapters/mcmc.html")
     page.locator(".cards-more a").press("Enter")
     page.wait_for_url("**/cards.html?chapter=mcmc")
@@ -302,7 +304,7 @@ def test_what_the_store_cannot_read_is_no_obstacle(desk):
     assert desk.kept == {first: (1, day(1))}
 
 
-def test_a_browser_that_keeps_nothing_can_still_study(visit):  # noqa: F811
+def test_a_browser_that_keeps_nothing_can_still_study(visit):
     visitor = visit()
     visitor.page.add_init_script(
         "Object.defineProperty(window, 'localStorage', { get() { throw new Error('barred'); } });"
@@ -318,7 +320,7 @@ def test_a_browser_that_keeps_nothing_can_still_study(visit):  # noqa: F811
     )
 
 
-def test_it_works_from_a_file(browser):  # noqa: F811
+def test_it_works_from_a_file(browser):
     context = browser.new_context(offline=True)
     page, trouble = context.new_page(), []
     page.on("pageerror", lambda error: trouble.append(str(error)))
@@ -333,7 +335,7 @@ def test_it_works_from_a_file(browser):  # noqa: F811
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_a_turned_card_can_be_used_by_everybody(visit, mode, viewport):  # noqa: F811
+def test_a_turned_card_can_be_used_by_everybody(visit, mode, viewport):
     options = {"viewport": viewport, "color_scheme": mode, "reduced_motion": "reduce"}
     page = visit(**options).open(f"{PAGE}?chapter=importance")
     for key in ("Space", "2", "Space"):  # the second card has a displayed formula
@@ -344,7 +346,7 @@ def test_a_turned_card_can_be_used_by_everybody(visit, mode, viewport):  # noqa:
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
-def test_without_scripts_the_cards_turn_and_the_box_is_not_there(visit):  # noqa: F811
+def test_without_scripts_the_cards_turn_and_the_box_is_not_there(visit):
     page = visit(java_script_enabled=False).open(PAGE)
     assert not page.locator(".study").is_visible()
     assert page.get_by_text("needs JavaScript").is_visible()
@@ -353,7 +355,7 @@ def test_without_scripts_the_cards_turn_and_the_box_is_not_there(visit):  # noqa
     assert fold.locator(".card-back").is_visible()
 
 
-def test_the_package_for_anki_is_there(visit):  # noqa: F811
+def test_the_package_for_anki_is_there(visit):
     page = visit().open(PAGE)
     with page.expect_download() as waiting:
         page.locator(".study-anki a").click()

@@ -4,11 +4,11 @@ import json
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browsing import HTML
+from browsing import HTML, PHONE, soup
 from exercise_form import LEVELS, read_book
 from prose import ROOT
-from test_book import PHONE, book, home, soup, visit  # noqa: F401
 
+pytestmark = pytest.mark.usefixtures("book")
 INDEX = "chapters/exercises.html"
 CHAPTERS = read_book(ROOT)
 ALL = [exercise for _, _, exercises in CHAPTERS for exercise in exercises]
@@ -25,7 +25,7 @@ def shown(page):
 
 
 @pytest.fixture
-def index(visit):  # noqa: F811
+def index(visit):
     visitor = visit()
     yield visitor.open(INDEX)
     assert not visitor.trouble and not visitor.foreign
@@ -110,7 +110,7 @@ def test_progress_is_written_to_a_file_and_read_back(index, tmp_path):
     assert total(index) == f"1 of {TOTAL} done"
 
 
-def test_the_index_works_from_a_folder(browser):  # noqa: F811
+def test_the_index_works_from_a_folder(browser):
     page = browser.new_context().new_page()
     page.goto((HTML / INDEX).as_uri())
     page.get_by_role("checkbox", name=PRICE).press("Space")
@@ -118,7 +118,7 @@ def test_the_index_works_from_a_folder(browser):  # noqa: F811
     assert total(page) == f"1 of {TOTAL} done"
 
 
-def test_without_scripts_it_is_a_list_of_links(visit):  # noqa: F811
+def test_without_scripts_it_is_a_list_of_links(visit):
     page = visit(java_script_enabled=False).open(INDEX)
     assert page.locator(".exercise-list a:visible").count() == TOTAL
     assert not page.locator(".exercise-tools").is_visible()
@@ -126,7 +126,7 @@ def test_without_scripts_it_is_a_list_of_links(visit):  # noqa: F811
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
-def test_ticked_and_filtered_it_is_still_accessible(visit, mode):  # noqa: F811
+def test_ticked_and_filtered_it_is_still_accessible(visit, mode):
     page = visit(viewport=PHONE, color_scheme=mode).open(INDEX)
     page.get_by_role("checkbox", name=PRICE).press("Space")
     page.get_by_label("Show").select_option("done")

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from test_book import PHONE, book, home, visit  # noqa: F401
+from browsing import PHONE
 
 PAGES = ["bug_zoo", "bug_zoo_draws"]
 every_zoo = pytest.mark.parametrize("name", PAGES)
@@ -23,7 +23,7 @@ def choose(form, right):
 
 
 @pytest.fixture
-def zoo(visit):  # noqa: F811
+def zoo(visit):
     """Return ``zoo(name)``: a page with each form's answers in its order, read without a script."""
     visitors = []
 
@@ -87,7 +87,7 @@ def test_tries_are_counted_until_it_is_found(zoo):
 
 
 @every_zoo
-def test_without_a_script_each_suspect_unfolds(visit, name):  # noqa: F811
+def test_without_a_script_each_suspect_unfolds(visit, name):
     page = visit(java_script_enabled=False).open(f"chapters/{name}.html")
     suspect = page.locator(".guess details").first
     suspect.locator("summary").click()

@@ -1,19 +1,16 @@
 """The flash cards: the deck's form, what it must hold, and the directives that show it."""
 
-import importlib
 import re
 from types import SimpleNamespace
 
+import anki_package
+import cards
 import pytest
+import small_book
 import yaml
+from bookext import mathematics
 from docutils import nodes
 from prose import CHAPTERS, ROOT, cells
-from sphinx.util.docutils import docutils_namespace
-
-sphinx_application = pytest.importorskip("sphinx.application")
-cards = importlib.import_module("cards")
-anki_package = importlib.import_module("anki_package")
-mathematics = importlib.import_module("bookext.mathematics")
 
 DECK = cards.read_deck(CHAPTERS / "cards.yml")
 
@@ -135,12 +132,6 @@ def test_a_formula_that_cannot_be_drawn_is_an_error():
         mathematics.draw(formula, display=display)
 
 
-def write(tmp_path, text):
-    path = tmp_path / "cards.yml"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 CARD = "- {id: a-b, chapter: a, source: own, front: F, back: B}\n"
 
 
@@ -156,45 +147,25 @@ CARD = "- {id: a-b, chapter: a, source: own, front: F, back: B}\n"
     ],
 )
 def test_a_deck_with_a_fault_names_the_card(tmp_path, text, words):
+    path = tmp_path / "cards.yml"
+    path.write_text(text, "utf-8")
     with pytest.raises(ValueError, match=words):
-        cards.read_deck(write(tmp_path, text))
+        cards.read_deck(path)
 
 
 @pytest.fixture
 def build(tmp_path):
     """Build a page with the directive; returns (html, warnings)."""
-    (tmp_path / "chapters").mkdir()
+    deck = (CHAPTERS / "cards.yml").read_text("utf-8")
 
     def run(page):
-        (tmp_path / "chapters" / "cards.yml").write_text(
-            (ROOT / "chapters" / "cards.yml").read_text(encoding="utf-8"), encoding="utf-8"
-        )
-        (tmp_path / "index.md").write_text(page, encoding="utf-8")
-        warnings = (tmp_path / "warnings").open("w+", encoding="utf-8")
-        with docutils_namespace(), warnings:
-            app = sphinx_application.Sphinx(
-                str(tmp_path),
-                None,
-                str(tmp_path / "out"),
-                str(tmp_path / "trees"),
-                "html",
-                status=None,
-                warning=warnings,
-                confoverrides={
-                    "extensions": ["myst_parser", "cards"],
-                    "source_suffix": {".md": "markdown"},
-                    "myst_enable_extensions": ["dollarmath"],
-                    "html_math_renderer": "mathjax",
-                },
-            )
-            app.build()
-            warnings.seek(0)
-            return (tmp_path / "out" / "index.html").read_text(encoding="utf-8"), warnings.read()
+        files = {"chapters/cards.yml": deck, "index.md": page}
+        texts, warnings = small_book.build(tmp_path, files, "cards")
+        return texts["index"], warnings
 
     return run
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")
 def test_cards_are_folded_and_their_mathematics_is_set(build):
     page, warnings = build("# Cards\n\n```{study}\n```\n\n```{cards} rejection\n```\n")
     assert warnings == ""
@@ -212,7 +183,6 @@ def test_cards_are_folded_and_their_mathematics_is_set(build):
     assert f'href="{cards.ANKI}" download' in page and "ANKI" not in page
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")
 def test_a_chapter_without_cards_is_a_warning(build):
     _, warnings = build("# Cards\n\n```{cards} nowhere\n```\n")
     assert "no card of the chapter 'nowhere'" in warnings

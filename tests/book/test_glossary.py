@@ -1,15 +1,13 @@
 """The glossary: its terms, where they are found in the text, and the links of a built page."""
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import glossary
 import pytest
 from bookext import mathematics
 from docutils import nodes
 from prose import CHAPTERS, MATHS, cells, pages
+from small_book import build
 
 ENTRIES = glossary.read_glossary(CHAPTERS / "glossary.yml")
 FINDER = glossary.Finder(ENTRIES)
@@ -188,30 +186,18 @@ TERMS = """
 - {term: Markov blanket, text: A rule., at: [sec-index-here], link: false}
 - {term: quadrature, text: A rule., at: [sec-index-here]}
 """
-# the second kind registers once more what the first has registered, which is worth a warning only
-BUILD = """
-from sphinx.application import Sphinx
-for kind in ("html", "latex"):
-    app = Sphinx(".", None, kind, "trees-" + kind, kind, status=None, warningiserror=kind == "html",
-        confoverrides={"extensions": ["myst_parser", "glossary"], "html_theme": "basic",
-        "myst_enable_extensions": ["dollarmath"], "html_math_renderer": "mathjax"})
-    app.build()
-"""
 
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
     """A small book, built as HTML and LaTeX: {name: text}."""
-    folder = tmp_path_factory.mktemp("book")
-    (folder / "chapters").mkdir()
-    for name, text in BOOK.items():
-        (folder / f"{name}.md").write_text(text, "utf-8")
-    (folder / "chapters" / "glossary.yml").write_text(TERMS, "utf-8")
-    code = f"import sys; sys.path.insert(0, {str(Path(glossary.__file__).parent)!r})\n{BUILD}"
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    texts = {p.stem: p.read_text("utf-8") for p in (folder / "html").rglob("*.html")}
-    return texts | {"tex": next((folder / "latex").glob("*.tex")).read_text("utf-8")}
+    files = {f"{name}.md": text for name, text in BOOK.items()} | {"chapters/glossary.yml": TERMS}
+    folder, texts = tmp_path_factory.mktemp("book"), {}
+    for kind in ("html", "latex"):
+        found, warnings = build(folder, files, "glossary", kind=kind)
+        assert not warnings
+        texts |= found
+    return texts
 
 
 def linked(html):

@@ -1,17 +1,14 @@
 """The pages of errata and of coverage: names of cells, and the directives that draw them."""
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 
 import ledgers
 import pytest
+import small_book
 from bookext import cells
 from bs4 import BeautifulSoup
 from docutils import nodes, utils
-from sphinx.util.docutils import docutils_namespace
-
-sphinx_application = pytest.importorskip("sphinx.application")
 
 CHAPTERS = Path(__file__).parents[2] / "chapters"
 ERRATA = r"""
@@ -42,7 +39,6 @@ def code(source, *tags, figure=None):
 def folder(tmp_path):
     """Return a folder with two small pages and both ledgers."""
     chapters = tmp_path / "chapters"
-    chapters.mkdir()
     heading = {"cell_type": "markdown", "source": ["# Page A\n\n(sec-a)=\n## A $y$\n"]}
     notebook = [
         heading,
@@ -51,11 +47,14 @@ def folder(tmp_path):
         code("fig, ax = figure()", figure="fig-a"),
         code("secret = 2", "remove-cell"),
     ]
-    (chapters / "a.ipynb").write_text(json.dumps({"cells": notebook}), "utf-8")
     sections = "(sec-b)=\n## Section B\n\n(sec-c)=\n## C\n"
-    (chapters / "b.md").write_text(f"{ALONE}# Page B\n\n{sections}", "utf-8")
-    (chapters / "errata.yml").write_text(ERRATA, "utf-8")
-    (chapters / "coverage.yml").write_text(COVERAGE, "utf-8")
+    files = {
+        "a.ipynb": {"cells": notebook},
+        "b.md": f"{ALONE}# Page B\n\n{sections}",
+        "errata.yml": ERRATA,
+        "coverage.yml": COVERAGE,
+    }
+    small_book.write(chapters, files)
     return chapters
 
 
@@ -97,27 +96,9 @@ def build(folder):
     """Build a page with directives; returns (html, warnings)."""
 
     def run(text):
-        (folder / "a.md").write_text(f"{ALONE}# Page A\n\n(sec-a)=\n## A\n", "utf-8")
-        (folder.parent / "index.md").write_text(text, "utf-8")
-        place = folder.parent / "warnings"
-        with docutils_namespace(), place.open("w+", encoding="utf-8") as warnings:
-            app = sphinx_application.Sphinx(
-                str(folder.parent),
-                None,
-                *(str(folder.parent / name) for name in ("out", "trees")),
-                "html",
-                status=None,
-                warning=warnings,
-                confoverrides={
-                    "extensions": ["myst_parser", "ledgers"],
-                    "source_suffix": {".md": "markdown"},
-                    "myst_enable_extensions": ["dollarmath"],
-                },
-            )
-            app.build()
-            warnings.seek(0)
-            html = (folder.parent / "out" / "index.html").read_text("utf-8")
-            return html, warnings.read()
+        files = {"chapters/a.md": f"{ALONE}# Page A\n\n(sec-a)=\n## A\n", "index.md": text}
+        texts, warnings = small_book.build(folder.parent, files, "ledgers")
+        return texts["index"], warnings
 
     return run
 
@@ -128,12 +109,6 @@ def counted(html):
     return [[int(cell.get_text()) for cell in row.find_all("td")[1:]] for row in rows]
 
 
-quiet = pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning", "ignore::PendingDeprecationWarning"
-)
-
-
-@quiet
 def test_an_erratum_links_to_its_section_and_its_cell(build):
     html, warnings = build("# X\n\n```{errata} D0\n```\n\n```{errata} D1\n```\n")
     assert warnings == ""
@@ -152,7 +127,6 @@ def test_an_erratum_links_to_its_section_and_its_cell(build):
         assert html.count(f'id="{id_}"') == 1
 
 
-@quiet
 def test_items_are_listed_page_by_page_and_counted(build):
     html, warnings = build("# X\n\n```{coverage} D0\n```\n\n```{coverage}\n```\n")
     assert warnings == ""
@@ -161,14 +135,12 @@ def test_items_are_listed_page_by_page_and_counted(build):
     assert counted(html) == [[2, 2, 2], [1, 1, 1], [3, 2, 2]]
 
 
-@quiet
 def test_errata_are_counted_by_kind(build):
     html, _ = build("# X\n\n```{errata}\n```\n")
     assert 'href="#sec-errata-thesis">thesis chapter</a>' in html
     assert counted(html) == [[1, 2, 1], [0, 0, 0], [1, 2, 1]]
 
 
-@quiet
 def test_what_cannot_be_found_is_said(build, folder):
     assert "no source 'D7'" in build("# X\n\n```{errata} D7\n```\n")[1]
     (folder / "errata.yml").write_text(ERRATA.replace("cell: shown", "cell: lost"), "utf-8")

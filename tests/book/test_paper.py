@@ -1,7 +1,5 @@
 """The book on paper: what is set in place of HTML, what is left out, when nothing is printed."""
 
-import io
-import json
 import re
 import shutil
 from pathlib import Path
@@ -12,11 +10,11 @@ import pytest
 from bookext import mathematics, outputs, paper, press, typesetting
 from docutils import nodes
 from prose import ROOT
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace
+from small_book import build, write
 
-import bayeslib as bl
 from needles import plots
+from needles.arena import arena
+from needles.figures.interactive import explore
 from needles.figures.toggles import toggles
 from needles.plots import show
 from needles.prose import table
@@ -66,7 +64,7 @@ def test_coloured_text_is_mixed_as_the_browser_would():
 
 def test_explorer_stands_still_at_its_start_and_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("BAYESLIB_PRERENDER", "1")
-    html = bl.explore(
+    html = explore(
         bars, alt="A line", caption=lambda height: f"It ends at {height}", height=[1.0, 2.0, 3.0],
         start={"height": 2.0}, labels={"height": "height h"},
     ).html  # fmt: skip
@@ -96,7 +94,7 @@ def test_toggles_show_the_ticked_series_alone(tmp_path, shown, colours):
 
 
 def test_arena_keeps_its_still_picture(tmp_path):
-    tex = source(outputs.on_paper(bl.arena(alt="A chain walks").html, tmp_path))
+    tex = source(outputs.on_paper(arena(alt="A chain walks").html, tmp_path))
     assert outputs.MOVES in tex
     assert "exact draws" in tex
     assert "function" not in tex
@@ -207,7 +205,6 @@ It holds.
 def tex(tmp_path_factory):
     """The LaTeX of a book of two pages, one of which is left out, and the warnings."""
     folder = tmp_path_factory.mktemp("paper")
-    (folder / "chapters").mkdir()
     (folder / "_static").mkdir()
     shutil.copy(ROOT / "_static" / "logo.svg", folder / "_static")
     html = show(bars(), alt="A line rises").html
@@ -220,22 +217,21 @@ def tex(tmp_path_factory):
     ]
     language = {"language_info": {"name": "python", "pygments_lexer": "python"}}
     notebook = {"cells": cells, "metadata": language, "nbformat": 4, "nbformat_minor": 4}
-    (folder / "chapters" / "page.ipynb").write_text(json.dumps(notebook), "utf-8")
-    (folder / "chapters" / "intro.md").write_text(INTRO, "utf-8")
-    (folder / "chapters" / "cards.md").write_text("# The deck\n\nMany.\n", "utf-8")
-    (folder / "conf.py").write_text(
-        "source_suffix = {'.md': 'myst-nb', '.ipynb': 'myst-nb'}\n"
-        "project, root_doc, latex_engine = 'Needles', 'chapters/intro', 'xelatex'\n"
-        "latex_documents = [('chapters/intro', 'book.tex', 'Needles', 'We', 'manual')]\n"
-        "extensions = ['myst_nb', 'sphinx_proof', 'bookext.paper']\n",
-        "utf-8",
-    )
-    heard = io.StringIO()
-    with docutils_namespace():
-        Sphinx(
-            folder, folder, folder / "out", folder / "doc", "latex", status=None, warning=heard
-        ).build()
-    return (folder / "out" / "book.tex").read_text("utf-8"), heard.getvalue()
+    files = {
+        "chapters/page.ipynb": notebook,
+        "chapters/intro.md": INTRO,
+        "chapters/cards.md": "# The deck\n\nMany.\n",
+    }
+    settings = {
+        "source_suffix": {".md": "myst-nb", ".ipynb": "myst-nb"},
+        "extensions": ["myst_nb", "sphinx_proof", "bookext.paper"],
+        "project": "Needles",
+        "root_doc": "chapters/intro",
+        "latex_engine": "xelatex",
+        "latex_documents": [("chapters/intro", "book.tex", "Needles", "We", "manual")],
+    }
+    texts, heard = build(folder, files, kind="latex", **settings)
+    return texts["tex"], heard
 
 
 def test_pages_are_bound_into_one_book(tex):
@@ -259,11 +255,9 @@ def test_what_the_page_folds_is_open_and_folded_code_is_not_there(tex):
 
 def executed(folder, code, quoted=None):
     path = folder / "_build" / "jupyter_execute" / "chapters" / "page.ipynb"
-    path.parent.mkdir(parents=True, exist_ok=True)
     cells = [{"cell_type": "code", "source": code, "metadata": {}, "outputs": []}]
-    path.write_text(json.dumps({"cells": cells}), "utf-8")
-    if quoted:
-        path.with_suffix(".glue.json").write_text(json.dumps(quoted), "utf-8")
+    files = {path.name: {"cells": cells}} | ({"page.glue.json": quoted} if quoted else {})
+    write(path.parent, files)
     return path
 
 

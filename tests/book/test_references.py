@@ -1,13 +1,11 @@
 """The bibliography: the form of references.bib, and how a build lists it."""
 
 import re
-import subprocess
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 import references
+import small_book
 from prose import CHAPTERS
 from pybtex.database import parse_file, parse_string
 
@@ -125,28 +123,20 @@ BIB = r"""
 @inproceedings{Cole1984, author={Cole, D.}, title={T}, booktitle={Proceedings}, series={S},
   volume={32}, number={2}, year={1984}}
 """
-BUILD = """
-from sphinx.application import Sphinx
-for kind in ("html", "latex"):
-    app = Sphinx(".", None, kind, "trees-" + kind, kind, status=None, warningiserror=kind == "html",
-        confoverrides={"extensions": ["myst_parser", "sphinxcontrib.bibtex", *EXTRA],
-        "bibtex_bibfiles": ["works.bib"], "bibtex_default_style": STYLE,
-        "bibtex_reference_style": "author_year", "html_theme": "basic"})
-    app.build()
-"""
 
 
 def build(folder, style, *extra):
     """Return a small book, built as HTML and LaTeX: {name: text}."""
-    for name, text in BOOK.items():
-        (folder / f"{name}.md").write_text(text, "utf-8")
-    (folder / "works.bib").write_text(BIB, "utf-8")
-    path = str(Path(references.__file__).parent)
-    code = f"import sys; sys.path.insert(0, {path!r})\nSTYLE, EXTRA = {style!r}, {extra!r}\n{BUILD}"
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    texts = {p.stem: p.read_text("utf-8") for p in (folder / "html").glob("*.html")}
-    return texts | {"tex": next((folder / "latex").glob("*.tex")).read_text("utf-8")}
+    files = {f"{name}.md": text for name, text in BOOK.items()} | {"works.bib": BIB}
+    settings = {"bibtex_bibfiles": ["works.bib"], "bibtex_default_style": style}
+    settings["bibtex_reference_style"] = "author_year"
+    texts = {}
+    for kind in ("html", "latex"):
+        extensions = ("sphinxcontrib.bibtex", *extra)
+        found, warnings = small_book.build(folder, files, *extensions, kind=kind, **settings)
+        assert kind == "latex" or not warnings
+        texts |= found
+    return texts
 
 
 @pytest.fixture(scope="module")

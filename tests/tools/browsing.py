@@ -9,12 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from bs4 import BeautifulSoup
+
 ROOT = Path(__file__).parents[2]
 HTML = ROOT / "_build" / "html"
 SOURCES = ("_config.yml", "_toc.yml", "references.bib", "_ext", "_static", "chapters", "bayeslib")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 FLAGS += ["--disable-component-update", "--no-first-run", "--disable-quic"]
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 COMPRESSED = {".woff2", ".png", ".webp", ".jpg"}
 
 
@@ -35,6 +38,14 @@ def built():
     """
     names = (str(p.relative_to(HTML).with_suffix("")) for p in HTML.glob("chapters/*.html"))
     return sorted(name for name in names if any(HTML.glob(f"_sources/{name}.*")))
+
+
+def soup(name):
+    """Return a built page as a tree, without what its templates hold ready."""
+    tree = BeautifulSoup((HTML / f"{name}.html").read_text("utf-8"), "html.parser")
+    for template in tree.find_all("template"):
+        template.decompose()
+    return tree
 
 
 @contextmanager
