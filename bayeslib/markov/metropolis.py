@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..chains.algorithm import Algorithm
-from ..chains.loop import Chain, copy, laid_out, log_density, record
+from ..chains.loop import Chain, accepts, copy, laid_out, log_density, record
 from ..chains.run import as_counts
 from ..compile.callback import MATRIX, VECTOR, helper
 from ..errors import BayeslibError, warn
@@ -69,9 +69,7 @@ def propose_coordinate(rng, walk):
 @helper
 def accept_or_stay(target, rng, log_p, walk, note):
     log_new = log_density(target, walk.proposal)
-    note.acceptance_rate = np.exp(min(log_new - log_p, 0.0))
-    note.accepted = rng.random() < note.acceptance_rate
-    if not note.accepted:
+    if not accepts(note, log_new - log_p, rng.random()):
         return log_p
     copy(walk.proposal, walk.position)
     return log_new

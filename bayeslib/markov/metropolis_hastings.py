@@ -7,10 +7,10 @@ import numpy as np
 
 from ..chains.algorithm import Algorithm
 from ..chains.functions import NO_CALLBACK, Compares, Draws
-from ..chains.loop import UNDEFINED, Chain, ask, copy, ended, laid_out, log_density, record
+from ..chains.loop import UNDEFINED, Chain, accepts, ask, copy, ended, laid_out, log_density, record
 from ..chains.run import as_counts
 from ..compile.arguments import as_data
-from ..compile.callback import ADDRESS, HANDLE, VECTOR
+from ..compile.callback import ADDRESS, HANDLE, VECTOR, helper
 from ..errors import BayeslibError, warn
 from ..target.target import as_target
 from ..validate import shown
@@ -37,20 +37,22 @@ def metropolis_hastings_step(target, rng, log_p, m, note):
         return log_p
     uniform = rng.random()
     log_new = log_density(target, m.proposal)
-    ratio = log_new - log_p
-    if m.log_ratio != 0 and log_new > -np.inf:
-        correction = ask(target, m.log_ratio, m.proposal, m.position, m.log_ratio_handle)
-        if not correction < np.inf and not ended(target):
-            target.account.status = UNDEFINED
-        ratio += correction
-    if ended(target):
-        return log_p
-    note.acceptance_rate = np.exp(min(ratio, 0.0))
-    note.accepted = uniform < note.acceptance_rate
-    if not note.accepted:
+    ratio = log_new - log_p + correction(target, log_new, m)
+    if ended(target) or not accepts(note, ratio, uniform):
         return log_p
     copy(m.proposal, m.position)
     return log_new
+
+
+@helper
+def correction(target, log_new, m):
+    """Return log q(theta | theta') - log q(theta' | theta), where it matters."""
+    if m.log_ratio == 0 or log_new == -np.inf:
+        return 0.0
+    value = ask(target, m.log_ratio, m.proposal, m.position, m.log_ratio_handle)
+    if not value < np.inf and not ended(target):
+        target.account.status = UNDEFINED
+    return value
 
 
 def initial(run, start, propose, log_ratio):
