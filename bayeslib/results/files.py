@@ -85,7 +85,7 @@ def read(path):
         path = _with_suffix(path)
     with open(path, "rb") as file:
         if file.read(2) != b"PK":
-            raise BayeslibError(f"{str(path)!r} is not a file that save() of bayeslib wrote")
+            raise _foreign(path)
     try:
         with zipfile.ZipFile(path) as archive:
             damaged = archive.testzip()
@@ -93,37 +93,28 @@ def read(path):
             raise zipfile.BadZipFile(f"its part {damaged} has changed")
         with np.load(path, allow_pickle=False) as members:
             if _HEADER not in members.files:
-                raise _Foreign(f"it holds {', '.join(members.files[:5])}")
+                raise _foreign(path, f": it holds {', '.join(members.files[:5])}")
             header = json.loads(str(members[_HEADER]))
             if not isinstance(header, dict) or "format" not in header:
-                raise _Foreign("its header is of something else")
+                raise _foreign(path, ": its header is of something else")
             if header["format"] > FORMAT:
-                raise _Newer
+                raise BayeslibError(
+                    f"{str(path)!r} was written by bayeslib {header.get('bayeslib')} in format "
+                    f"{header['format']}; this version reads formats up to {FORMAT}: install a "
+                    "newer one"
+                )
             fields = {name: _decode(value, members) for name, value in header["fields"].items()}
             return header["kind"], fields
-    except OSError:
+    except (OSError, BayeslibError):
         raise
-    except _Foreign as error:
-        raise BayeslibError(
-            f"{str(path)!r} is not a file that save() of bayeslib wrote: {error}"
-        ) from None
-    except _Newer:
-        raise BayeslibError(
-            f"{str(path)!r} was written by bayeslib {header.get('bayeslib')} in format "
-            f"{header['format']}; this version reads formats up to {FORMAT}: install a newer one"
-        ) from None
     except Exception as error:  # there is no end to what a damaged archive provokes
         raise BayeslibError(
             f"{str(path)!r} is damaged or incomplete and cannot be loaded ({error}): save it again"
         ) from error
 
 
-class _Foreign(Exception):
-    """An archive of something else."""
-
-
-class _Newer(Exception):
-    """An archive of a later format."""
+def _foreign(path, why=""):
+    return BayeslibError(f"{str(path)!r} is not a file that save() of bayeslib wrote{why}")
 
 
 def version():

@@ -197,16 +197,22 @@ def _moved(logdensity, gradient, fused, data, transform):
     return _moved_logdensity(logdensity), gradient, fused, data
 
 
+def _place(x, low, high, theta):
+    """Write the parameters into `theta`; return log |d theta / d x|, -inf outside the support."""
+    total = 0.0 * x[0]
+    for i in range(x.size):
+        theta[i] = _constrain(x[i], low[i], high[i])
+        if not (low[i] < theta[i] and theta[i] < high[i]):
+            return -np.inf + total
+        total = total + _log_slope(x[i], low[i], high[i])
+    return total
+
+
 def _moved_logdensity(logdensity):
     def moved(x, low, high, *data):
         theta = np.empty(x.size, x.dtype)
-        total = 0.0 * x[0]
-        for i in range(x.size):
-            theta[i] = _constrain(x[i], low[i], high[i])
-            if not (low[i] < theta[i] and theta[i] < high[i]):
-                return -np.inf + total
-            total = total + _log_slope(x[i], low[i], high[i])
-        return total + logdensity(theta, *data)
+        total = _place(x, low, high, theta)
+        return total + logdensity(theta, *data) if total > -np.inf else total
 
     return moved
 
@@ -214,13 +220,10 @@ def _moved_logdensity(logdensity):
 def _moved_fused(fused):
     def moved(x, grad, low, high, *data):
         theta = np.empty(x.size)
-        total = 0.0
-        for i in range(x.size):
-            theta[i] = _constrain(x[i], low[i], high[i])
-            if not (low[i] < theta[i] and theta[i] < high[i]):
-                grad[:] = 0.0
-                return -np.inf
-            total += _log_slope(x[i], low[i], high[i])
+        total = _place(x, low, high, theta)
+        if not total > -np.inf:
+            grad[:] = 0.0
+            return total
         total += fused(theta, grad, *data)
         for i in range(x.size):
             grad[i] = _chain_rule(grad[i], x[i], low[i], high[i])
