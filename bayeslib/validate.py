@@ -67,6 +67,13 @@ def as_bool(value, name):
     return bool(value)
 
 
+def check_callable(**functions):
+    """Raise BayeslibTypeError for the first argument that cannot be called."""
+    for name, function in functions.items():
+        if not callable(function):
+            raise BayeslibTypeError(f"{name} must be callable, got {function!r}")
+
+
 def as_choice(value, name, choices):
     """Return `value`, which must be one of the words `choices`."""
     if not (isinstance(value, str) and value in choices):

@@ -57,10 +57,13 @@ def find_problems(draws):
     return tuple(found)
 
 
+def _said(*problems):
+    """Return the problems that there are, of those that are a text or None."""
+    return [problem for problem in problems if problem]
+
+
 def _weight_problems(draws):
-    diverged = divergence_problem(draws)
-    if diverged:
-        yield diverged
+    yield from _said(divergence_problem(draws))
     size = draws.num_chains * draws.num_samples
     ess = draws.worth
     khat = draws.settings.get("khat", -np.inf)
@@ -80,24 +83,13 @@ def _weight_problems(draws):
         kind = "weighted" if draws.log_weights is not None else "resampled"
         yield f"{size} {kind} draws are worth {ess:.1f}: find a better proposal"
     yield from particle_problems(draws)
-    heavy = tail_problem(draws)
-    if heavy:
-        yield heavy
+    yield from _said(tail_problem(draws))
     if draws.num_chains > 1 and not draws.independent:
-        rhat = np.atleast_1d(diagnostics.rhat(draws.values))
-        if np.any(rhat > WEIGHTED_RHAT_LIMIT):
-            worst = int(np.nanargmax(rhat))
-            yield (
-                f"R-hat is {_above(rhat[worst], WEIGHTED_RHAT_LIMIT)} for {draws.names[worst]}, "
-                f"above {WEIGHTED_RHAT_LIMIT}: the chains disagree; run longer, or find what "
-                "separates them"
-            )
+        yield from _said(_rhat_problem(draws, WEIGHTED_RHAT_LIMIT))
 
 
 def _chain_problems(draws):
-    diverged = divergence_problem(draws)
-    if diverged:
-        yield diverged
+    yield from _said(divergence_problem(draws))
     saturated = np.mean(draws.stats.get("reached_max_treedepth", 0.0))
     if saturated > DEPTH_LIMIT:
         yield (
@@ -111,9 +103,7 @@ def _chain_problems(draws):
                 f"E-BFMI is {worst:.2f}, below {BFMI_LIMIT}: the energy is explored too slowly for "
                 "tails this heavy, or a neck this narrow; reparameterise"
             )
-    stay = longest_stay_problem(draws)
-    if stay:
-        yield stay
+    yield from _said(longest_stay_problem(draws))
     yield from ladder_problems(draws)
     constant = [n for n in draws.names if np.any(np.ptp(draws[n], axis=1) == 0.0)]
     if constant:
@@ -124,18 +114,9 @@ def _chain_problems(draws):
             f"a chain stood still in {_listed(stood)} for half of its draws or more, so that its "
             "errors and sample sizes mean nothing: take smaller steps, or reparameterise"
         )
-    rhat = np.atleast_1d(diagnostics.rhat(draws))
     if draws.num_chains == 1:
         yield "one chain cannot show that it disagrees with others: run at least 4"
-    elif np.any(rhat > RHAT_LIMIT):
-        worst = int(np.nanargmax(rhat))
-        yield (
-            f"R-hat is {_above(rhat[worst], RHAT_LIMIT)} for {draws.names[worst]}, above "
-            f"{RHAT_LIMIT}: the chains disagree; run longer, or find what separates them"
-        )
-    heavy = tail_problem(draws)
-    if heavy:
-        yield heavy
+    yield from _said(_rhat_problem(draws, RHAT_LIMIT), tail_problem(draws))
     known = np.isfinite(draws.settings.get("tail_index", np.inf))
     shapes = np.array([np.nan if known else tail_shape(draws[name]) for name in draws.names])
     if np.any(shapes > khat_limit(draws[draws.names[0]].size)):
@@ -153,6 +134,17 @@ def _chain_problems(draws):
                 f"{kind} ESS is {ess[worst]:.0f} for {draws.names[worst]}, below {wanted} "
                 f"({ESS_PER_CHAIN} a chain): run longer"
             )
+
+
+def _rhat_problem(draws, limit):
+    rhat = np.atleast_1d(diagnostics.rhat(draws.values))
+    if not np.any(rhat > limit):
+        return None
+    worst = int(np.nanargmax(rhat))
+    return (
+        f"R-hat is {_above(rhat[worst], limit)} for {draws.names[worst]}, above {limit}: the "
+        "chains disagree; run longer, or find what separates them"
+    )
 
 
 def particle_problems(draws):
@@ -227,24 +219,25 @@ def divergence_problem(draws):
 
 def noise_problems(draws):
     """List what noisy gradients did that the run itself could see."""
-    found = [heat_problem(draws), negative_problem(draws)]
-    if "kinetic_energy" in draws.stats and not found[0]:
-        energies = draws.stats["kinetic_energy"]
-        temperature = 2.0 * float(energies.mean()) / draws.dim
-        error = 2.0 * float(diagnostics.mcse(energies)) / draws.dim
-        if temperature - 1.0 > HEAT_LIMIT + 4.0 * error:
-            found.append(
-                f"the temperature of the momenta is {temperature:.3g}, not 1, so that the draws "
-                "are too wide: take smaller steps, larger batches or more friction, or pass "
-                "noise_estimate"
-            )
-        elif 1.0 - temperature > HEAT_LIMIT + 4.0 * error:
-            found.append(
-                f"the temperature of the momenta is {temperature:.3g}, not 1, so that the draws "
-                "are too narrow: pass a smaller noise_estimate"
-            )
-    found = [problem for problem in found if problem]
-    return found or [problem for problem in [virial_problem(draws)] if problem]
+    found = _said(heat_problem(draws) or _temperature_problem(draws), negative_problem(draws))
+    return found or _said(virial_problem(draws))
+
+
+def _temperature_problem(draws):
+    if "kinetic_energy" not in draws.stats:
+        return None
+    energies = draws.stats["kinetic_energy"]
+    temperature = 2.0 * float(energies.mean()) / draws.dim
+    error = 2.0 * float(diagnostics.mcse(energies)) / draws.dim
+    if not abs(temperature - 1.0) > HEAT_LIMIT + 4.0 * error:
+        return None
+    remedy = "narrow: pass a smaller noise_estimate"
+    if temperature > 1.0:
+        remedy = "wide: take smaller steps, larger batches or more friction, or pass noise_estimate"
+    return (
+        f"the temperature of the momenta is {temperature:.3g}, not 1, so that the draws are too "
+        f"{remedy}"
+    )
 
 
 def virial_problem(draws):

@@ -5,7 +5,7 @@ import numpy as np
 from ..errors import BayeslibError, BayeslibTypeError
 from ..results.estimate import as_estimate
 from ..results.rows import apply_rows
-from ..validate import as_count, as_rng, check_memory, shown
+from ..validate import as_count, as_rng, check_callable, check_memory, shown
 
 
 def monte_carlo(f, sample, *, num_samples, rng):
@@ -57,8 +57,7 @@ def monte_carlo(f, sample, *, num_samples, rng):
     >>> print(seven, round(1 / 6, 4))
     0.1652 ± 0.0037 0.1667
     """
-    if not callable(f):  # before drawing
-        raise BayeslibTypeError(f"f must be callable, got {f!r}")
+    check_callable(f=f)  # before drawing
     num_samples = as_count(num_samples, "num_samples", minimum=2)
     check_memory((num_samples,), "the draws")
     rng, _ = as_rng(rng)

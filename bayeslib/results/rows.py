@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
+from ..validate import check_callable
 
 
 def apply_rows(f, draws, name="f"):
@@ -37,8 +38,7 @@ def apply_rows(f, draws, name="f"):
     Exception
         What `f` raises for one row, with a note of how it was called.
     """
-    if not callable(f):
-        raise BayeslibTypeError(f"{name} must be callable, got {f!r}")
+    check_callable(**{name: f})
     failure = None
     try:
         results = np.asarray(f(draws))

@@ -7,11 +7,11 @@ from scipy import special
 
 from ...errors import BayeslibError
 from ...validate import as_count, as_rng
-from .shared import ALARM, Simulator, as_vector, check_callable, table
+from .shared import Judged, Simulator, as_vector
 
 
 @dataclass(frozen=True, repr=False)
-class JointTest:
+class JointTest(Judged):
     """What a joint distribution test found.
 
     Attributes
@@ -52,13 +52,9 @@ class JointTest:
     pvalues: np.ndarray
 
     @property
-    def pvalue(self):
-        return float(min(1.0, self.pvalues.min() * self.pvalues.size))
-
-    @property
     def problems(self):
         found = []
-        for i, j in np.argwhere(self.pvalues * self.pvalues.size < ALARM):
+        for i, j in self._alarming:
             how = [("low", "high"), ("narrow", "wide")][j][int(self.t[i, j] > 0.0)]
             found.append(
                 f"{self.names[i]} is too {how} in the chains (t = {self.t[i, j]:.1f}): the sampler "
@@ -67,13 +63,8 @@ class JointTest:
         return tuple(found)
 
     def __str__(self):
-        rows = [("", "t centre", "t spread", "p")]
-        rows += [
-            (name, *t, float(p.min()))
-            for name, t, p in zip(self.names, self.t, self.pvalues, strict=True)
-        ]
         chains, steps = self.chains.shape[:2]
-        return table(f"joint test: {chains} chains of {steps} steps", rows, self.problems)
+        return self._table(f"joint test: {chains} chains of {steps} steps", "t", self.t)
 
     __repr__ = __str__
 
@@ -158,13 +149,10 @@ def geweke_test(
     exact True 0
     narrow False 1
     """
-    check_callable(sample_prior=sample_prior, simulate=simulate, transition=transition)
-    if quantities is not None:
-        check_callable(quantities=quantities)
+    simulator = Simulator(sample_prior, simulate, quantities, names, transition=transition)
     num_chains = as_count(num_chains, "num_chains", minimum=10)
     num_steps = as_count(num_steps, "num_steps")
     rng, _ = as_rng(rng)
-    simulator = Simulator(sample_prior, simulate, quantities, names)
     first, *others = rng.spawn(num_chains + 1)
     forward, dim = [], 0
     for _ in range(num_chains * num_steps):

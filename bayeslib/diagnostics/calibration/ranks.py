@@ -8,13 +8,13 @@ from scipy import special
 from ... import diagnostics
 from ...errors import BayeslibError, warn
 from ...validate import as_count, as_floats, as_rng, check_finite
-from .shared import ALARM, Simulator, check_callable, table
+from .shared import Judged, Simulator
 
 _TESTS = 3  # of each quantity: any shape, the centre, the spread
 
 
 @dataclass(frozen=True, repr=False)
-class Calibration:
+class Calibration(Judged):
     """The ranks of simulation-based calibration, and whether they are uniform.
 
     Attributes
@@ -62,15 +62,11 @@ class Calibration:
     interrupted: bool = False
 
     @property
-    def pvalue(self):
-        return float(min(1.0, self.pvalues.min() * self.pvalues.size))
-
-    @property
     def problems(self):
         found = []
         if self.interrupted:
             found.append(f"interrupted: these are the ranks of the first {len(self.ranks)} fits")
-        for i in np.flatnonzero(self.pvalues * self.pvalues.size < ALARM):
+        for (i,) in self._alarming:
             found.append(f"{self.names[i]} is not calibrated: {_in_words(*self.z[i])}")
         if self.num_short > 0.05 * len(self.ranks):
             found.append(
@@ -81,13 +77,8 @@ class Calibration:
         return tuple(found)
 
     def __str__(self):
-        rows = [("", "z centre", "z spread", "p")]
-        rows += [
-            (name, *z, float(p))
-            for name, z, p in zip(self.names, self.z, self.pvalues, strict=True)
-        ]
         title = f"simulation-based calibration: {len(self.ranks)} fits, {self.num_draws} draws each"
-        return table(title, rows, self.problems)
+        return self._table(title, "z", self.z)
 
     __repr__ = __str__
 
@@ -185,13 +176,10 @@ def simulation_based_calibration(
     exact True 0
     narrow False 1
     """
-    check_callable(sample_prior=sample_prior, simulate=simulate, fit=fit)
-    if quantities is not None:
-        check_callable(quantities=quantities)
+    simulator = Simulator(sample_prior, simulate, quantities, names, fit=fit)
     num_fits = as_count(num_fits, "num_fits", minimum=20)
     num_draws = as_count(num_draws, "num_draws", minimum=9)
     rng, _ = as_rng(rng)
-    simulator = Simulator(sample_prior, simulate, quantities, names)
     ranks, num_short, interrupted = [], 0, False
     try:
         for generator in rng.spawn(num_fits):

@@ -2,17 +2,10 @@
 
 import numpy as np
 
-from ...errors import BayeslibError, BayeslibTypeError
-from ...validate import as_floats
+from ...errors import BayeslibError
+from ...validate import as_floats, check_callable
 
 ALARM = 1e-3  # below this p-value a result is called a problem
-
-
-def check_callable(**functions):
-    """Raise BayeslibTypeError for the first argument that cannot be called."""
-    for name, function in functions.items():
-        if not callable(function):
-            raise BayeslibTypeError(f"{name} must be callable, got {function!r}")
 
 
 def as_vector(value, name):
@@ -31,10 +24,38 @@ def as_vector(value, name):
     return array
 
 
+class Judged:
+    """A result with p-values of several quantities."""
+
+    @property
+    def pvalue(self):
+        return float(min(1.0, self.pvalues.min() * self.pvalues.size))
+
+    @property
+    def _alarming(self):
+        """Where p-values are too small, after Bonferroni."""
+        return np.argwhere(self.pvalues * self.pvalues.size < ALARM)
+
+    def _table(self, title, letter, scores):
+        """Lay out the two scores and the p-value of each quantity, and the problems below."""
+        rows = [("", f"{letter} centre", f"{letter} spread", "p")]
+        for name, pair, p in zip(self.names, scores, self.pvalues, strict=True):
+            rows.append((name, *(f"{number:.3g}" for number in (*pair, np.min(p)))))
+        width = max(map(len, self.names))
+        lines = [
+            "  ".join([name.ljust(width), *(cell.rjust(9) for cell in cells)])
+            for name, *cells in rows
+        ]
+        return "\n".join([title, *lines, *(f"! {problem}" for problem in self.problems)])
+
+
 class Simulator:
     """Draws parameters with their data, and evaluates what is compared."""
 
-    def __init__(self, sample_prior, simulate, quantities, names):
+    def __init__(self, sample_prior, simulate, quantities, names, **sampler):
+        check_callable(sample_prior=sample_prior, simulate=simulate, **sampler)
+        if quantities is not None:
+            check_callable(quantities=quantities)
         self.sample_prior, self.simulate, self.quantities = sample_prior, simulate, quantities
         self.names = None if names is None else tuple(names)
 
@@ -61,13 +82,3 @@ class Simulator:
                 f"{count - dim} others): {self.names}"
             )
         return self.names
-
-
-def table(title, rows, problems):
-    """Lay out (name, numbers…) rows, the first of which is the head, and the problems below."""
-    width = max(len(row[0]) for row in rows)
-    lines = [title]
-    for name, *cells in rows:
-        shown = [c if isinstance(c, str) else f"{c:.3g}" for c in cells]
-        lines.append("  ".join([name.ljust(width), *(cell.rjust(9) for cell in shown)]))
-    return "\n".join([*lines, *(f"! {problem}" for problem in problems)])
