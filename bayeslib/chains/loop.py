@@ -113,11 +113,9 @@ def outside(target, log_p):
 
 
 @helper
-def accepts(note, log_ratio, uniform):
-    """Accept with probability min(1, exp(log_ratio)), and note both."""
-    note.acceptance_rate = np.exp(min(log_ratio, 0.0))
-    note.accepted = uniform < note.acceptance_rate
-    return note.accepted
+def acceptance(log_ratio):
+    """Return the probability min(1, exp(log_ratio)), with which a proposal is accepted."""
+    return np.exp(min(log_ratio, 0.0))
 
 
 @helper

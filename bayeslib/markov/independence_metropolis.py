@@ -6,7 +6,7 @@ import numpy as np
 
 from ..chains.algorithm import Algorithm
 from ..chains.functions import Portable
-from ..chains.loop import RAISED, Chain, accepts, copy, laid_out, log_density, record
+from ..chains.loop import RAISED, Chain, acceptance, copy, laid_out, log_density, record
 from ..chains.run import as_counts
 from ..compile.callback import MATRIX, VECTOR
 from ..diagnostics.trouble import longest_stay_problem
@@ -36,7 +36,9 @@ def independence_step(target, rng, log_p, x, note):
     t, x.now.t = x.now.t, x.now.t + 1
     log_new = log_density(target, x.proposals[t])
     log_weight = log_new - x.log_q[t]
-    if accepts(note, log_weight - x.now.log_weight, x.uniforms[t]):
+    note.acceptance_rate = acceptance(log_weight - x.now.log_weight)
+    note.accepted = x.uniforms[t] < note.acceptance_rate
+    if note.accepted:
         x.now.log_weight = log_weight
         copy(x.proposals[t], x.position)
         log_p = log_new

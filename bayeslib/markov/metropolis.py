@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..chains.algorithm import Algorithm
-from ..chains.loop import Chain, accepts, copy, laid_out, log_density, record
+from ..chains.loop import Chain, acceptance, copy, laid_out, log_density, record
 from ..chains.run import as_counts
 from ..compile.callback import MATRIX, VECTOR, helper
 from ..errors import BayeslibError, warn
@@ -69,7 +69,9 @@ def propose_coordinate(rng, walk):
 @helper
 def accept_or_stay(target, rng, log_p, walk, note):
     log_new = log_density(target, walk.proposal)
-    if not accepts(note, log_new - log_p, rng.random()):
+    note.acceptance_rate = acceptance(log_new - log_p)
+    note.accepted = rng.random() < note.acceptance_rate
+    if not note.accepted:
         return log_p
     copy(walk.proposal, walk.position)
     return log_new

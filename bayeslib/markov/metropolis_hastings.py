@@ -7,7 +7,17 @@ import numpy as np
 
 from ..chains.algorithm import Algorithm
 from ..chains.functions import NO_CALLBACK, Compares, Draws
-from ..chains.loop import UNDEFINED, Chain, accepts, ask, copy, ended, laid_out, log_density, record
+from ..chains.loop import (
+    UNDEFINED,
+    Chain,
+    acceptance,
+    ask,
+    copy,
+    ended,
+    laid_out,
+    log_density,
+    record,
+)
 from ..chains.run import as_counts
 from ..compile.arguments import as_data
 from ..compile.callback import ADDRESS, HANDLE, VECTOR, helper
@@ -38,7 +48,9 @@ def metropolis_hastings_step(target, rng, log_p, m, note):
     uniform = rng.random()
     log_new = log_density(target, m.proposal)
     ratio = log_new - log_p + correction(target, log_new, m)
-    if ended(target) or not accepts(note, ratio, uniform):
+    note.acceptance_rate = acceptance(ratio)
+    note.accepted = uniform < note.acceptance_rate
+    if ended(target) or not note.accepted:
         return log_p
     copy(m.proposal, m.position)
     return log_new

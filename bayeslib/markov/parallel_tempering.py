@@ -8,7 +8,7 @@ from numba import from_dtype, types
 
 from ..chains.algorithm import Algorithm
 from ..chains.collect import FAR
-from ..chains.loop import Chain, accepts, ask, copy, ended, judged, laid_out, record
+from ..chains.loop import Chain, acceptance, ask, copy, ended, judged, laid_out, record
 from ..chains.run import as_counts
 from ..compile.callback import ADDRESS, HANDLE, INT, INTS, MATRIX, VECTOR, density, helper
 from ..diagnostics import mcse
@@ -92,7 +92,9 @@ def move_rung(target, rng, x, k, note):
         propose(rng, walk)
     log_p, log_q = log_densities(target, x)
     here = tempered(x.betas[k], x.log_p[k], x.log_q[k])
-    if accepts(note, tempered(x.betas[k], log_p, log_q) - here, rng.random()):
+    note.acceptance_rate = acceptance(tempered(x.betas[k], log_p, log_q) - here)
+    note.accepted = rng.random() < note.acceptance_rate
+    if note.accepted:
         x.log_p[k], x.log_q[k] = log_p, log_q
         copy(walk.proposal, walk.position)
     if single:
