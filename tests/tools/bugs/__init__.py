@@ -1,16 +1,20 @@
 """All planted bugs, a module for each group; each names the test that must reject it."""
 
-from . import metropolis
+import importlib
+import pkgutil
 
-GROUPS = (metropolis,)
 BUGS = {
-    f"{group.__name__.rpartition('.')[2]}: {name}": bug
-    for group in GROUPS
-    for name, bug in group.BUGS.items()
+    f"{group.name}: {name}": bug
+    for group in pkgutil.iter_modules(__path__)
+    for name, bug in importlib.import_module(f"{__name__}.{group.name}").BUGS.items()
 }
 # Those that every `make test` plants: of each way to plant one, at least one.
 FEW = [
+    "target: their gradient forgets that of the Jacobian",
     "metropolis: accepts ratio^0.9",
     "metropolis: a rejected state is not repeated",
     "metropolis: the scale is never frozen",
+    "independent: the evidence forgets the bound",
+    "independent: adaptive rejection leans to the left",
+    "diagnostics: ranks are not split",
 ]
