@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 from bayeslib import ising_sample
-from bayeslib.markov.ising_sample import as_model, bordered, tables
+from bayeslib.markov.ising_model import as_model, bordered, tables
 
 from .against_c import LIMIT, build
 

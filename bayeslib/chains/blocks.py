@@ -108,6 +108,7 @@ def advance(step, *, bound, control, chain, num_iterations):
         stopped, which is before `last` only for a reason noted in its record or handle. All it
         needs to go on is in its own arrays, so that the blocks' sizes leave no trace in the draws.
     bound : Bound
+        Or what else has its `stop`.
     control : Control
     chain : int
     num_iterations : int

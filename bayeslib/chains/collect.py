@@ -10,14 +10,16 @@ from .loop import IMPROPER, INFINITE
 FAR = 1e10
 
 
-def collect(outcomes, *, target, interrupted, num_warmup, method, settings, extra_evals=0):
+def collect(outcomes, *, target, names, interrupted, num_warmup, method, settings, extra_evals=0):
     """Join the chains' draws, cut to the shortest chain that has any.
 
     Parameters
     ----------
     outcomes : list of Outcome
     target : Target
-        For its names, and to say what went wrong.
+        Says what went wrong.
+    names : tuple of str
+        Of the values.
     interrupted : bool
     num_warmup : int
     method : str
@@ -43,7 +45,7 @@ def collect(outcomes, *, target, interrupted, num_warmup, method, settings, extr
     KeyboardInterrupt
         If interrupted during the warm-up.
     """
-    draws = _join(outcomes, target, interrupted, num_warmup, method, settings, extra_evals)
+    draws = _join(outcomes, names, interrupted, num_warmup, method, settings, extra_evals)
     _raise_lost(outcomes, draws)
     for chain, outcome in enumerate(outcomes):
         if outcome.ended_early:
@@ -54,7 +56,7 @@ def collect(outcomes, *, target, interrupted, num_warmup, method, settings, extr
     return draws
 
 
-def _join(outcomes, target, interrupted, num_warmup, method, settings, extra_evals):
+def _join(outcomes, names, interrupted, num_warmup, method, settings, extra_evals):
     kept = [outcome for outcome in outcomes if outcome.done > num_warmup]
     if not kept:
         return None
@@ -79,7 +81,7 @@ def _join(outcomes, target, interrupted, num_warmup, method, settings, extra_eva
         settings={"num_samples": len(kept[0].values), **settings}
         | own
         | {"interrupted": interrupted, "num_nan": num_nan},
-        names=target.names,
+        names=names,
     )
 
 

@@ -77,7 +77,7 @@ def sample_chains(
     -------
     Draws
     """
-    num_samples, num_warmup, num_chains = counts
+    num_samples, _, num_chains = counts
     check_memory((2, num_chains, num_samples, target.dim + numbers), "draws")
     rng, seed = as_rng(rng)
     generators = spawn(rng, num_chains)
@@ -86,6 +86,27 @@ def sample_chains(
     )
     if prepare is not None:
         prepare(starts, generators)
+    draws = run_from(
+        starts, generators, chain, arguments, kernel=kernel, target=target, names=target.names,
+        counts=counts, rng=rng, executor=executor, progress=progress, method=method,
+        settings={"seed": seed, **settings}, extra_evals=num_evals,
+    )  # fmt: skip
+    if draws.settings["interrupted"] or not tails or not np.isfinite(draws.values).all():
+        return draws
+    draws.settings["tail_index"], spent = tail_index(target, draws.values, gradient=gradient)
+    return dataclasses.replace(draws, num_evals=draws.num_evals + spent) if spent else draws
+
+
+def run_from(
+    starts, generators, chain, arguments, *, kernel, target, names, counts, rng, executor, progress,
+    method, settings, extra_evals=0,
+):  # fmt: skip
+    """Run one chain a start and join what they drew, `names` being those of the draws.
+
+    The rest is as `sample_chains` and `collect` say. `target` may be any model of which `chain`
+    knows the law; only one with a density is asked what went wrong.
+    """
+    num_samples, num_warmup, num_chains = counts
     jobs = [
         (target, generator, start, *arguments, num_warmup, num_samples)
         for generator, start in zip(generators, starts, strict=True)
@@ -97,11 +118,7 @@ def sample_chains(
     )  # fmt: skip
     if num_chains == 1:
         rng.bit_generator.state = outcomes[0].rng_state
-    draws = collect(
-        outcomes, target=target, interrupted=interrupted, num_warmup=num_warmup, method=method,
-        settings={"num_warmup": num_warmup, "seed": seed, **settings}, extra_evals=num_evals,
+    return collect(
+        outcomes, target=target, names=names, interrupted=interrupted, num_warmup=num_warmup,
+        method=method, settings={"num_warmup": num_warmup, **settings}, extra_evals=extra_evals,
     )  # fmt: skip
-    if interrupted or not tails or not np.isfinite(draws.values).all():
-        return draws
-    draws.settings["tail_index"], spent = tail_index(target, draws.values, gradient=gradient)
-    return dataclasses.replace(draws, num_evals=draws.num_evals + spent) if spent else draws

@@ -1,60 +1,22 @@
 """Boltzmann machines: binary units with symmetric weights, exactly and by Gibbs sampling."""
 
-from functools import cached_property
-from typing import NamedTuple
-
 import numpy as np
 
 from .. import diagnostics
-from ..chains.blocks import run_chains, spawn
-from ..chains.collect import collect
-from ..chains.run import as_counts
-from ..compile.functions import sigmoid
+from ..chains.blocks import spawn
+from ..chains.run import as_counts, run_from
+from ..chains.sweeps import one_a_chain
 from ..errors import BayeslibError, warn
 from ..results import Estimate
-from ..validate import as_count, as_floats, as_rng, check_finite, check_memory
-from .ising_sample import Named
-from .units import boltzmann_chain, boltzmann_kernel
+from ..validate import as_rng, check_memory
+from .learning import learn
+from .machine import Gradient, Machine, as_binary
+from .units import units_chain, units_kernel
 
-MOST_UNITS = 20
 _WORST_RHAT = 1.1  # of the unclamped chains, above which their errors mean little
 
 
-class Moments(NamedTuple):
-    """Means of units, (n,), and of products of two, (n, n).
-
-    Examples
-    --------
-    >>> machine = bl.BoltzmannMachine([[0.0, 2.0], [2.0, 0.0]], [-1.0, -1.0])
-    >>> moments = machine.moments()
-    >>> print(moments.means.round(3), moments.products.round(3))
-    [0.5 0.5] [[0.5   0.366]
-     [0.366 0.5  ]]
-    """
-
-    means: np.ndarray
-    products: np.ndarray
-
-
-class Gradient(NamedTuple):
-    """Of the mean log likelihood: by the weight of each pair, (n, n), and by the biases, (n,).
-
-    Arrays where it is exact, `Estimate`s of arrays where it was sampled.
-
-    Examples
-    --------
-    >>> machine = bl.BoltzmannMachine(np.zeros((2, 2)), np.zeros(2))
-    >>> gradient = machine.gradient([[1, 1], [0, 0], [1, 1]])
-    >>> print(gradient.weights.round(3), gradient.biases.round(3))
-    [[0.    0.417]
-     [0.417 0.   ]] [0.167 0.167]
-    """
-
-    weights: np.ndarray | Estimate
-    biases: np.ndarray | Estimate
-
-
-class BoltzmannMachine:
+class BoltzmannMachine(Machine):
     """Units s_i of 0 or 1 with p(s) proportional to exp(sum of W_ij s_i s_j, i < j, + b . s).
 
     Parameters
@@ -92,143 +54,6 @@ class BoltzmannMachine:
     >>> print(draws.expect())
     [0.4956 ± 0.0071, 0.4915 ± 0.0071]
     """
-
-    def __init__(self, weights, biases, *, num_visible=None):
-        biases = as_floats(biases, "biases")
-        if biases.ndim != 1 or biases.size == 0:
-            raise BayeslibError(f"biases must have shape (n,), got {biases.shape}")
-        weights = as_floats(weights, "weights")
-        n = biases.size
-        if weights.shape != (n, n):
-            raise BayeslibError(
-                f"weights must have shape ({n}, {n}) for {n} biases, got {weights.shape}"
-            )
-        check_finite(weights, "weights")
-        check_finite(biases, "biases")
-        if not np.allclose(weights, weights.T, rtol=1e-10, atol=1e-12):
-            i, j = np.argwhere(~np.isclose(weights, weights.T, rtol=1e-10, atol=1e-12))[0]
-            raise BayeslibError(
-                f"weights must be symmetric, got weights[{i}, {j}]={weights[i, j]:.6g} and "
-                f"weights[{j}, {i}]={weights[j, i]:.6g}; for those of pairs i < j alone pass "
-                "np.triu(W, 1) + np.triu(W, 1).T"
-            )
-        if np.any(np.diag(weights) != 0.0):
-            i = int(np.argmax(np.diag(weights) != 0.0))
-            raise BayeslibError(
-                f"weights[{i}, {i}] is {weights[i, i]:.6g}: the diagonal must be zero, a unit's "
-                "own bias says how much it likes to be 1"
-            )
-        self.weights, self.biases = weights, biases
-        self.weights.flags.writeable = self.biases.flags.writeable = False
-        self.num_visible = n
-        if num_visible is not None:
-            self.num_visible = as_count(num_visible, "num_visible", maximum=n)
-
-    @property
-    def num_units(self):
-        """Visible and hidden ones."""
-        return self.biases.size
-
-    def __repr__(self):
-        hidden = self.num_units - self.num_visible
-        return f"BoltzmannMachine({self.num_visible} visible, {hidden} hidden)"
-
-    def energy(self, states):
-        """Return -(sum of W_ij s_i s_j, i < j) - b . s; a float, or (m,) for states (m, n)."""
-        s = _as_binary(states, "states", self.num_units)
-        value = -np.sum(s * (0.5 * (s @ self.weights) + self.biases), axis=-1)
-        return float(value) if s.ndim == 1 else value
-
-    def conditional(self, state, unit):
-        """Return the probability that a unit is 1 given the others; its own entry is ignored."""
-        s = _as_binary(state, "state", self.num_units)
-        unit = as_count(unit, "unit", minimum=0, maximum=self.num_units - 1)
-        value = sigmoid(s @ self.weights[unit] + self.biases[unit])
-        return float(value) if s.ndim == 1 else value
-
-    def states(self):
-        """Return all states, (2**n, n), the first unit changing slowest; up to 20 units."""
-        return _all_states(self.num_units)
-
-    @cached_property
-    def log_partition(self):
-        """Logarithm of the sum of exp(-energy) over all states, by enumeration; up to 20 units."""
-        return _log_sum(-self.energy(self.states()))
-
-    def probabilities(self):
-        """Return the probability of each of `states`, (2**n,); up to 20 units."""
-        return np.exp(-self.energy(self.states()) - self.log_partition)
-
-    def moments(self, *, clamped=None):
-        """Return exact means of units and of products of two, by enumeration: up to 20 units.
-
-        Parameters
-        ----------
-        clamped : array_like, shape (num_visible,), optional
-            Holds the visible units at these values, so that only hidden ones are enumerated.
-
-        Returns
-        -------
-        Moments
-            means (n,), products (n, n) with the means on the diagonal.
-        """
-        if clamped is None:
-            states, p = self.states(), self.probabilities()
-        else:
-            states, log_p = self._completions(_as_binary(clamped, "clamped", self.num_visible))
-            p = np.exp(log_p - _log_sum(log_p))
-        return Moments(p @ states, states.T @ (p[:, None] * states))
-
-    def _completions(self, visible):
-        """Return the states that have these visible units, and their log weights."""
-        hidden = _all_states(self.num_units - self.num_visible)
-        states = np.column_stack([np.tile(visible, (len(hidden), 1)), hidden])
-        return states, -self.energy(states)
-
-    def log_likelihood(self, data):
-        """Return the mean log probability of rows of visible units, exactly: up to 20 units.
-
-        Parameters
-        ----------
-        data : array_like, shape (m, num_visible)
-
-        Returns
-        -------
-        float
-        """
-        rows, share = self._patterns(data)
-        log_p = [_log_sum(self._completions(row)[1]) for row in rows]
-        return float(share @ np.array(log_p) - self.log_partition)
-
-    def gradient(self, data):
-        """Return the exact gradient of `log_likelihood`, clamped minus unclamped moments.
-
-        It enumerates: up to 20 units.
-
-        Parameters
-        ----------
-        data : array_like, shape (m, num_visible)
-
-        Returns
-        -------
-        Gradient
-            weights (n, n), symmetric: by the weight of each pair, W_ij = W_ji together; biases.
-        """
-        rows, share = self._patterns(data)
-        free, held = self.moments(), [self.moments(clamped=row) for row in rows]
-        means = sum(p * m.means for p, m in zip(share, held, strict=True)) - free.means
-        products = sum(p * m.products for p, m in zip(share, held, strict=True)) - free.products
-        np.fill_diagonal(products, 0.0)
-        return Gradient(products, means)
-
-    def _patterns(self, data):
-        """Return the distinct rows of the data and the share of each."""
-        data = _as_binary(data, "data", self.num_visible)
-        data = np.atleast_2d(data)
-        if len(data) == 0:
-            raise BayeslibError("data has no rows; pass at least one")
-        rows, count = np.unique(data, axis=0, return_counts=True)
-        return rows, count / count.sum()
 
     def sample(
         self,
@@ -283,57 +108,33 @@ class BoltzmannMachine:
         clamped nor given by `initial`; then, for each sweep and each unit that is not clamped, in
         order, one uniform, and the unit is 1 if it is below its conditional probability.
         """
-        counts = as_counts(num_samples, num_warmup, num_chains)
-        num_samples, num_warmup, num_chains = counts
-        n = self.num_units
-        starts, units = self._starts(clamped, initial, num_chains)
-        check_memory((1, num_chains, num_samples, n + 1), "draws")
+        num_samples, _, num_chains = counts = as_counts(num_samples, num_warmup, num_chains)
+        starts, moving = self._starts(clamped, initial, num_chains)
+        check_memory((1, num_chains, num_samples, self.num_units + 1), "draws")
         rng, seed = as_rng(rng)
-        jobs = [
-            (self.weights.copy(), self.biases.copy(), generator, start, units, *counts[1::-1])
-            for generator, start in zip(spawn(rng, num_chains), starts, strict=True)
-        ]
-        boltzmann_kernel.compile()
-        outcomes, interrupted = run_chains(
-            boltzmann_chain, jobs, num_iterations=num_warmup + num_samples, executor=executor,
-            progress=progress, title="BoltzmannMachine.sample",
-        )  # fmt: skip
-        if num_chains == 1:
-            rng.bit_generator.state = outcomes[0].rng_state
-        return collect(
-            outcomes, target=Named(tuple(f"s[{i}]" for i in range(n))), interrupted=interrupted,
-            num_warmup=num_warmup, method="BoltzmannMachine.sample",
-            settings={"num_warmup": num_warmup, "seed": seed},
+        return run_from(
+            starts, spawn(rng, num_chains), units_chain, (moving,), kernel=units_kernel,
+            target=self, names=tuple(f"s[{i}]" for i in range(self.num_units)), counts=counts,
+            rng=rng, executor=executor, progress=progress, method="BoltzmannMachine.sample",
+            settings={"seed": seed},
         )  # fmt: skip
 
     def _starts(self, clamped, initial, num_chains):
         """Return starts (num_chains, n), nan where they are drawn, and the units that move."""
-        n = self.num_units
+        n, held = self.num_units, 0
         starts = np.full((num_chains, n), np.nan)
         if initial is not None:
-            initial = _as_binary(initial, "initial", n)
-            if initial.ndim == 2 and len(initial) != num_chains:
-                raise BayeslibError(
-                    f"initial must have one row for each of {num_chains} chains, got {len(initial)}"
-                )
-            starts[:] = initial
-            if num_chains > 1 and np.all(starts == starts[0]):
-                warn(
-                    f"all {num_chains} chains start from the same state, so R-hat cannot show a "
-                    "chain that is stuck; pass one state a chain, or initial=None"
-                )
-        units = np.arange(n)
+            starts[:] = one_a_chain(as_binary(initial, "initial", n), (n,), num_chains)
         if clamped is not None:
-            clamped = _as_binary(clamped, "clamped", self.num_visible)
+            held, clamped = self.num_visible, as_binary(clamped, "clamped", self.num_visible)
             if clamped.ndim != 1:
                 raise BayeslibError(
                     f"clamped must be one row of visible units, got {clamped.shape}"
                 )
-            starts[:, : self.num_visible] = clamped
-            units = units[self.num_visible :]
-            if units.size == 0:
-                raise BayeslibError("with every unit clamped there is nothing to sample")
-        return starts, units
+            starts[:, :held] = clamped
+        if held == n:
+            raise BayeslibError("with every unit clamped there is nothing to sample")
+        return starts, np.arange(held, n)
 
     def sampled_gradient(self, data, *, num_sweeps=1000, num_warmup=100, num_chains=4, rng):
         """Estimate the gradient of `log_likelihood` by Gibbs sampling, clamped and unclamped.
@@ -368,16 +169,20 @@ class BoltzmannMachine:
         """
         rows, share = self._patterns(data)
         rng, _ = as_rng(rng)
-        sizes = {"num_warmup": num_warmup, "num_chains": num_chains, "progress": False}
-        has_hidden = self.num_visible < self.num_units
+        n, has_hidden = self.num_units, self.num_visible < self.num_units
         free, *held = rng.spawn(1 + len(rows) if has_hidden else 1)
-        i, j = np.triu_indices(self.num_units, 1)
-        pairs = i, j
+        i, j = np.triu_indices(n, 1)
 
         def both(states):
             return np.column_stack([states, states[:, i] * states[:, j]])
 
-        draws = self.sample(num_sweeps, rng=free, **sizes)
+        def drawn(rng, clamped=None):
+            return self.sample(
+                num_sweeps, num_warmup=num_warmup, num_chains=num_chains, clamped=clamped, rng=rng,
+                progress=False,
+            )  # fmt: skip
+
+        draws = drawn(free)
         worst = float(np.max(np.nan_to_num(diagnostics.rhat(draws)), initial=0.0))
         if worst > _WORST_RHAT:
             warn(
@@ -388,25 +193,25 @@ class BoltzmannMachine:
         value, variance, evals = -unclamped.value, unclamped.mcse**2, unclamped.num_evals
         if not has_hidden:
             value = value + share @ both(rows)
-        units = np.arange(self.num_units)
         for row, p, own in zip(rows, share, held, strict=False):
-            found = self.sample(num_sweeps, clamped=row, rng=own, **sizes).expect(both)
+            found = drawn(own, row).expect(both)
             # What the clamping decides has no error; of another constant it is unknown.
-            zero = units[: self.num_visible][row == 0.0]
-            known = np.r_[units < self.num_visible, (j < self.num_visible) | np.isin(i, zero)]
+            zero, clamped = np.flatnonzero(row == 0.0), np.arange(n) < row.size
+            known = np.r_[clamped, clamped[j] | np.isin(i, zero)]
             value = value + p * found.value
             variance = variance + np.where(known, 0.0, (p * found.mcse) ** 2)
             evals += found.num_evals
-        return Gradient(*self._unpacked(value, np.sqrt(variance), evals, pairs))
 
-    def _unpacked(self, value, error, evals, pairs):
-        n = self.num_units
-        square = np.zeros((2, n, n))
-        for matrix, vector in zip(square, (value, error), strict=True):
-            matrix[pairs] = vector[n:]
-            matrix += matrix.T
-        yield Estimate(*square, evals)
-        yield Estimate(value[:n], error[:n], evals)
+        def square(pairs):
+            matrix = np.zeros((n, n))
+            matrix[i, j] = matrix[j, i] = pairs
+            return matrix
+
+        error = np.sqrt(variance)
+        return Gradient(
+            Estimate(square(value[n:]), square(error[n:]), evals),
+            Estimate(value[:n], error[:n], evals),
+        )
 
     def fit(
         self,
@@ -462,40 +267,7 @@ class BoltzmannMachine:
         there are hidden units without weights; then, for each iteration, ``rng.spawn`` of one
         generator for its `sampled_gradient`.
         """
-        from .learning import learn
-
         return learn(
             self, data, learning_rate=learning_rate, num_iterations=num_iterations,
             num_sweeps=num_sweeps, tolerance=tolerance, rng=rng,
         )  # fmt: skip
-
-
-def _log_sum(log_terms):
-    # Imported here: it takes longer than a small model to sample.
-    from scipy.special import logsumexp
-
-    return float(logsumexp(log_terms))
-
-
-def _all_states(n):
-    if n > MOST_UNITS:
-        raise BayeslibError(
-            f"{n} units have 2**{n} states, too many to enumerate; {MOST_UNITS} units at most, "
-            "beyond use sample and sampled_gradient"
-        )
-    return ((np.arange(1 << n)[:, None] >> np.arange(n)[::-1]) & 1).astype(np.float64)
-
-
-def _as_binary(value, name, size):
-    """Return 0s and 1s, (size,) or (m, size); bool arrays are taken too."""
-    array = np.asarray(value)
-    array = as_floats(array.astype(float) if array.dtype == bool else array, name)
-    if array.ndim not in (1, 2) or array.shape[-1] != size:
-        raise BayeslibError(f"{name} must have shape ({size},) or (m, {size}), got {array.shape}")
-    wrong = np.argwhere((array != 0.0) & (array != 1.0))
-    if wrong.size:
-        raise BayeslibError(
-            f"{name} must hold 0 and 1, got {array[tuple(wrong[0])]:g} at {wrong[0].tolist()}; "
-            "for units of -1 and 1 pass (s + 1) / 2"
-        )
-    return array

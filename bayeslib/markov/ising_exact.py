@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import BayeslibError
 from ..validate import as_floats, as_positive
-from .ising_sample import as_model
+from .ising_model import as_model
 
 CRITICAL = 0.5 * np.log1p(np.sqrt(2.0))  # inverse temperature times coupling (Kramers, Wannier)
 MOST_SITES = 20

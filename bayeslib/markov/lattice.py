@@ -1,206 +1,166 @@
-"""The kernels of the Ising model: heat bath in three orders, and Wolff's clusters.
+"""The kernel of the Ising model: heat bath in three orders, and Wolff's clusters.
 
 A lattice is held with a border, (rows + 2, cols + 2): copies of the opposite edges when it is
 periodic, zeros when it is free, so that every site has four neighbours to look up.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import types
 
-from ..compile.callback import (
-    FLOAT,
-    GENERATOR,
-    HANDLE,
-    INT,
-    INTS,
-    MATRIX,
-    VECTOR,
-    borrowed,
-    helper,
-    kernel,
-)
+from ..chains.loop import copy, loaned, numba_type
+from ..compile.callback import FLOAT, GENERATOR, HANDLE, INT, INTS, MATRIX, VECTOR, helper, kernel
 
-SYSTEMATIC, CHECKERBOARD, RANDOM = range(3)
-LATTICE, SUMS = types.int8[:, ::1], types.int64[:, ::1]
+SYSTEMATIC, CHECKERBOARD, RANDOM, WOLFF = range(4)
 
 
-@helper
-def _wrap_site(lattice, r, c):
-    """Copy a changed site of a periodic lattice to the borders it appears in."""
-    rows, cols = lattice.shape[0] - 2, lattice.shape[1] - 2
-    spin = lattice[r, c]
-    if r == 1:
-        lattice[rows + 1, c] = spin
-    if r == rows:
-        lattice[0, c] = spin
-    if c == 1:
-        lattice[r, cols + 1] = spin
-    if c == cols:
-        lattice[r, 0] = spin
+class Spins(NamedTuple):
+    """A lattice, what its updates look up, and what they leave."""
+
+    lattice: types.int8[:, ::1]
+    table: VECTOR  # for sums of neighbours -4, …, 4: P(+1), or the odds without a field
+    odds: MATRIX  # the factor of every site's field, or empty
+    field: MATRIX  # of every site, or empty
+    uniform_field: FLOAT
+    coupling: FLOAT
+    periodic: types.boolean
+    order: INT
+    join: FLOAT
+    stack: INTS  # sites of the cluster whose neighbours wait to be looked at
+    sums: types.int64[:, ::1]  # of each site's spin over the draws
+    sizes: INTS  # of the draws' clusters
 
 
 @helper
-def _draw_row(rng, lattice, table, odds, r, first, step, periodic):
-    """Draw the spins of row r at columns first, first + step, …, each given its neighbours.
+def draw_site(rng, s, r, c):
+    """Draw a spin given its neighbours."""
+    total = np.int64(s.lattice[r - 1, c]) + s.lattice[r + 1, c]
+    total += np.int64(s.lattice[r, c - 1]) + s.lattice[r, c + 1]
+    u, known = rng.random(), s.table[np.uint64(total + 4)]
+    if s.odds.size > 0:
+        ratio = known * s.odds[r - 1, c - 1]
+        up = u * (1.0 + ratio) < ratio
+    else:
+        up = u < known
+    s.lattice[r, c] = 2 * up - 1
 
-    `table` holds, for each sum of neighbours from -4 to 4, the probability of +1; or, when `odds`
-    has the factor of every site's field, the odds without a field.
-    """
-    rows, cols = lattice.shape[0] - 2, lattice.shape[1] - 2
-    with_field = odds.size > 0
-    # Rows of their own and unsigned columns: an index that may be negative costs a comparison.
-    above, row, below = borrowed(lattice)[r - 1], borrowed(lattice)[r], borrowed(lattice)[r + 1]
-    own = borrowed(odds)[r - 1] if with_field else borrowed(table)
-    one, end, stride = np.uint64(1), np.uint64(cols + 1), np.uint64(step)
-    c = np.uint64(first)
+
+@helper
+def draw_row(rng, s, r, first, step):
+    """Draw the spins of row r at columns first, first + step, …"""
+    rows, cols = s.sums.shape
+    # Unsigned: an index that may be negative costs a comparison.
+    one, row, c, end = np.uint64(1), np.uint64(r), np.uint64(first), np.uint64(cols + 1)
     while c < end:
-        total = np.int64(above[c]) + below[c] + np.int64(row[c - one]) + row[c + one]
-        u = rng.random()
-        if with_field:
-            ratio = table[np.uint64(total + 4)] * own[c - one]
-            up = u * (1.0 + ratio) < ratio
-        else:
-            up = u < table[np.uint64(total + 4)]
-        row[c] = 2 * up - 1
-        if c == one and periodic:
-            row[end] = row[one]
-        c += stride
-    if periodic:
-        row[0] = row[cols]
+        draw_site(rng, s, row, c)
+        if c == one and s.periodic:
+            s.lattice[row, end] = s.lattice[row, one]
+        c += np.uint64(step)
+    if s.periodic:
+        s.lattice[r, 0] = s.lattice[r, cols]
         if r == 1:
-            for c in range(1, cols + 1):
-                lattice[rows + 1, c] = lattice[1, c]
+            copy(s.lattice[1], s.lattice[rows + 1])
         if r == rows:
-            for c in range(1, cols + 1):
-                lattice[0, c] = lattice[rows, c]
+            copy(s.lattice[rows], s.lattice[0])
 
 
 @helper
-def _draw_anywhere(rng, lattice, table, odds, periodic):
-    """Draw the spins of as many sites as there are, each chosen at random."""
-    rows, cols = lattice.shape[0] - 2, lattice.shape[1] - 2
-    num_sites, with_field = rows * cols, odds.size > 0
-    for _ in range(num_sites):
-        site = int(rng.random() * num_sites)
-        r = site // cols + 1
-        c = site - (r - 1) * cols + 1
-        total = np.int64(lattice[r - 1, c]) + lattice[r + 1, c]
-        total += np.int64(lattice[r, c - 1]) + lattice[r, c + 1]
-        u = rng.random()
-        if with_field:
-            ratio = table[total + 4] * odds[r - 1, c - 1]
-            up = u * (1.0 + ratio) < ratio
-        else:
-            up = u < table[total + 4]
-        lattice[r, c] = 2 * up - 1
-        if periodic:
-            _wrap_site(lattice, r, c)
+def wrap_site(s, r, c):
+    """Copy a changed site of a periodic lattice to the borders that it appears in."""
+    rows, cols = s.sums.shape
+    if r == 1 or r == rows:
+        s.lattice[rows + 1 if r == 1 else 0, c] = s.lattice[r, c]
+    if c == 1 or c == cols:
+        s.lattice[r, cols + 1 if c == 1 else 0] = s.lattice[r, c]
 
 
 @helper
-def _bonds_and_spins(lattice, sums):
-    """Return the sums over bonds and over spins; add the spins to `sums`."""
-    rows, cols = lattice.shape[0] - 2, lattice.shape[1] - 2
+def sweep(rng, s):
+    """Draw every site in turn, or as many as there are, each chosen at random."""
+    rows, cols = s.sums.shape
+    if s.order == RANDOM:
+        for _ in range(rows * cols):
+            site = int(rng.random() * (rows * cols))
+            r, c = site // cols + 1, site % cols + 1
+            draw_site(rng, s, r, c)
+            if s.periodic:
+                wrap_site(s, r, c)
+        return
+    step = 2 if s.order == CHECKERBOARD else 1
+    for colour in range(step):
+        for r in range(1, rows + 1):
+            draw_row(rng, s, r, 1 + (r - 1 + colour) % step, step)
+
+
+@helper
+def flip_cluster(rng, s):
+    """Flip the cluster of a site chosen at random (Wolff, 1989); return its size."""
+    rows, cols = s.sums.shape
+    site = int(rng.random() * (rows * cols))
+    old = s.lattice[site // cols + 1, site % cols + 1]
+    s.stack[0] = flipped(s, site // cols, site % cols)
+    waiting, size = 1, 1
+    while waiting > 0:
+        waiting -= 1
+        r, c = s.stack[waiting] // cols + 1, s.stack[waiting] % cols + 1
+        for direction in range(4):
+            i, j = r, c
+            if direction < 2:
+                i += 2 * direction - 1
+            else:
+                j += 2 * direction - 5
+            if s.lattice[i, j] != old or rng.random() >= s.join:
+                continue
+            # Beyond an edge lies the copy of a site at the opposite one.
+            s.stack[waiting] = flipped(s, (i - 1 + rows) % rows, (j - 1 + cols) % cols)
+            waiting += 1
+            size += 1
+    return size
+
+
+@helper
+def flipped(s, i, j):
+    """Flip the spin in row i and column j, counted from 0; return its number."""
+    s.lattice[i + 1, j + 1] = -s.lattice[i + 1, j + 1]
+    if s.periodic:
+        wrap_site(s, i + 1, j + 1)
+    return i * s.sums.shape[1] + j
+
+
+@helper
+def measure(s, draw):
+    """Write energy and magnetisation a site; add each spin to its sum."""
+    rows, cols = s.sums.shape
     bonds, spins = np.int64(0), np.int64(0)
     for r in range(rows):
-        row, below, total = borrowed(lattice)[r + 1], borrowed(lattice)[r + 2], borrowed(sums)[r]
+        row, below, total = s.lattice[r + 1], s.lattice[r + 2], s.sums[r]
         for c in range(cols):
             spin = np.int64(row[c + 1])
             bonds += spin * (np.int64(row[c + 2]) + below[c + 1])
             spins += spin
             total[c] += spin
-    return bonds, spins
+    along = s.uniform_field * spins
+    for r in range(s.field.shape[0]):
+        for c in range(cols):
+            along += s.field[r, c] * s.lattice[r + 1, c + 1]
+    draw[0] = -(s.coupling * bonds + along) / s.sums.size
+    draw[1] = spins / s.sums.size
 
 
-@helper
-def _along_field(lattice, field):
-    """Return the sum of field times spin."""
-    total = 0.0
-    for r in range(field.shape[0]):
-        for c in range(field.shape[1]):
-            total += field[r, c] * lattice[r + 1, c + 1]
-    return total
-
-
-@kernel(
-    INT, HANDLE, GENERATOR, INT, INT, INT, INT, INT, LATTICE, VECTOR, MATRIX, MATRIX, FLOAT, FLOAT,
-    SUMS, MATRIX,
-)  # fmt: skip
-def heat_bath_kernel(
-    handle, rng, first, last, num_warmup, order, periodic, lattice, table, odds, field, coupling,
-    uniform_field, sums, draws,
-):  # fmt: skip
-    """Do the sweeps first, …, last - 1; keep energy and magnetisation a site; return how far."""
-    rows, cols = lattice.shape[0] - 2, lattice.shape[1] - 2
-    num_sites = rows * cols
-    for t in range(first, last):
+@kernel(INT, HANDLE, GENERATOR, INTS, INT, numba_type(Spins), MATRIX, VECTOR)
+def spins_kernel(handle, rng, span, num_warmup, spins, draws, log_p):
+    """Sweep or flip; keep energy and magnetisation a site; see `Sweeps`."""
+    s = loaned(spins)
+    for t in range(span[0], span[1]):
         if handle[0] != 0:
             return t
-        if order == RANDOM:
-            _draw_anywhere(rng, lattice, table, odds, periodic != 0)
+        size = 0
+        if s.order == WOLFF:
+            size = flip_cluster(rng, s)
         else:
-            step = 2 if order == CHECKERBOARD else 1
-            for colour in range(step):
-                for r in range(1, rows + 1):
-                    start = 1 + (r - 1 + colour) % 2 if order == CHECKERBOARD else 1
-                    _draw_row(rng, lattice, table, odds, r, start, step, periodic != 0)
-        if t < num_warmup:
-            continue
-        bonds, spins = _bonds_and_spins(lattice, sums)
-        along = uniform_field * spins
-        if field.size > 0:
-            along = _along_field(lattice, field)
-        draws[t - num_warmup, 0] = -(coupling * bonds + along) / num_sites
-        draws[t - num_warmup, 1] = spins / num_sites
-    return last
-
-
-@kernel(
-    INT, HANDLE, GENERATOR, INT, INT, INT, INT, LATTICE, FLOAT, FLOAT, INTS, SUMS, MATRIX, INTS,
-)  # fmt: skip
-def wolff_kernel(
-    handle, rng, first, last, num_warmup, periodic, lattice, join, coupling, stack, sums, draws,
-    sizes,
-):  # fmt: skip
-    """Flip a cluster in each of the iterations first, …, last - 1 (Wolff, 1989)."""
-    rows, cols = lattice.shape[0] - 2, lattice.shape[1] - 2
-    num_sites = rows * cols
-    for t in range(first, last):
-        if handle[0] != 0:
-            return t
-        site = int(rng.random() * num_sites)
-        r, c = site // cols + 1, site % cols + 1
-        old = lattice[r, c]
-        lattice[r, c] = -old
-        if periodic != 0:
-            _wrap_site(lattice, r, c)
-        stack[0] = site
-        waiting, size = 1, 1
-        while waiting > 0:
-            waiting -= 1
-            site = stack[waiting]
-            r, c = site // cols + 1, site % cols + 1
-            for direction in range(4):
-                i, j = r, c
-                if direction < 2:
-                    i += 2 * direction - 1
-                else:
-                    j += 2 * direction - 5
-                if lattice[i, j] != old or rng.random() >= join:
-                    continue
-                # Beyond an edge lies the copy of a site at the opposite one.
-                i, j = (i - 1 + rows) % rows + 1, (j - 1 + cols) % cols + 1
-                lattice[i, j] = -old
-                if periodic != 0:
-                    _wrap_site(lattice, i, j)
-                stack[waiting] = (i - 1) * cols + j - 1
-                waiting += 1
-                size += 1
-        if t < num_warmup:
-            continue
-        n = t - num_warmup
-        bonds, spins = _bonds_and_spins(lattice, sums)
-        draws[n, 0] = -coupling * bonds / num_sites
-        draws[n, 1] = spins / num_sites
-        sizes[n] = size
-    return last
+            sweep(rng, s)
+        if t >= num_warmup:
+            s.sizes[t - num_warmup] = size
+            measure(s, draws[t - num_warmup])
+    return span[1]

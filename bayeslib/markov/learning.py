@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import warn
 from ..validate import as_count, as_positive, as_rng
-from .boltzmann import MOST_UNITS, BoltzmannMachine
+from .machine import MOST_UNITS, Gradient, Machine
 
 _SPREAD = 1.0  # of the weights that part hidden units
 _FALL = 1e-9  # of the log likelihood in one exact step, above which it is no rounding
@@ -44,7 +44,7 @@ class Learned:
     [0.2 0.2 0.2 0.4]
     """
 
-    machine: BoltzmannMachine
+    machine: Machine
     log_likelihood: np.ndarray
     gradient_norm: np.ndarray
     converged: bool
@@ -53,14 +53,13 @@ class Learned:
 
     def summary(self):
         """Return how the ascent went, in words."""
-        trace = self.log_likelihood
-        state = "converged" if self.converged else "not converged"
-        lines = [
+        trace, state = self.log_likelihood, "converged" if self.converged else "not converged"
+        first = (
             f"{self.machine!r}: {state} after {self.gradient_norm.size} iterations; mean log "
             f"likelihood {trace[0]:.6g} before, {trace[-1]:.6g} after; largest entry of the last "
             f"gradient {self.gradient_norm[-1]:.2g}"
-        ]
-        return "\n".join([*lines, *self.problems])
+        )
+        return "\n".join([first, *self.problems])
 
     def __repr__(self):
         return self.summary()
@@ -80,45 +79,41 @@ def learn(machine, data, *, learning_rate, num_iterations, num_sweeps, tolerance
     for _ in range(num_iterations):
         if num_sweeps is None:
             slope = machine.gradient(data)
-            norms.append(_largest(slope.weights, slope.biases))
-            converged = norms[-1] <= tolerance
-            if converged:
-                trace.append(trace[-1])
-                break
+            converged = _largest(*slope) <= tolerance
         else:
             (own,) = rng.spawn(1)
             found = machine.sampled_gradient(data, num_sweeps=num_sweeps, rng=own)
-            slope = [estimate.value for estimate in found]
-            norms.append(_largest(*slope))
+            slope = Gradient(*(estimate.value for estimate in found))
             converged = all(_is_zero(estimate) for estimate in found)
-        weights = machine.weights + rate * slope[0]
-        machine = BoltzmannMachine(
-            weights, machine.biases + rate * slope[1], num_visible=machine.num_visible
-        )
+        norms.append(_largest(*slope))
+        if converged and num_sweeps is None:
+            trace.append(trace[-1])
+            break
+        machine = type(machine)(
+            machine.weights + rate * slope.weights, machine.biases + rate * slope.biases,
+            num_visible=machine.num_visible,
+        )  # fmt: skip
         trace.append(machine.log_likelihood(data) if known else np.nan)
     trace, norms = np.array(trace), np.array(norms)
-    problems = _problems(machine, trace, norms, converged, rate, num_sweeps)
-    problems += _idle_problem(machine, data) if known else ()
+    settings = {"learning_rate": rate, "num_sweeps": num_sweeps, "seed": seed}
+    problems = tuple(_problems(machine, data, trace, norms, converged, settings))
     if problems:
         warn("; and ".join(problems))
-    settings = {"learning_rate": rate, "num_sweeps": num_sweeps, "seed": seed}
     return Learned(machine, trace, norms, converged, problems, settings)
 
 
 def _parted(machine, rng):
     """Give weights to hidden units that have none."""
-    first = machine.num_visible
-    if first == machine.num_units or np.all(np.any(machine.weights[first:] != 0.0, axis=1)):
+    first, weights = machine.num_visible, machine.weights.copy()
+    alike = ~np.any(weights != 0.0, axis=1)
+    alike[:first] = False
+    if not alike.any():
         return machine
-    weights = machine.weights.copy()
-    alike = np.flatnonzero(~np.any(weights != 0.0, axis=1))
-    alike = set(alike[alike >= first].tolist())
-    for i in range(machine.num_units):
-        for j in range(max(i + 1, first), machine.num_units):
-            z = rng.standard_normal()
-            if i in alike or j in alike:
-                weights[i, j] = weights[j, i] = _SPREAD * z
-    return BoltzmannMachine(weights, machine.biases, num_visible=first)
+    i, j = np.triu_indices(len(weights), 1)
+    i, j = i[j >= first], j[j >= first]
+    z = _SPREAD * rng.standard_normal(i.size)
+    weights[i, j] = weights[j, i] = np.where(alike[i] | alike[j], z, weights[i, j])
+    return type(machine)(weights, machine.biases, num_visible=first)
 
 
 def _largest(weights, biases):
@@ -127,44 +122,36 @@ def _largest(weights, biases):
 
 def _is_zero(estimate):
     """Whether no entry is more standard errors from zero than noise explains."""
-    with np.errstate(invalid="ignore"):
-        return bool(np.all(np.abs(estimate.value) <= _NOISE * np.nan_to_num(estimate.mcse)))
+    return bool(np.all(np.abs(estimate.value) <= _NOISE * np.nan_to_num(estimate.mcse)))
 
 
-def _problems(machine, trace, norms, converged, rate, num_sweeps):
-    found = []
+def _problems(machine, data, trace, norms, converged, settings):
+    """Yield in words what may be wrong with the end of an ascent."""
     if not converged:
-        found.append(
+        yield (
             f"the ascent has not converged: the largest entry of the last gradient is "
             f"{norms[-1]:.2g}; pass more num_iterations"
         )
     fell = np.flatnonzero(np.diff(trace) < -_FALL * (1.0 + np.abs(trace[:-1])))
-    if num_sweeps is None and fell.size:
-        found.append(
+    if settings["num_sweeps"] is None and fell.size:
+        yield (
             f"the log likelihood fell in {fell.size} of {norms.size} iterations, first in "
-            f"iteration {fell[0]}: learning_rate={rate:g} is too large"
+            f"iteration {fell[0]}: learning_rate={settings['learning_rate']:g} is too large"
         )
     largest = _largest(machine.weights, machine.biases)
     if largest > _LARGE:
-        found.append(
+        yield (
             f"a weight or bias has reached {largest:.3g}: where the data never show a pattern, the "
             "likelihood grows without end; stop earlier, or use more data"
         )
-    return tuple(found)
-
-
-def _idle_problem(machine, data):
-    """Say which hidden units tell no row of the data from another."""
-    first = machine.num_visible
-    if first == machine.num_units:
-        return ()
-    rows = np.unique(np.asarray(data, dtype=float), axis=0)
+    first, rows = machine.num_visible, np.unique(np.asarray(data, dtype=float), axis=0)
+    if first == machine.num_units or machine.num_units > MOST_UNITS or len(rows) < 2:
+        return
     means = np.array([machine.moments(clamped=row).means[first:] for row in rows])
     idle = np.flatnonzero(means.std(axis=0) < _IDLE) + first
-    if idle.size == 0 or len(rows) < 2:
-        return ()
-    return (
-        f"hidden units {', '.join(map(str, idle))} do not depend on the data: the ascent has ended "
-        "where the likelihood is flat, which need not be its maximum; start from other weights, "
-        "or another rng, or with fewer hidden units",
-    )
+    if idle.size:
+        yield (
+            f"hidden units {', '.join(map(str, idle))} do not depend on the data: the ascent has "
+            "ended where the likelihood is flat, which need not be its maximum; start from other "
+            "weights, or another rng, or with fewer hidden units"
+        )

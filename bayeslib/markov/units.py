@@ -1,59 +1,55 @@
 """Gibbs sampling of a Boltzmann machine: the kernel and its chain."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ..chains.blocks import NUM_EVALS, Record, advance, outcome
-from ..compile.callback import GENERATOR, HANDLE, INT, INTS, MATRIX, VECTOR, kernel
-from .ising_sample import Stop
+from ..chains.loop import laid_out, loaned, numba_type
+from ..chains.sweeps import Sweeps
+from ..compile.callback import GENERATOR, HANDLE, INT, INTS, MATRIX, VECTOR, helper, kernel
 
 
-@kernel(INT, HANDLE, GENERATOR, INT, INT, INT, INTS, MATRIX, VECTOR, VECTOR, MATRIX, VECTOR)
-def boltzmann_kernel(
-    handle, rng, first, last, num_warmup, units, weights, biases, state, draws, logdensity
-):
-    """Do the sweeps first, …, last - 1 over `units`, in their order; return how far it came."""
-    n = state.size
-    for t in range(first, last):
+class Units(NamedTuple):
+    """Units of 0 or 1, and the machine they belong to."""
+
+    state: VECTOR
+    moving: INTS  # those that are not clamped
+    weights: MATRIX
+    biases: VECTOR
+
+
+@helper
+def towards_one(units, i, num_others):
+    """Return by how much unit i likes to be 1, as the first of them are."""
+    total = units.biases[i]
+    for j in range(num_others):
+        total += units.weights[i, j] * units.state[j]
+    return total
+
+
+@kernel(INT, HANDLE, GENERATOR, INTS, INT, numba_type(Units), MATRIX, VECTOR)
+def units_kernel(handle, rng, span, num_warmup, units, draws, log_p):
+    """Draw each unit given the others, in their order; see `Sweeps`."""
+    s = loaned(units)
+    for t in range(span[0], span[1]):
         if handle[0] != 0:
             return t
-        for k in range(units.size):
-            i = units[k]
-            total = biases[i]
-            for j in range(n):
-                total += weights[i, j] * state[j]
-            u = rng.random()
-            state[i] = 1.0 if u < 1.0 / (1.0 + np.exp(-total)) else 0.0
-        if t < num_warmup:
-            continue
-        value = 0.0
-        for i in range(n):
-            total = biases[i]
-            for j in range(i):
-                total += weights[i, j] * state[j]
-            value += state[i] * total
-            draws[t - num_warmup, i] = state[i]
-        logdensity[t - num_warmup] = value
-    return last
+        for i in s.moving:
+            total = towards_one(s, i, s.state.size)
+            s.state[i] = 1.0 if rng.random() < 1.0 / (1.0 + np.exp(-total)) else 0.0
+        if t >= num_warmup:
+            log_p[t - num_warmup] = 0.0
+            for i in range(s.state.size):
+                log_p[t - num_warmup] += s.state[i] * towards_one(s, i, i)
+                draws[t - num_warmup, i] = s.state[i]
+    return span[1]
 
 
-def boltzmann_chain(control, chain, weights, biases, rng, start, units, num_warmup, num_samples):
-    n, stop = biases.size, Stop()
-    state = np.where(rng.random(n) < 0.5, 1.0, 0.0)
-    known = ~np.isnan(start)
-    state[known] = start[known]
-    values, logdensity = np.empty((num_samples, n)), np.empty(num_samples)
-
-    def step(first, last):
-        return boltzmann_kernel(
-            stop.handle, rng, first, last, num_warmup, units, weights, biases, state, values,
-            logdensity,
-        )  # fmt: skip
-
-    num_iterations = num_warmup + num_samples
-    done = advance(step, bound=stop, control=control, chain=chain, num_iterations=num_iterations)
-    record = Record(n)
-    record.counts[NUM_EVALS] = done * units.size
-    return outcome(
-        done, bound=stop, record=record, rng=rng, values=values, logdensity=logdensity, stats={},
-        settings={},
+def units_chain(control, chain, machine, rng, start, moving, num_warmup, num_samples):
+    drawn = np.where(rng.random(start.size) < 0.5, 1.0, 0.0)
+    units = laid_out(
+        Units, state=np.where(np.isnan(start), drawn, start), moving=moving,
+        weights=machine.weights, biases=machine.biases,
     )  # fmt: skip
+    draws = np.empty((num_samples, start.size))
+    return Sweeps(units_kernel, rng, units, num_warmup, draws).run(control, chain, moving.size)
