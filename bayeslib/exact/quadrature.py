@@ -1,5 +1,7 @@
 """Adaptive quadrature in a few dimensions, over bounded or unbounded regions."""
 
+from functools import reduce
+
 import numpy as np
 
 from ..errors import BayeslibError, warn
@@ -307,10 +309,7 @@ class _Regions:
 
 
 def _product(rules):
-    weights = rules[0]
-    for rule in rules[1:]:
-        weights = np.multiply.outer(weights, rule)
-    return weights.ravel()
+    return reduce(np.multiply.outer, rules).ravel()
 
 
 def _first_regions(place, peaks, dim):

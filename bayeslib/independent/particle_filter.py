@@ -101,7 +101,11 @@ def particle_filter(
     >>> print(np.std(found - level) < np.std(seen - level), filtered.log_evidence)
     True -93.03 ± 0.26
     """
-    observations = _as_series(observations)
+    observations = as_floats(observations, "observations")
+    if observations.ndim not in (1, 2) or len(observations) == 0:
+        raise BayeslibError(
+            f"observations must have shape (num_steps,) or (num_steps, k), got {observations.shape}"
+        )
     num_particles = as_count(num_particles, "num_particles", minimum=2)
     ess_threshold = as_real(ess_threshold, "ess_threshold", minimum=0.0, maximum=1.0)
     as_choice(scheme, "scheme", SCHEMES)
@@ -196,15 +200,6 @@ class _States:
         if not np.isfinite(states).all():
             raise BayeslibError(f"{what} returned a state that is nan or infinite")
         return states
-
-
-def _as_series(observations):
-    series = as_floats(observations, "observations")
-    if series.ndim not in (1, 2) or len(series) == 0:
-        raise BayeslibError(
-            f"observations must have shape (num_steps,) or (num_steps, k), got {series.shape}"
-        )
-    return series
 
 
 def _log_density(log_observation, observation, states, t):

@@ -127,7 +127,7 @@ class _Rounds:
 
     def __init__(self, target, settings):
         self.target, self.settings = target, settings
-        self.values, self.logdensity, self.index = [], [], []
+        self.accepted = [np.empty((0, target.dim))], [np.empty(0)], [np.empty(0, dtype=int)]
         self.num_accepted = self.num_proposed = self.num_nan = 0
         self.first_nan = None
 
@@ -148,9 +148,9 @@ class _Rounds:
         log_ratio = np.where(nan, -np.inf, log_p - log_q - self.settings["log_bound"])
         self._check_envelope(values, log_p, log_q, log_ratio)
         accepted = np.flatnonzero(log_u < log_ratio)
-        self.values.append(values[accepted])
-        self.logdensity.append(log_p[accepted])
-        self.index.append(self.num_proposed + accepted)
+        found = values[accepted], log_p[accepted], self.num_proposed + accepted
+        for kept, new in zip(self.accepted, found, strict=True):
+            kept.append(new)
         self.num_accepted += accepted.size
         self.num_proposed += len(values)
         if interrupted:
@@ -182,10 +182,7 @@ class _Rounds:
     def draws(self):
         """What was accepted as `Draws`; without a complete run the count of proposals is fixed."""
         wanted = self.settings["num_samples"]
-        dim = self.target.dim
-        values = np.concatenate([np.empty((0, dim)), *self.values])[:wanted]
-        index = np.concatenate([np.empty(0, dtype=int), *self.index])[:wanted]
-        logdensity = np.concatenate([np.empty(0), *self.logdensity])[:wanted]
+        values, logdensity, index = (np.concatenate(kept)[:wanted] for kept in self.accepted)
         complete = len(values) == wanted
         trials = int(index[-1]) + 1 if complete else self.num_proposed
         acceptance, error = _acceptance(len(values), trials, complete)

@@ -142,24 +142,17 @@ def _from_scipy(dist, dim, label):
         _check_dim(_multivariate_dim(dist, dim), dim, label)
         return Proposal(lambda n, rng: dist.rvs(size=n, random_state=rng), dist.logpdf, dim, label)
     shape = np.broadcast_shapes(*(np.shape(p) for p in (*dist.args, *dist.kwds.values())))
-    if dim == 1 and shape in ((), (1,)):
-        return Proposal(
-            lambda n, rng: dist.rvs(size=n, random_state=rng).reshape(n, 1),
-            lambda x: dist.logpdf(x[:, 0]),
-            dim,
-            label,
+    if shape != (dim,) and (dim, shape) != (1, ()):
+        raise BayeslibError(
+            f"the proposal {label} has {int(np.prod(shape))} dimension(s), the target has "
+            f"dim={dim}; pass a multivariate distribution, or parameters of shape (dim,) for "
+            "independent ones"
         )
-    if shape == (dim,):
-        return Proposal(
-            lambda n, rng: dist.rvs(size=(n, dim), random_state=rng),
-            lambda x: dist.logpdf(x).sum(axis=1),
-            dim,
-            label,
-        )
-    raise BayeslibError(
-        f"the proposal {label} has {int(np.prod(shape))} dimension(s), the target has dim={dim}; "
-        "pass a multivariate distribution, or parameters of shape (dim,) for independent ones"
-    )
+
+    def sample(num_samples, rng):
+        return dist.rvs(size=(num_samples, dim), random_state=rng)
+
+    return Proposal(sample, lambda x: dist.logpdf(x).sum(axis=1), dim, label)
 
 
 def _multivariate_dim(dist, default):

@@ -246,12 +246,14 @@ class Target:
             If they differ: an index out of bounds, or a function that is not a function of its
             arguments. Or if the log density is finite beyond an end of the support.
         """
-        if gradient and self._gradient_verified(theta):
-            return
+        if gradient:
+            value = self._evaluate(theta, np.empty(self.dim), gradient=True)
+            if math.isfinite(value) and self._agrees(theta, value, gradient=True):
+                return  # else it is found out which of the functions is wrong
         value = self._evaluate(theta, np.empty(self.dim), gradient=False)
         if not math.isfinite(value):
             return
-        self._verify_value(theta, value)
+        self._agrees(theta, value, gradient=False)
         if gradient:
             fused = self._evaluate(theta, np.empty(self.dim), gradient=True)
             if not _close(value, fused):
@@ -260,16 +262,22 @@ class Target:
                     f"gradient {fused!r}: the two functions differ"
                 )
 
-    def _verify_value(self, theta, value):
-        """Compare `value`, compiled and finite, with the plain function's."""
-        address = self._bound[False].address
-        if address in self._verified or sum(a.size for a in self.data) > _COMPARED_WORDS:
-            return
+    def _agrees(self, theta, value, *, gradient):
+        """Compare `value`, compiled and finite, with the plain function's.
+
+        Where they differ, or that raises, it is an error of the density compiled alone; of the one
+        that comes with the gradient, False is returned.
+        """
+        address = self._bound[gradient].address
+        if sum(a.size for a in self.data) > _COMPARED_WORDS:
+            return not gradient
+        if address in self._verified and not (gradient and self._fused):
+            return True
         try:
             plain = self._plain(theta)
-        except ArithmeticError:
-            return  # 1/0 and exp(1000) raise in Python only
         except Exception as error:
+            if gradient or isinstance(error, ArithmeticError):
+                return False  # 1/0 and exp(1000) raise in Python only
             error.add_note(
                 f"bayeslib: raised in plain Python at theta={shown(theta)}; compiled, "
                 f"{self.logdensity.__name__!r} is {value!r} there, because compiled code does not "
@@ -277,32 +285,14 @@ class Target:
             )
             raise
         if not _close(value, plain):
+            if gradient:
+                return False
             raise TargetError(
                 f"{self.logdensity.__name__!r} is {plain!r} in plain Python at "
                 f"theta={shown(theta)}, but {value!r} compiled: look for an index out of "
                 "bounds (NUMBA_BOUNDSCHECK=1 finds it), or random numbers"
             )
-        self._check_support(theta, gradient=False)
-        self._verified.add(address)
-
-    def _gradient_verified(self, theta):
-        """Compare the log density that comes with the gradient with the plain function.
-
-        Anything but agreement is left to `verify`, which finds out which function is wrong.
-        """
-        value = self._evaluate(theta, np.empty(self.dim), gradient=True)
-        if not math.isfinite(value) or sum(a.size for a in self.data) > _COMPARED_WORDS:
-            return False
-        address = self._bound[True].address
-        if address in self._verified and self._fused is None:
-            return True
-        try:
-            plain = self._plain(theta)
-            if not _close(value, plain):
-                return False
-        except Exception:
-            return False
-        self._check_support(theta, gradient=True)
+        self._check_support(theta, gradient=gradient)
         self._verified.add(address)
         return True
 
