@@ -14,24 +14,18 @@ from types import CellType, FunctionType
 import numpy as np
 from llvmlite import ir
 from numba import config, njit, typeof, types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ..waiting import blocks, compiling, count, watching
-from .arithmetic import FAST
+from .arithmetic import INLINED, JIT
 from .disk import cache_of
 from .fingerprint import fingerprint
-from .imports import import_arrays
-
-import_arrays()
+from .internals import cgutils, keep_in
 
 FLOAT, INT = types.float64, types.int64
 VECTOR, MATRIX, INTS, FLAGS = FLOAT[::1], FLOAT[:, ::1], INT[::1], types.boolean[::1]
 ADDRESS, HANDLE = INT, INT[::1]
 GENERATOR = typeof(np.random.default_rng(0))
-
-JIT = {"nogil": True, "error_model": "numpy", "fastmath": FAST}
-INLINED = JIT | {"forceinline": True}
 
 # Added to the last word of a handle to stop the kernel that holds it; below it, errors are counted.
 STOP = 1 << 40
@@ -131,7 +125,7 @@ class Kernel:
         function = _stamped(self.py_func, fingerprint(self.py_func, JIT))
         made = njit(**JIT)(function)
         with compiling(function.__name__.removesuffix("_kernel"), self.seconds) as missed:
-            made._cache = cache_of(function, missed)
+            keep_in(made, cache_of(function, missed))
             made.compile(self.signature)
         made.disable_compile()
         return made

@@ -16,8 +16,13 @@ from numba.extending import intrinsic
 
 from ..errors import BayeslibError, BayeslibTypeError, GradientError
 from . import entry
-from .callback import INLINED, Bound, PlainCallback
+from .arithmetic import INLINED
+from .autodiff import compilable, differentiate
+from .autodiff.explain import of_scipy, only_raises
+from .autodiff.rewrite import unique
+from .callback import Bound, PlainCallback
 from .fingerprint import Reading
+from .internals import compile_function, user_cache
 
 _TEMPLATE = 5  # raise when the generated code changes its meaning
 _SOURCE = "def density():\n    pass\n"
@@ -96,8 +101,6 @@ def plain_function(kind, functions, dim):
         return functions[0]
     if kind == "pair":
         return _plain_pair(*functions)
-    from .autodiff import differentiate
-
     return differentiate(functions[0], dim)
 
 
@@ -164,7 +167,7 @@ def _compiled_entry(kind, functions, data, dim, name, bounded):
         kinds = entry.argument_types(data, **form)
     _module(name)
     jitted[0].py_func.__module__ = name
-    compile_ = _compile_derived if kind == "auto" else entry.compile_alone
+    compile_ = _compile_derived if kind == "auto" else compile_function
     compiled = _translated(functions[0], compile_, jitted[0], kinds)
     _check_return_type(functions[0], compiled.signature.return_type, True)
     entry.add_entry(compiled, kinds, has_grad=form["has_grad"], bounded=bounded)
@@ -172,8 +175,6 @@ def _compiled_entry(kind, functions, data, dim, name, bounded):
 
 
 def _jitted(kind, functions, dim):
-    from .autodiff import compilable, differentiate
-
     if kind == "auto":
         return (differentiate(functions[0], dim),)
     return tuple(compilable(function, **INLINED) for function in functions)
@@ -181,7 +182,7 @@ def _jitted(kind, functions, dim):
 
 def _compile_derived(jitted, kinds):
     try:
-        return entry.compile_alone(jitted, kinds)
+        return compile_function(jitted, kinds)
     except Exception as error:
         raise jitted.explain(error) from None
 
@@ -195,8 +196,6 @@ def _pair(f, k):
         for i in range(len(grad)):
             grad[i] = slope[i]
         return value
-
-    from .autodiff.rewrite import unique
 
     pair.__qualname__ = unique(pair.__qualname__)
     return numba.njit(**INLINED)(pair)
@@ -219,8 +218,6 @@ def _translated(function, compile_, *arguments):
 
 def _check_return_type(function, returned, is_density):
     name = function.__name__
-    from .autodiff.explain import only_raises
-
     if not is_density:
         if not (isinstance(returned, types.Array) and returned.ndim == 1):
             raise GradientError(
@@ -243,8 +240,6 @@ def _check_return_type(function, returned, is_density):
 
 
 def _compile_error(function, error):
-    from .autodiff.explain import of_scipy
-
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     noise = ("Failed in", "This error", "For more", "- Resolution", "<")
     about = re.split(r"^(?:File |During:)|Raised from", text, flags=re.MULTILINE)[0]
@@ -270,9 +265,7 @@ def _cache_folder():
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     if chosen:
         return Path(chosen) / "bayeslib"
-    from numba.misc.appdirs import AppDirs
-
-    folder = Path(AppDirs(appname="bayeslib", appauthor=False).user_cache_dir)
+    folder = user_cache("bayeslib")
     # an empty XDG_CACHE_HOME counts as unset; else wrappers land in the reader's folder
     return folder if folder.is_absolute() else Path.home() / ".cache" / "bayeslib"
 

@@ -5,25 +5,23 @@ compile as the densities that it served.
 """
 
 import ctypes
-import warnings
 
-import numba
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.core.ccallback import _CFuncCompiler
-from numba.core.compiler import Compiler
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.errors import NumbaPerformanceWarning
-from numba.core.registry import cpu_target
-from numba.core.typing.templates import signature
-from numba.np.arrayobj import load_item, make_array, populate_array
+from numba import from_dtype, types
 
 from .disk import cache_of
+from .internals import (
+    array_over,
+    cgutils,
+    cpu_target,
+    errands_kept,
+    global_compiler_lock,
+    load_item,
+)
 
 FLOAT, INT = types.float64, types.int64
 # The same of every density: the name of its folder tells one from another.
-_KEY = signature(FLOAT, types.CPointer(FLOAT), types.CPointer(FLOAT), INT, types.CPointer(INT))
+_KEY = FLOAT(types.CPointer(FLOAT), types.CPointer(FLOAT), INT, types.CPointer(INT))
 
 _DOUBLE, _WORD, _INT32, _BYTE = ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(8)
 _NEVER = ir.Constant(_DOUBLE, float("-inf"))
@@ -64,7 +62,7 @@ def load(stub):
 
 @global_compiler_lock
 def store(stub, compiled):
-    """Put on disk what `compile_alone` returned, and `add_entry` completed."""
+    """Put on disk what `compile_function` returned, and `add_entry` completed."""
     cache_of(stub).save_overload(_KEY, compiled)
 
 
@@ -75,30 +73,8 @@ def argument_types(data, *, readonly_theta, has_grad):
 
 
 def _type_of(array):
-    scalar = numba.from_dtype(array.dtype)
+    scalar = from_dtype(array.dtype)
     return types.Array(scalar, array.ndim, "C", readonly=True) if array.ndim else scalar
-
-
-def compile_alone(dispatcher, kinds):
-    """Compile the function of a dispatcher for arguments of `kinds`, not yet to machine code.
-
-    Returns
-    -------
-    numba.core.compiler.CompileResult
-    """
-    options = dict(dispatcher.targetoptions) | {"no_cpython_wrapper": True}
-    compiler = _Compiler(dispatcher.py_func, cpu_target, options, {}, Compiler)
-    _, arguments = compiler.fold_argument_types(kinds, {})
-    with warnings.catch_warnings():  # on arrays that are not contiguous: nobody can help it
-        warnings.simplefilter("ignore", NumbaPerformanceWarning)
-        return compiler.compile(tuple(arguments), None)
-
-
-class _Compiler(_CFuncCompiler):
-    def _customize_flags(self, flags):
-        flags = super()._customize_flags(flags)
-        flags.no_cfunc_wrapper = True
-        return flags
 
 
 def _symbols(fndesc):
@@ -124,8 +100,7 @@ def add_entry(compiled, kinds, *, has_grad, bounded):
     builder.ret(builder.load(result))
     compiled.library.add_ir_module(module)
     compiled.library.finalize()
-    # What the functions that it calls want done before it is linked, known only now.
-    compiled.reload_init.extend(compiled.library._reload_init.difference(compiled.reload_init))
+    errands_kept(compiled)  # those of the functions that it calls are known only now
 
 
 def _native_entry(context, module, name, fndesc, kinds, has_grad, bounded):
@@ -137,9 +112,9 @@ def _native_entry(context, module, name, fndesc, kinds, has_grad, bounded):
         value = builder.load(builder.gep(h, [ir.Constant(_WORD, index)]))
         return value if kind is None else builder.inttoptr(value, kind)
 
-    arguments = [_array(context, builder, kinds[0], x, [n])]
+    arguments = [array_over(context, builder, kinds[0], x, [n])]
     if has_grad:
-        arguments.append(_array(context, builder, kinds[1], d, [n]))
+        arguments.append(array_over(context, builder, kinds[1], d, [n]))
     at = 0
     for kind in kinds[len(arguments) :]:
         is_array = isinstance(kind, types.Array)
@@ -148,7 +123,7 @@ def _native_entry(context, module, name, fndesc, kinds, has_grad, bounded):
         view = kind if is_array else types.Array(kind, 1, "C")
         pointer = word(at, stored)
         arguments.append(
-            _array(context, builder, kind, pointer, shape)
+            array_over(context, builder, kind, pointer, shape)
             if is_array
             else load_item(context, builder, view, pointer)
         )
@@ -212,14 +187,3 @@ def _folded(context, builder, taken, kinds, arguments):
         else:
             folded.append(arguments[i])
     return folded
-
-
-def _array(context, builder, kind, data, shape):
-    array = make_array(kind)(context, builder)
-    size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
-    itemsize = ir.Constant(_WORD, size)
-    strides = [itemsize]
-    for extent in shape[:0:-1]:
-        strides.insert(0, builder.mul(strides[0], extent))
-    populate_array(array, data=data, shape=shape, strides=strides, itemsize=itemsize, meminfo=None)
-    return array._getvalue()

@@ -10,7 +10,8 @@ import types
 import uuid
 
 import numpy as np
-from numba.extending import _Intrinsic as Intrinsic
+
+from .internals import definition_of
 
 _LIBRARIES = {"builtins", "cmath", "llvmlite", "math", "numba", "numpy", "scipy"}
 _PACKAGE = {__name__.partition(".")[0]}
@@ -56,8 +57,7 @@ class Reading:
 
     def __init__(self, *objects):
         self._hash, self._seen = hashlib.sha256(), {}
-        self._named, self._cells, self._codes = [], [], []
-        self._arrays, self._containers, self._others = [], [], []
+        self._changes = []
         self._feed_all(objects)
         self.digest = self._hash.hexdigest()[:32]
 
@@ -67,23 +67,13 @@ class Reading:
         Whatever lies in the `objects` themselves, and not in a function, is taken to be constant,
         as this library is.
         """
-        for names, name, value in self._named:
-            if names.get(name, _NOTHING) is not value:
-                return True
-        for cell, value in self._cells:
-            if _contents(cell) is not value:
-                return True
-        for function, code, defaults in self._codes:
-            if function.__code__ is not code or function.__defaults__ is not defaults:
-                return True
-        for array, shape, content in self._arrays:
-            if array.shape != shape or array.tobytes() != content:
-                return True
-        for container, held in self._containers:
-            now = _held(container)
-            if len(now) != len(held) or not all(map(operator.is_, now, held)):
-                return True
-        return any(_pickled(item) != found for item, found in self._others)
+        return any(differs() for differs in self._changes)
+
+    def _watch(self, differs):
+        self._changes.append(differs)
+
+    def _watch_name(self, names, name, value):
+        self._watch(lambda: names.get(name, _NOTHING) is not value)
 
     def _write(self, *parts):
         self._hash.update("\x1f".join(map(str, parts)).encode() + b"\x1e")
@@ -97,7 +87,8 @@ class Reading:
             content = item.tobytes()
             self._write("array", item.dtype.str, item.shape)
             self._hash.update(content)
-            self._arrays.append((item, item.shape, content))
+            shape = item.shape
+            self._watch(lambda: item.shape != shape or item.tobytes() != content)
         elif isinstance(item, types.CodeType):
             self._write("code", item.co_argcount, item.co_flags, item.co_code.hex())
             self._write(item.co_names, item.co_varnames, item.co_freevars)
@@ -107,8 +98,8 @@ class Reading:
             options = {key: _ordered(value) for key, value in item.targetoptions.items()}
             self._write("jitted", sorted(options.items(), key=repr))
             self._feed(item.py_func)
-        elif isinstance(item, Intrinsic):
-            self._feed(item._defn)
+        elif defined := definition_of(item):
+            self._feed(defined)
         elif isinstance(item, types.FunctionType):
             self._seen[id(item)] = len(self._seen)
             if _of(_LIBRARIES, item.__module__):
@@ -129,12 +120,12 @@ class Reading:
             held = _held(item)
             self._write(type(item).__name__, len(held))
             self._feed_all(held)
-            self._containers.append((item, held))
+            self._watch(lambda: _others(_held(item), held))
         else:
             found = _pickled(item)
             self._write("object", found or uuid.uuid4().hex)
             if found:  # else its identity has to do
-                self._others.append((item, found))
+                self._watch(lambda: _pickled(item) != found)
 
     def _feed_all(self, items):
         for item in items:
@@ -143,7 +134,8 @@ class Reading:
     def _feed_function(self, function):
         watched = not _of(_PACKAGE, function.__module__)
         if watched:
-            self._codes.append((function, function.__code__, function.__defaults__))
+            made_of = function.__code__, function.__defaults__
+            self._watch(lambda: _others((function.__code__, function.__defaults__), made_of))
         self._feed(function.__code__)
         scope = function.__globals__
         self._write("of module", scope.get("__name__"))
@@ -153,12 +145,12 @@ class Reading:
         for cell in function.__closure__ or ():
             value = _contents(cell)
             if watched:
-                self._cells.append((cell, value))
+                self._watch(lambda cell=cell, value=value: _contents(cell) is not value)
             self._feed_named("closed over", value, attributes)
         for name in loaded:
             value = scope.get(name, _NOTHING)
             if watched:
-                self._named.append((scope, name, value))
+                self._watch_name(scope, name, value)
             if value is not _NOTHING:  # else a builtin
                 self._feed_named(name, value, attributes)
 
@@ -174,7 +166,7 @@ class Reading:
                     self._seen[id(value), attribute] = len(self._seen)
                     inner = getattr(value, attribute)
                     if not _of(_PACKAGE, value.__name__):
-                        self._named.append((vars(value), attribute, inner))
+                        self._watch_name(vars(value), attribute, inner)
                     self._feed_named(attribute, inner, attributes)
 
 
@@ -200,6 +192,11 @@ def _contents(cell):
         return cell.cell_contents
     except ValueError:  # a cell not filled yet
         return _NOTHING
+
+
+def _others(now, before):
+    """Say whether the items of two tuples are not the same objects."""
+    return len(now) != len(before) or any(map(operator.is_not, now, before))
 
 
 def _held(container):

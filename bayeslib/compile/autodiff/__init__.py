@@ -25,7 +25,7 @@ import functools
 
 from numba import config, njit
 
-from ..arithmetic import FAST
+from ..arithmetic import INLINED
 from ..functions.regression import SUMS_OVER_ROWS
 from .explain import explain
 from .rewrite import calls_any, convert, unique
@@ -35,9 +35,6 @@ __all__ = ["compilable", "differentiate"]
 LANES = 16
 # Where one pass over the rows yields the whole gradient, fewer passes are worth wider numbers.
 WIDE = 64
-# Inlined, or a first process and the next, which has it from the disk, could round differently.
-JIT = {"error_model": "numpy", "nogil": True, "fastmath": FAST, "forceinline": True}
-JIT["no_cfunc_wrapper"] = True  # nobody calls it, and it takes time to compile
 
 
 def compilable(function, **options):
@@ -104,7 +101,7 @@ def differentiate(function, dim):
     from . import arrays, scalars  # noqa: F401  (they teach numba about dual numbers)
     from .duals import partial, seed, value_of
 
-    logdensity = compilable(function, no_cpython_wrapper=True, **JIT)
+    logdensity = compilable(function, no_cpython_wrapper=True, **INLINED)
     k = num_lanes(dim, WIDE if calls_any(function, SUMS_OVER_ROWS) else LANES)
 
     def fused(theta, grad, *data):
@@ -118,7 +115,8 @@ def differentiate(function, dim):
         return value
 
     fused.__qualname__ = unique(fused.__qualname__)
-    fused = njit(**JIT)(fused)
+    # Inlined, or a first process and the next, which has it from the disk, could round differently.
+    fused = njit(**INLINED)(fused)
     compile_fused = fused.compile
 
     @functools.wraps(compile_fused)

@@ -8,11 +8,10 @@ import operator
 import numpy as np
 from numba import types
 from numba.extending import intrinsic, overload
-from numba.np import arraymath, npyimpl
-from numba.np.arrayobj import is_nonelike
 
 from ...errors import GradientError
 from ..functions.regression import PASSES, stack_vector
+from ..internals import is_nonelike, methods_of, stand_among_arrays
 from .duals import Dual, common_dual, value_of, with_value
 
 
@@ -65,14 +64,10 @@ def running_total(a):
 
 
 # numba types a.sum() by its own function of that method: it has to learn these as well.
-for functions, implementation in (
-    ((np.sum, arraymath.array_sum), total),
-    ((np.mean, arraymath.array_mean), mean),
-    ((np.prod, arraymath.array_prod), product),
-    ((np.cumsum, arraymath.array_cumsum), running_total),
-):
-    for function in functions:
-        overload(function)(implementation)
+REDUCTIONS = {"sum": total, "mean": mean, "prod": product, "cumsum": running_total}
+for name, implementation in REDUCTIONS.items():
+    overload(getattr(np, name))(implementation)
+    overload(methods_of(name))(implementation)
 
 
 # --------------------------------------------------------------------------------------- products
@@ -208,12 +203,4 @@ def _entry(a, i):
     return (lambda a, i: a[i]) if isinstance(a, types.Array) else (lambda a, i: a)
 
 
-def prepare_argument(context, builder, argument, kind, where="input operand"):
-    """Let a dual number stand among the arrays of an array expression, as any scalar does."""
-    if isinstance(kind, Dual):
-        return npyimpl._ScalarHelper(context, builder, argument, kind)
-    return numba_prepare_argument(context, builder, argument, kind, where)
-
-
-numba_prepare_argument = npyimpl._prepare_argument
-npyimpl._prepare_argument = prepare_argument
+stand_among_arrays(Dual)

@@ -7,12 +7,9 @@ indexing, slices, iteration, unpacking and `len` of the parameter vector come fo
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.core.datamodel import models
-from numba.core.imputils import lower_cast, lower_constant
-from numba.core.typeconv import Conversion
-from numba.extending import intrinsic, register_model
-from numba.np.arrayobj import make_array, populate_array
+from numba.extending import intrinsic, lower_cast, models, register_model
+
+from ..internals import Conversion, array_over, cgutils, lower_constant, make_array
 
 f8 = types.float64
 REAL = (types.Float, types.Integer, types.Boolean)
@@ -97,10 +94,10 @@ def zeros(k):
 
 
 def splat(builder, scalar, k):
-    lane = ir.Constant(ir.IntType(32), 0)
-    vector = builder.insert_element(zeros(k), scalar, lane)
+    undefined = ir.Constant(ir.VectorType(scalar.type, k), ir.Undefined)
+    filled = builder.insert_element(undefined, scalar, ir.Constant(ir.IntType(32), 0))
     mask = ir.Constant(ir.VectorType(ir.IntType(32), k), [0] * k)
-    return builder.shuffle_vector(vector, zeros(k), mask)
+    return builder.shuffle_vector(filled, undefined, mask)
 
 
 def cast_real(context, builder, from_kind, to_kind, number):
@@ -177,33 +174,14 @@ def seed(typingctx, theta, first, dim, k):
         item = context.get_data_type(kind)
         word = context.get_value_type(types.intp)
         data = cgutils.alloca_once(builder, item, size=ir.Constant(word, num))
-        vector = ir.VectorType(word, lanes)
-        lane_numbers = ir.Constant(vector, list(range(lanes)))
+        lane_numbers = ir.Constant(ir.VectorType(word, lanes), list(range(lanes)))
         with cgutils.for_range(builder, ir.Constant(word, num), intp=word) as loop:
-            lane = builder.sub(loop.index, arguments[1])
-            lane = splat_integer(builder, lane, vector)
+            lane = splat(builder, builder.sub(loop.index, arguments[1]), lanes)
             hit = builder.icmp_signed("==", lane, lane_numbers)
             one_hot = builder.uitofp(hit, zeros(lanes).type)
             value = builder.load(builder.gep(source.data, [loop.index]))
             dual = pack(context, builder, kind, value, one_hot)
             context.pack_value(builder, kind, dual, builder.gep(data, [loop.index]))
-        size = context.get_constant(types.intp, context.get_abi_sizeof(item))
-        result = make_array(array_kind)(context, builder)
-        populate_array(
-            result,
-            data=data,
-            shape=[ir.Constant(word, num)],
-            strides=[size],
-            itemsize=size,
-            meminfo=None,
-        )
-        return result._getvalue()
+        return array_over(context, builder, array_kind, data, [ir.Constant(word, num)])
 
     return array_kind(theta, first, dim, k), codegen
-
-
-def splat_integer(builder, scalar, vector):
-    undefined = ir.Constant(vector, ir.Undefined)
-    filled = builder.insert_element(undefined, scalar, ir.Constant(ir.IntType(32), 0))
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), [0] * vector.count)
-    return builder.shuffle_vector(filled, undefined, mask)

@@ -5,7 +5,7 @@ import linecache
 import os
 import re
 
-from numba.core.errors import NumbaError
+from numba import NumbaError
 
 from ...errors import GradientError
 

@@ -3,7 +3,7 @@
 import types
 import uuid
 
-from numba.core.dispatcher import Dispatcher
+from ..internals import Dispatcher
 
 LIBRARIES = ("numba", "numpy", "scipy", "math", "builtins")
 

@@ -7,19 +7,19 @@ import dis
 import math
 import operator
 from functools import cache
+from itertools import product
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.core.typing.templates import CallableTemplate, infer_global
 from numba.extending import lower_builtin, type_callable
 
-from ..arithmetic import FAST
+from ..arithmetic import JIT
+from ..internals import type_of_literals
 from .duals import REAL, Dual, common_dual, f8, pack, splat, unpack
 from .rules import BINARY, UNARY
 
-RULE = {"error_model": "numpy", "fastmath": FAST, "no_cpython_wrapper": True}
-RULE["no_cfunc_wrapper"] = True
+RULE = JIT | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 LITERAL_POWERS = (operator.pow, operator.ipow)  # x ** 2 is typed with its exponent
 
 
@@ -49,20 +49,13 @@ def register(functions, arity, lower, returns=None):
     def binary_type(context):
         return lambda x, y: result(x, y)
 
-    patterns = [(Dual,)]
-    if arity == 2:
-        patterns = [
-            (Dual, Dual),
-            *((Dual, real) for real in REAL),
-            *((real, Dual) for real in REAL),
-        ]
+    pairs = [(Dual, Dual), *product([Dual], REAL), *product(REAL, [Dual])]
     for function in functions:
         if function in LITERAL_POWERS:
-            parts = {"key": function, "generic": binary_type, "prefer_literal": True}
-            infer_global(function)(type("power_of_duals", (CallableTemplate,), parts))
+            type_of_literals(function, binary_type)
         else:
             type_callable(function)(unary_type if arity == 1 else binary_type)
-        for pattern in patterns:
+        for pattern in [(Dual,)] if arity == 1 else pairs:
             lower_builtin(function, *pattern)(lower)
 
 
@@ -73,6 +66,12 @@ def call(context, builder, function, kinds, arguments, returns=f8):
     implementation = context.get_function(kind, signature)
     result = implementation(builder, arguments)
     return context.cast(builder, result, signature.return_type, returns)
+
+
+def unpack_all(context, builder, signature, arguments):
+    """Return the value and the partials of each argument."""
+    pairs = zip(signature.args, arguments, strict=True)
+    return [unpack(context, builder, *pair) for pair in pairs]
 
 
 # ---------------------------------------------------------------------------- arithmetic, by hand
@@ -89,8 +88,7 @@ def add(builder, left, right):
 def lower_arithmetic(formula):
     def lower(context, builder, signature, arguments):
         kind = signature.return_type
-        pairs = zip(signature.args, arguments, strict=True)
-        (x, dx), (y, dy) = (unpack(context, builder, *pair) for pair in pairs)
+        (x, dx), (y, dy) = unpack_all(context, builder, signature, arguments)
         return pack(context, builder, kind, *formula(builder, kind.k, x, dx, y, dy))
 
     return lower
@@ -191,9 +189,7 @@ def lower_binary(function, *derivatives):
     def lower(context, builder, signature, arguments):
         kind = signature.return_type
         rules = [compiled_rule(by, function, x) for by, x in zip(derivatives, "xy", strict=True)]
-        parts = [
-            unpack(context, builder, *pair) for pair in zip(signature.args, arguments, strict=True)
-        ]
+        parts = unpack_all(context, builder, signature, arguments)
         keep, plain = [f8, f8], [x for x, _ in parts]
         if isinstance(signature.args[1], types.Integer):
             # An integer exponent stays one: a power by multiplication is exact and fast.
@@ -256,11 +252,9 @@ for power in LITERAL_POWERS:
 # ------------------------------------------------------------- comparisons: of the values, to bool
 def lower_comparison(symbol):
     def lower(context, builder, signature, arguments):
-        pairs = zip(signature.args, arguments, strict=True)
-        (x, _), (y, _) = (unpack(context, builder, *pair) for pair in pairs)
-        if symbol == "!=":
-            return builder.fcmp_unordered(symbol, x, y)
-        return builder.fcmp_ordered(symbol, x, y)
+        (x, _), (y, _) = unpack_all(context, builder, signature, arguments)
+        compare = builder.fcmp_unordered if symbol == "!=" else builder.fcmp_ordered
+        return compare(symbol, x, y)
 
     return lower
 

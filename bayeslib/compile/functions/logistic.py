@@ -11,9 +11,10 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
+from ..arithmetic import INLINED
+
 # No reassociation: it would undo the rounding by addition in `exp_negative`.
-EXACT = {"error_model": "numpy", "nogil": True, "fastmath": {"contract"}, "forceinline": True}
-EXACT["no_cfunc_wrapper"] = True  # nobody calls it, and it takes time to compile
+EXACT = INLINED | {"fastmath": {"contract"}}
 
 _LOG2_E = 1.0 / math.log(2.0)
 _ROUND = 1.5 * 2.0**52  # added to a small number, leaves it rounded in the lowest bits

@@ -4,6 +4,7 @@ Inlined, the pass took most of the time that a density with a regression in it t
 """
 
 import threading
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from types import CellType, FunctionType
@@ -11,75 +12,70 @@ from types import CellType, FunctionType
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import carray, njit, types
-from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
 
-from ..arithmetic import FAST
+from ..arithmetic import JIT
 from ..disk import cache_of
+from ..internals import CFunc, before_linking, keep_in
 
-_OPTIONS = {"error_model": "numpy", "nogil": True, "fastmath": FAST}
 _DOUBLES = types.CPointer(types.float64)
 _NUMBERS = (types.intp,) * 3
 _SIGNATURE = types.float64(_DOUBLES, _DOUBLES, _DOUBLES, _DOUBLES, *_NUMBERS)
 _lock = threading.Lock()
+_rows, _loaded = {}, {}  # of each symbol: the function, its machine code
 
 
-class NativePass:
-    """A function of (theta, grad, X, y) that adds to `grad`, as a symbol known to the linker.
+def native_pass(rows):
+    """Return the intrinsic (theta, grad, X, y) that calls a pass by its symbol.
 
     Parameters
     ----------
     rows : callable
-        In numba's subset; its `grad` may be None.
-    load : callable
-        Calls `load` of this object; a function of an importable module, because densities on disk
-        name it as what to do before they are linked.
+        In numba's subset; adds to `grad`, which may be None.
     """
+    symbol = f"bayeslib.{rows.__name__}"
+    _rows[symbol] = rows
+    load_it = partial(load, symbol)
+    double, word = ir.DoubleType(), ir.IntType(64)
+    pointer = double.as_pointer()
+    native = ir.FunctionType(double, [*[pointer] * 4, *[word] * 3])
 
-    def __init__(self, rows, load):
-        self.symbol = f"bayeslib.{rows.__name__}"
-        self._rows, self._load, self._code = rows, load, None
-        self.call = self._intrinsic()
+    @intrinsic
+    def call(typingctx, theta, grad, X, y):
+        def codegen(context, builder, signature, args):
+            load_it()
+            before_linking(context, load_it)
+            theta, grad, X, y = (
+                None if kind is types.none else context.make_array(kind)(context, builder, value)
+                for kind, value in zip(signature.args, args, strict=True)
+            )
+            slopes = ir.Constant(pointer, None) if grad is None else grad.data
+            function = builder.module.globals.get(symbol)
+            if function is None:
+                function = ir.Function(builder.module, native, symbol)
+            pointers = [theta.data, slopes, X.data, y.data]
+            sizes = [builder.extract_value(array.shape, 0) for array in (theta, y)]
+            wanted = ir.Constant(word, int(grad is not None))
+            return builder.call(function, [*pointers, *sizes, wanted])
 
-    def load(self):
-        """Compile the pass, or find it on disk, and tell the linker where it is."""
-        with _lock:
-            if self._code is None:
-                function = _of_pointers(self._rows)
-                code = CFunc(function, (_SIGNATURE.args, _SIGNATURE.return_type), {}, _OPTIONS)
-                code._cache = cache_of(function)
-                code.compile()
-                llvm.add_symbol(self.symbol, code.address)
-                self._code = code
+        return types.float64(theta, grad, X, y), codegen
 
-    def _intrinsic(self):
-        double, word = ir.DoubleType(), ir.IntType(64)
-        pointer = double.as_pointer()
-        native = ir.FunctionType(double, [*[pointer] * 4, *[word] * 3])
+    return call
 
-        @intrinsic
-        def call(typingctx, theta, grad, X, y):
-            def codegen(context, builder, signature, args):
-                self._load()
-                context.active_code_library._reload_init.add(self._load)
-                theta, grad, X, y = (
-                    None
-                    if kind is types.none
-                    else context.make_array(kind)(context, builder, value)
-                    for kind, value in zip(signature.args, args, strict=True)
-                )
-                slopes = ir.Constant(pointer, None) if grad is None else grad.data
-                function = builder.module.globals.get(self.symbol)
-                if function is None:
-                    function = ir.Function(builder.module, native, self.symbol)
-                pointers = [theta.data, slopes, X.data, y.data]
-                sizes = [builder.extract_value(array.shape, 0) for array in (theta, y)]
-                wanted = ir.Constant(word, int(grad is not None))
-                return builder.call(function, [*pointers, *sizes, wanted])
 
-            return types.float64(theta, grad, X, y), codegen
+def load(symbol):
+    """Compile a pass, or find it on disk, and tell the linker where it is.
 
-        return call
+    Densities on disk name this as what to do before they are linked.
+    """
+    with _lock:
+        if symbol not in _loaded:
+            function = _of_pointers(_rows[symbol])
+            code = CFunc(function, (_SIGNATURE.args, _SIGNATURE.return_type), {}, JIT)
+            keep_in(code, cache_of(function))
+            code.compile()
+            llvm.add_symbol(symbol, code.address)
+            _loaded[symbol] = code
 
 
 def takes(theta, grad, X, y):
@@ -109,5 +105,5 @@ def _of_pointers(rows):
     files = [*sorted(folder.glob("*.py")), folder.parent / "arithmetic.py"]
     stamp = sha256(b"".join(path.read_bytes() for path in files)).hexdigest() + rows.__name__
     code = _native.__code__.replace(co_freevars=("stamp",))
-    names = _native.__globals__ | {"rows": njit(**_OPTIONS, forceinline=True)(rows)}
+    names = _native.__globals__ | {"rows": njit(**JIT, forceinline=True)(rows)}
     return FunctionType(code, names, rows.__name__, None, (CellType(stamp),))

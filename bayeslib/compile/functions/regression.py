@@ -5,31 +5,20 @@ import math
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils
 from numba.extending import intrinsic, overload
-from numba.np.arrayobj import make_array, populate_array
 
 from ...errors import BayeslibError
-from ..arithmetic import FAST
+from ..arithmetic import INLINED
+from ..internals import array_over, cgutils
 from .logistic import exp_negative, log1pexp, sigmoid
-from .native import NativePass, takes
-
-INLINED = {"error_model": "numpy", "nogil": True, "fastmath": FAST, "forceinline": True}
-INLINED["no_cfunc_wrapper"] = True  # nobody calls it, and it takes time to compile
+from .native import native_pass, takes
 
 ROWS = 64  # a block of X stays in the first cache between the two times that it is read
 _VECTOR = types.Array(types.float64, 1, "C")
 _LOG_2PI = math.log(2.0 * math.pi)
 
 
-def _stack_vector(context, builder, data, size):
-    """An array of doubles that lives on the stack: no allocation, no reference count."""
-    step = ir.Constant(context.get_value_type(types.intp), 8)
-    array = make_array(_VECTOR)(context, builder)
-    populate_array(array, data=data, shape=[size], strides=[step], itemsize=step, meminfo=None)
-    return array._getvalue()
-
-
+# Arrays that live on the stack: no allocation, no reference count.
 @intrinsic
 def _scratch(typingctx):
     """Room for one number a row of a block."""
@@ -37,7 +26,7 @@ def _scratch(typingctx):
     def codegen(context, builder, signature, args):
         size = ir.Constant(context.get_value_type(types.intp), ROWS)
         data = cgutils.alloca_once(builder, ir.DoubleType(), size=size)
-        return _stack_vector(context, builder, data, size)
+        return array_over(context, builder, _VECTOR, data, [size])
 
     return _VECTOR(), codegen
 
@@ -48,7 +37,7 @@ def stack_vector(typingctx, size):
 
     def codegen(context, builder, signature, args):
         data = builder.alloca(ir.DoubleType(), size=args[0])
-        return _stack_vector(context, builder, data, args[0])
+        return array_over(context, builder, _VECTOR, data, args)
 
     return _VECTOR(types.intp), codegen
 
@@ -92,57 +81,57 @@ def _accumulate(X, weights, first, num, out):
         i += 1
 
 
-def _logistic_rows(theta, grad, X, y):
-    n = y.size
-    if X.shape[0] != n or X.shape[1] != theta.size:
-        raise ValueError("X must have shape (len(y), len(theta))")
-    # vectors of its own, which the compiler knows to lie apart from all others
-    s, values, slopes = _scratch(), stack_vector(theta.size), stack_vector(theta.size)
-    for j in range(theta.size):
-        values[j], slopes[j] = theta[j], 0.0
-    total = 0.0
-    for first in range(0, n, ROWS):
-        num = min(ROWS, n - first)
-        _predict(X, values, first, num, s)
-        # log(1 + e) summed as the logarithm of a product, which stays below 2**ROWS
-        product = 1.0
-        for i in range(num):
-            z = s[i]
-            e = exp_negative(-abs(z))
-            product *= 1.0 + e
-            total += y[first + i] * z - (z if z > 0.0 else 0.0)
-            s[i] = y[first + i] - (1.0 if z > 0.0 else e) / (1.0 + e)
-        total -= math.log(product)
-        if grad is not None:
-            _accumulate(X, s, first, num, slopes)
-    if grad is not None:
+def _over_rows(name, sum_block):
+    """Make a pass of the sum of a block of rows, which turns predictions into residuals."""
+
+    def rows(theta, grad, X, y):
+        n = y.size
+        if X.shape[0] != n or X.shape[1] != theta.size:
+            raise ValueError("X must have shape (len(y), len(theta))")
+        # vectors of its own, which the compiler knows to lie apart from all others
+        s, values, slopes = _scratch(), stack_vector(theta.size), stack_vector(theta.size)
         for j in range(theta.size):
-            grad[j] += slopes[j]
+            values[j], slopes[j] = theta[j], 0.0
+        total = 0.0
+        for first in range(0, n, ROWS):
+            num = min(ROWS, n - first)
+            _predict(X, values, first, num, s)
+            total = sum_block(total, s, y, first, num)
+            if grad is not None:
+                _accumulate(X, s, first, num, slopes)
+        if grad is not None:
+            for j in range(theta.size):
+                grad[j] += slopes[j]
+        return total
+
+    rows.__name__ = rows.__qualname__ = name
+    return rows
+
+
+@njit(**INLINED)
+def _logistic_block(total, s, y, first, num):
+    # log(1 + e) summed as the logarithm of a product, which stays below 2**ROWS
+    product = 1.0
+    for i in range(num):
+        z = s[i]
+        e = exp_negative(-abs(z))
+        product *= 1.0 + e
+        total += y[first + i] * z - (z if z > 0.0 else 0.0)
+        s[i] = y[first + i] - (1.0 if z > 0.0 else e) / (1.0 + e)
+    return total - math.log(product)
+
+
+@njit(**INLINED)
+def _squares_block(total, s, y, first, num):
+    for i in range(num):
+        r = s[i] - y[first + i]
+        total += r * r
+        s[i] = 2.0 * r
     return total
 
 
-def _squares_rows(theta, grad, X, y):
-    n = y.size
-    if X.shape[0] != n or X.shape[1] != theta.size:
-        raise ValueError("X must have shape (len(y), len(theta))")
-    # vectors of its own, which the compiler knows to lie apart from all others
-    s, values, slopes = _scratch(), stack_vector(theta.size), stack_vector(theta.size)
-    for j in range(theta.size):
-        values[j], slopes[j] = theta[j], 0.0
-    total = 0.0
-    for first in range(0, n, ROWS):
-        num = min(ROWS, n - first)
-        _predict(X, values, first, num, s)
-        for i in range(num):
-            r = s[i] - y[first + i]
-            total += r * r
-            s[i] = 2.0 * r
-        if grad is not None:
-            _accumulate(X, s, first, num, slopes)
-    if grad is not None:
-        for j in range(theta.size):
-            grad[j] += slopes[j]
-    return total
+_logistic_rows = _over_rows("_logistic_rows", _logistic_block)
+_squares_rows = _over_rows("_squares_rows", _squares_block)
 
 
 def logistic_pass(theta, grad, X, y):
@@ -270,14 +259,14 @@ def _is_floats(kind, ndim):
     return isinstance(kind, types.Array) and kind.ndim == ndim and isinstance(kind.dtype, numbers)
 
 
-def _register(function, one_pass, rows, native):
+def _register(function, one_pass, rows):
     function.__compiled__ = one_pass.__compiled__ = (rows,)
+    call = native_pass(rows)
 
     @overload(one_pass, jit_options=INLINED)
     def compiled_pass(theta, grad, X, y):
         if not takes(theta, grad, X, y):
             return rows
-        call = native.call
 
         def checked(theta, grad, X, y):
             if X.shape[0] != y.size or X.shape[1] != theta.size:
@@ -293,20 +282,8 @@ def _register(function, one_pass, rows, native):
         return None
 
 
-def load_logistic():
-    """Make the logistic pass known to the linker."""
-    _LOGISTIC.load()
-
-
-def load_squares():
-    """Make the pass of least squares known to the linker."""
-    _SQUARES.load()
-
-
-_LOGISTIC = NativePass(_logistic_rows, load_logistic)
-_SQUARES = NativePass(_squares_rows, load_squares)
-_register(logistic_log_likelihood, logistic_pass, _logistic_rows, _LOGISTIC)
-_register(sum_of_squares, squares_pass, _squares_rows, _SQUARES)
+_register(logistic_log_likelihood, logistic_pass, _logistic_rows)
+_register(sum_of_squares, squares_pass, _squares_rows)
 linear_log_likelihood.__compiled__ = (_squares_rows,)
 
 

@@ -1,0 +1,228 @@
+"""What this library uses of numba that numba does not promise to keep: here, and nowhere else.
+
+What is relied upon is said in words, and tried, in ``tests/library/test_internals.py``. At import,
+numba learns `ReorderedSums`, and its functions of arrays are imported without SciPy's linear
+algebra, which takes as long as compiling a small density: numba asks for it only to see whether it
+is there, and again when a density multiplies matrices.
+"""
+
+import pickle
+import warnings
+from hashlib import sha256
+from pathlib import Path
+
+from numba import NumbaPerformanceWarning
+from numba.core import caching, cgutils, fastmathpass
+from numba.core.ccallback import CFunc, _CFuncCompiler
+from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
+from numba.core.imputils import lower_constant
+from numba.core.registry import cpu_target
+from numba.core.typeconv import Conversion
+from numba.core.typing.templates import CallableTemplate, infer_global
+from numba.extending import _Intrinsic
+from numba.misc.appdirs import AppDirs
+from numba.np import linalg
+from numba.np.arrayobj import is_nonelike, load_item, make_array, populate_array
+
+_asked, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+try:
+    from numba.np import arraymath
+finally:
+    linalg.ensure_blas = _asked
+
+__all__ = [
+    "CFunc", "Cache", "Conversion", "Dispatcher", "NoCache", "ReorderedSums", "array_over",
+    "before_linking", "cgutils", "compile_function", "cpu_target", "definition_of", "errands_kept",
+    "global_compiler_lock", "is_nonelike", "keep_in", "load_item", "lower_constant", "methods_of",
+    "stand_among_arrays", "type_of_literals", "user_cache",
+]  # fmt: skip
+
+
+# ---- rounding: numba gives fastmath's flags to operations and to calls ----
+
+
+class ReorderedSums(set):
+    """Flags of fastmath, of which calls do not get "reassoc"; numba copies them."""
+
+    def copy(self):
+        return ReorderedSums(self)
+
+
+class _Calls(fastmathpass.FastFloatCallVisitor):
+    def __init__(self, flags):
+        reordered = isinstance(flags, ReorderedSums)
+        super().__init__(set(flags) - {"reassoc"} if reordered else flags)
+
+
+fastmathpass.FastFloatCallVisitor = _Calls
+
+
+# ---- arrays ----
+
+
+def array_over(context, builder, kind, data, shape):
+    """Emit an array in C order over memory that is not counted; sizes are LLVM's integers."""
+    array = make_array(kind)(context, builder)
+    itemsize = cgutils.intp_t(context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+    strides = [itemsize]
+    for extent in shape[:0:-1]:
+        strides.insert(0, builder.mul(strides[0], extent))
+    populate_array(array, data=data, shape=shape, strides=strides, itemsize=itemsize, meminfo=None)
+    return array._getvalue()
+
+
+def methods_of(name):
+    """Return by what numba types the method of arrays called `name`: sum, mean, prod or cumsum."""
+    return getattr(arraymath, f"array_{name}")
+
+
+def stand_among_arrays(kind):
+    """Let numbers of the types of class `kind` stand in array expressions, as any scalar does."""
+    from numba.np import npyimpl
+
+    prepare = npyimpl._prepare_argument
+
+    def prepare_argument(context, builder, argument, found, where="input operand"):
+        if isinstance(found, kind):
+            return npyimpl._ScalarHelper(context, builder, argument, found)
+        return prepare(context, builder, argument, found, where)
+
+    npyimpl._prepare_argument = prepare_argument
+
+
+# ---- functions ----
+
+
+def type_of_literals(function, typer):
+    """Type a function by ``typer(context)(*kinds)``, where numbers in the code are their values."""
+    parts = {"key": function, "generic": typer, "prefer_literal": True}
+    infer_global(function)(type("literals", (CallableTemplate,), parts))
+
+
+def definition_of(item):
+    """Return the Python function behind an intrinsic, or None for anything else."""
+    return item._defn if isinstance(item, _Intrinsic) else None
+
+
+class _Compiler(_CFuncCompiler):
+    def _customize_flags(self, flags):
+        flags = super()._customize_flags(flags)
+        flags.no_cfunc_wrapper = True
+        return flags
+
+
+def compile_function(dispatcher, kinds):
+    """Compile the function of a dispatcher for arguments of `kinds`, not yet to machine code.
+
+    Returns
+    -------
+    numba.core.compiler.CompileResult
+        To whose library modules may be added before it is finalized.
+    """
+    options = dict(dispatcher.targetoptions) | {"no_cpython_wrapper": True}
+    compiler = _Compiler(dispatcher.py_func, cpu_target, options, {}, Compiler)
+    _, arguments = compiler.fold_argument_types(kinds, {})
+    with warnings.catch_warnings():  # on arrays that are not contiguous: nobody can help it
+        warnings.simplefilter("ignore", NumbaPerformanceWarning)
+        return compiler.compile(tuple(arguments), None)
+
+
+def before_linking(context, errand):
+    """Have `errand()` called before what is being compiled is loaded from the disk and linked."""
+    context.active_code_library._reload_init.add(errand)
+
+
+def errands_kept(compiled):
+    """Let what is stored of a compiled function name the errands of all that it calls."""
+    compiled.reload_init.extend(compiled.library._reload_init.difference(compiled.reload_init))
+
+
+# ---- the cache on disk ----
+
+_DIGEST = sha256().digest_size
+
+
+class _Files(caching.IndexDataCacheFile):
+    """Each file of machine code ends in a checksum; one that is damaged counts as missing."""
+
+    def _load_index(self):
+        try:
+            found = super()._load_index()
+        except Exception:  # whatever unpickling makes of a damaged file
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _load_data(self, name):
+        stored = Path(self._data_path(name)).read_bytes()
+        if sha256(stored[:-_DIGEST]).digest() != stored[-_DIGEST:]:
+            return None
+        return pickle.loads(stored[:-_DIGEST])
+
+    def _save_data(self, name, data):
+        data = self._dump(data)
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(data + sha256(data).digest())
+
+
+class _Contents(caching.CompileResultCacheImpl):
+    def check_cachable(self, compiled):
+        return not compiled.library.has_dynamic_globals  # addresses of this process; no warning
+
+
+class Cache(caching.FunctionCache):
+    """Machine code of one function, in files.
+
+    Parameters
+    ----------
+    function : callable
+        Plain Python, of a file; OSError or RuntimeError where there is no folder to write to.
+    missed : callable
+        Called when there is nothing to load.
+    refused : callable
+        Called with the folder and the reason when something cannot be stored.
+    """
+
+    _impl_class = _Contents
+
+    def __init__(self, function, missed, refused):
+        super().__init__(function)
+        self._missed, self._refused = missed, refused
+        files = self._cache_file
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, files._source_stamp)
+
+    def load_overload(self, sig, target_context):
+        try:
+            found = super().load_overload(sig, target_context)
+        except Exception:  # stored by a module that cannot be imported here, for one
+            found = None
+        if found is None:
+            self._missed()
+        return found
+
+    def save_overload(self, sig, data):
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            self._refused(self._cache_path, error.strerror or error)
+
+
+class NoCache(caching.NullCache):
+    """Where nothing is stored."""
+
+    def __init__(self, missed):
+        self._missed = missed
+
+    def load_overload(self, sig, target_context):
+        self._missed()
+
+
+def keep_in(compiled, cache):
+    """Let a dispatcher or a CFunc load from a cache, and store there."""
+    compiled._cache = cache
+
+
+def user_cache(name):
+    """Return where programs keep what can be made again, on this system."""
+    return Path(AppDirs(appname=name, appauthor=False).user_cache_dir)

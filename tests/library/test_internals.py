@@ -1,0 +1,348 @@
+"""What is relied upon of numba's inside, in words; `bayeslib.compile.internals` is its only door.
+
+Every test here passed with the releases in `TRIED`. Where one fails with another release, its first
+line says what numba no longer does.
+"""
+
+import ast
+import math
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+from bayeslib.compile import internals
+from bayeslib.compile.arithmetic import FAST
+from bayeslib.compile.autodiff import differentiate
+from bayeslib.compile.entry import Entry, add_entry
+from bayeslib.compile.internals import Cache, NoCache, cgutils
+
+TRIED = "0.63.0", "0.68.1"
+ROOT = Path(__file__).parents[2]
+VECTOR = types.float64[::1]
+
+
+def called_with(symbol):
+    """An errand that a compiled function names."""
+
+
+def value_and_gradient(function, theta):
+    grad = np.empty(len(theta))
+    return differentiate(function, len(theta))(np.asarray(theta, dtype=float), grad), grad
+
+
+# ---- the door ----
+
+
+def test_the_bounds_of_the_package_are_the_releases_tried():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    (bounds,) = (line for line in project["dependencies"] if line.startswith("numba"))
+    low, high = TRIED
+    major, minor = high.split(".")[:2]
+    assert bounds == f"numba>={low.removesuffix('.0')},<{major}.{int(minor) + 1}"
+
+
+def private_imports(path):
+    """Yield what a module imports of numba that its documentation does not name.
+
+    Its guide to extensions names numba.core.cgutils.
+    """
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        for name in names:
+            first, *inside = name.split(".")
+            if (
+                name != "numba.core.cgutils"
+                and first in ("numba", "llvmlite")
+                and (
+                    {"core", "np", "misc"} & set(inside[:1])
+                    or any(part[0] == "_" for part in inside)
+                )
+            ):
+                yield name
+
+
+def test_nothing_private_is_imported_anywhere_else():
+    found = {
+        path.name: names
+        for path in (ROOT / "bayeslib").rglob("*.py")
+        if (names := list(private_imports(path)))
+    }
+    assert list(found) == ["internals.py"] and len(found["internals.py"]) > 10
+
+
+# ---- rounding ----
+
+
+def test_calls_and_sums_get_flags_of_their_own():
+    """numba hands a copy of fastmath's flags to a visitor of calls, of which it makes one a module.
+
+    Were that visitor not ours, exp(log(x)) would be x.
+    """
+
+    @njit(fastmath=FAST)
+    def there_and_back(x, y):
+        return math.exp(math.log(x)) + y
+
+    assert math.isnan(there_and_back(-1.0, 0.0))
+    (code,) = there_and_back.inspect_llvm().values()
+    lines = code.splitlines()
+    assert any("fadd" in line and "reassoc" in line for line in lines)
+    assert not any("call" in line and "reassoc" in line for line in lines)
+    assert type(FAST.copy()) is internals.ReorderedSums
+
+
+# ---- arrays ----
+
+
+def test_scipys_linear_algebra_is_asked_for_only_when_used():
+    """numba.np.arraymath asks ensure_blas at its import, and products of matrices ask again."""
+    code = (
+        "import sys\nfrom bayeslib.compile import internals\nfrom numba.np import linalg\n"
+        "print('scipy.linalg' in sys.modules, linalg.ensure_blas.__name__)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False", "ensure_blas"]
+
+
+@intrinsic
+def _on_the_stack(typingctx, rows):
+    """A matrix (rows, 3) that holds 0, 1, 2, ..."""
+    kind = types.Array(types.float64, 2, "C")
+
+    def codegen(context, builder, signature, args):
+        word = cgutils.intp_t
+        size = builder.mul(args[0], word(3))
+        data = builder.alloca(ir.DoubleType(), size=size)
+        last = cgutils.alloca_once_value(builder, word(0))
+        with cgutils.for_range(builder, size, intp=word) as loop:
+            number = builder.sitofp(loop.index, ir.DoubleType())
+            builder.store(number, builder.gep(data, [loop.index]))
+            builder.store(loop.index, last)
+        return internals.array_over(context, builder, kind, data, [args[0], word(3)])
+
+    return kind(types.intp), codegen
+
+
+def test_an_array_is_a_pointer_sizes_and_strides():
+    """An array without a meminfo is neither counted nor freed; its strides are in bytes."""
+
+    @njit
+    def read(rows):
+        a = _on_the_stack(rows)
+        return a[1, 2], a.shape, a.strides, a.size, a.sum()
+
+    assert read(4) == (5.0, (4, 3), (24, 8), 12, 66.0)
+
+
+def test_an_array_gives_its_data_and_shape_and_forgets_its_owner():
+    """The struct of an array has the fields data, shape, meminfo and parent, by these names."""
+    from bayeslib.compile.callback import borrowed
+
+    assert njit(lambda a: borrowed(a)[1:].sum())(np.arange(4.0)) == 6.0
+
+
+METHODS = {
+    "sum": lambda theta: theta.sum(),
+    "mean": lambda theta: theta.mean(),
+    "prod": lambda theta: theta.prod(),
+    "cumsum": lambda theta: theta.cumsum()[-1],
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_of_arrays_is_typed_by_a_function_of_its_name(name):
+    """numba types a.sum() by array_sum, which can be overloaded as np.sum can."""
+    assert internals.methods_of(name).__name__ == f"array_{name}"
+    theta = np.array([0.5, 2.0])
+    value, grad = value_and_gradient(METHODS[name], theta)
+    assert value == METHODS[name](theta) and np.all(grad > 0.0)
+
+
+def test_a_number_may_stand_among_the_arrays_of_an_expression():
+    """Array expressions prepare each operand by npyimpl._prepare_argument, looked up by name."""
+    value, grad = value_and_gradient(lambda t: np.sum(t[0] * np.ones(3) + t), [2.0, 5.0, 1.0])
+    assert (value, list(grad)) == (14.0, [4.0, 1.0, 1.0])
+
+
+# ---- types ----
+
+
+def test_a_type_of_ours_unifies_with_floats():
+    """A variable that holds a float on one branch and ours on another is ours: Type.unify,
+    can_convert_from with a Conversion, lower_cast and lower_constant."""
+
+    def logdensity(theta):
+        total = 0.0
+        if theta[0] > 1.0:
+            total = theta[0]
+        return total
+
+    value, grad = value_and_gradient(logdensity, [3.0])
+    assert (value, grad[0]) == (3.0, 1.0)
+    assert internals.Conversion.safe < internals.Conversion.unsafe
+
+
+def power(x, n):
+    raise NotImplementedError
+
+
+def test_a_function_can_be_typed_by_the_numbers_in_the_code():
+    """A CallableTemplate with prefer_literal sees the 2 of f(x, 2) as a literal type."""
+    seen = []
+
+    def typer(context):
+        def typed(x, n):
+            seen.append(n)
+            return types.float64
+
+        return typed
+
+    internals.type_of_literals(power, typer)
+    with pytest.raises(NotImplementedError, match="power"):  # it has a type, and no code
+        njit(lambda x: power(x, 2)).compile((types.float64,))
+    assert isinstance(seen[0], types.IntegerLiteral) and seen[0].literal_value == 2
+
+
+# ---- functions ----
+
+
+def test_an_intrinsic_has_its_python_function():
+    """An intrinsic is a _Intrinsic, and keeps what was decorated."""
+    assert internals.definition_of(_on_the_stack).__name__ == "_on_the_stack"
+    assert internals.definition_of(njit(abs_)) is None
+    assert isinstance(njit(abs_), internals.Dispatcher)
+
+
+def abs_(x):
+    return abs(x)
+
+
+def density(theta, *data):
+    total = 0.0
+    for i in range(theta.size):
+        total -= theta[i] ** 2
+    return total + data[0]
+
+
+def test_a_function_is_compiled_without_wrappers_and_completed():
+    """_CFuncCompiler leaves the library open: modules can be added until it is finalized."""
+    kinds = (VECTOR, types.float64)
+    compiled = internals.compile_function(njit(density), kinds)
+    assert compiled.signature.return_type == types.float64
+    add_entry(compiled, kinds, has_grad=False, bounded=False)
+    theta, shift, failed = np.array([1.0, 2.0]), np.array(7.0), np.zeros(2)
+    handle = np.array([shift.ctypes.data, failed.ctypes.data, 0])
+    made = Entry(compiled)
+    assert made.address and made.function(
+        theta.ctypes.data, theta.ctypes.data, 2, handle.ctypes.data
+    ) == pytest.approx(2.0)
+
+
+def raising(theta):
+    if theta[0] > 0.0:
+        raise ValueError("positive")
+    return theta[0]
+
+
+def test_an_exception_is_a_status():
+    """A compiled function returns a status, which call_conv.call_function reads."""
+    compiled = internals.compile_function(njit(raising), (VECTOR,))
+    add_entry(compiled, (VECTOR,), has_grad=False, bounded=False)
+    theta, failed = np.array([1.0]), np.zeros(1)
+    handle = np.array([failed.ctypes.data, 0])
+    function = Entry(compiled).function
+    assert function(theta.ctypes.data, 0, 1, handle.ctypes.data) == -math.inf
+    assert (handle[-1], failed[0]) == (1, 1.0)
+
+
+def test_an_errand_is_named_by_what_is_stored():
+    """The library that is being compiled keeps a set _reload_init, which callers inherit."""
+
+    @intrinsic
+    def errand(typingctx):
+        def codegen(context, builder, signature, args):
+            internals.before_linking(context, called_with)
+            return context.get_constant(types.float64, 1.0)
+
+        return types.float64(), codegen
+
+    @njit(forceinline=True)
+    def inner(theta):
+        return errand() + theta[0]
+
+    @njit
+    def outer(theta):
+        return inner(theta)
+
+    compiled = internals.compile_function(outer, (VECTOR,))
+    with internals.global_compiler_lock:
+        compiled.library.finalize()
+    internals.errands_kept(compiled)
+    assert called_with in compiled.reload_init
+
+
+def test_the_compilers_lock_may_be_taken_twice():
+    """global_compiler_lock is a decorator and a context, and the same thread may enter again."""
+    with internals.global_compiler_lock, internals.global_compiler_lock:
+        assert njit(abs_)(-1) == 1
+
+
+# ---- the cache ----
+
+
+def stored(function, folder, monkeypatch):
+    """Compile a function with a cache in `folder`; return what the cache missed, and the result."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(folder))
+    missed, made = [], njit(function)
+    internals.keep_in(made, Cache(function, lambda: missed.append(True), None))
+    return made(-2), missed
+
+
+def test_machine_code_is_found_again_and_a_damaged_file_is_not(tmp_path, monkeypatch):
+    """A dispatcher asks its _cache, whose files are read by _load_index and _load_data."""
+    assert stored(abs_, tmp_path, monkeypatch) == (2, [True])
+    assert stored(abs_, tmp_path, monkeypatch) == (2, [])
+    for suffix in ("nbc", "nbi"):
+        (path,) = tmp_path.rglob(f"*.{suffix}")
+        path.write_bytes(path.read_bytes()[:-1] + b"?")
+        assert stored(abs_, tmp_path, monkeypatch) == (2, [True])
+        assert stored(abs_, tmp_path, monkeypatch) == (2, [])
+
+
+def test_what_cannot_be_stored_is_said(tmp_path, monkeypatch):
+    """save_overload writes, and lets an OSError through."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    refused, made = [], njit(abs_)
+    cache = Cache(abs_, lambda: None, lambda *said: refused.append(said))
+    monkeypatch.setattr(cache._cache_file, "_open_for_write", no_room)
+    internals.keep_in(made, cache)
+    assert made(-2) == 2 and refused[0][1] == "No space left on device"
+
+
+def no_room(path):
+    raise OSError(28, "No space left on device")
+
+
+def test_no_cache_misses_always():
+    """A NullCache stands in for one, and is asked in the same way."""
+    missed, made = [], njit(abs_)
+    internals.keep_in(made, NoCache(lambda: missed.append(True)))
+    assert made(-2) == 2 and missed
+
+
+def test_the_folder_for_caches_is_the_systems():
+    folder = internals.user_cache("bayeslib")
+    assert isinstance(folder, Path) and "bayeslib" in folder.parts
