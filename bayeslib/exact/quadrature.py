@@ -294,18 +294,12 @@ class _Regions:
         error = rule_error(np.ones(len(weights)), weights - coarse, len(self.low))
         num_evals = extra_evals + self.num_evals
         return Grid(
-            points=self.place(t),
-            weights=weights / weights.sum(),
-            coarse=coarse,
-            blocks=len(density.reshape(-1, size)),
-            cells=cells,
-            place=self.place,
+            points=self.place(t), weights=weights / weights.sum(), coarse=coarse,
+            blocks=len(density.reshape(-1, size)), cells=cells, place=self.place,
             log_evidence=Estimate(float(self.shift + np.log(total)), float(error), num_evals),
-            num_evals=num_evals,
-            method="quadrature",
-            names=self.target.names,
+            num_evals=num_evals, method="quadrature", names=self.target.names,
             settings=settings | {"relative_error": self.relative_error()},
-        )
+        )  # fmt: skip
 
 
 def _product(rules):

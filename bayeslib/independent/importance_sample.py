@@ -163,16 +163,10 @@ def weighted(values, logdensity, log_weights, *, num_evals, method, settings, na
     weights = np.exp(log_weights - log_weights.max())
     ess = weights.sum() ** 2 / np.square(weights).sum()
     return Draws(
-        values[None],
-        logdensity=logdensity[None],
-        log_weights=log_weights[None],
-        num_evals=num_evals,
-        method=method,
-        settings=settings | {"khat": khat, "ess": float(ess)},
-        names=names,
-        log_evidence=_log_mean(log_weights, num_evals),
-        independent=True,
-    )
+        values[None], logdensity=logdensity[None], log_weights=log_weights[None],
+        num_evals=num_evals, method=method, settings=settings | {"khat": khat, "ess": float(ess)},
+        names=names, log_evidence=_log_mean(log_weights, num_evals), independent=True,
+    )  # fmt: skip
 
 
 def with_tails(target, draws):

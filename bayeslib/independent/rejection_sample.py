@@ -194,16 +194,12 @@ class _Rounds:
                 self.num_proposed,
             )
         return Draws(
-            values[None],
-            logdensity=logdensity[None],
-            stats={"num_proposals": np.diff(index, prepend=-1)[None]},
-            num_evals=self.num_proposed,
+            values[None], logdensity=logdensity[None],
+            stats={"num_proposals": np.diff(index, prepend=-1)[None]}, num_evals=self.num_proposed,
             method="rejection_sample",
             settings={**self.settings, "num_proposed": trials, "acceptance": acceptance},
-            names=self.target.names,
-            log_evidence=log_evidence,
-            independent=True,
-        )
+            names=self.target.names, log_evidence=log_evidence, independent=True,
+        )  # fmt: skip
 
 
 def _acceptance(num_accepted, num_proposed, complete):

@@ -81,13 +81,9 @@ def resample(draws, *, num_samples, rng, scheme="systematic"):
     return Draws(
         draws.flat[None, chosen],
         logdensity=None if draws.logdensity is None else np.ravel(draws.logdensity)[None, chosen],
-        stats={"family": flat[None, chosen]},
-        num_evals=draws.num_evals,
-        method="resample",
-        settings=settings,
-        names=draws.names,
-        log_evidence=draws.log_evidence,
-    )
+        stats={"family": flat[None, chosen]}, num_evals=draws.num_evals, method="resample",
+        settings=settings, names=draws.names, log_evidence=draws.log_evidence,
+    )  # fmt: skip
 
 
 def choose(weights, num_samples, rng, scheme):

@@ -108,12 +108,9 @@ def _pumps_truth():
     z = np.linalg.solve(factor, np.stack([log_alpha, log_beta]) - mean[:2, None]).T
     bound = np.max(log_density - log_student(z)) + MARGIN
     return Truth(
-        mean=mean,
-        cov=cov,
-        quantiles=Quantiles(_pumps_quantiles, mixture),
-        log_evidence=float(log_evidence),
-        sample=partial(_pumps_sample, mean[:2], factor, bound),
-    )
+        mean=mean, cov=cov, quantiles=Quantiles(_pumps_quantiles, mixture),
+        log_evidence=float(log_evidence), sample=partial(_pumps_sample, mean[:2], factor, bound),
+    )  # fmt: skip
 
 
 def _hyper_panels():
@@ -216,13 +213,9 @@ def coal_mining():
     """
     before, n = np.cumsum(DISASTERS)[:-1], DISASTERS.size
     return Target(
-        _coal_mining,
-        dim=2,
-        data=(before, DISASTERS.sum(), float(n), float(_COAL_CONSTANT)),
-        fused=_coal_mining_fused,
-        names=("log_early", "log_late"),
-        truth=_coal_mining_truth(),
-    )
+        _coal_mining, dim=2, data=(before, DISASTERS.sum(), float(n), float(_COAL_CONSTANT)),
+        fused=_coal_mining_fused, names=("log_early", "log_late"), truth=_coal_mining_truth(),
+    )  # fmt: skip
 
 
 def _coal_mining(theta, before, total, num_years, log_constant):
@@ -282,12 +275,9 @@ def _coal_mining_truth():
     covs = mixture.variances[:, :, None] * np.eye(2)
     mean, cov = mixture_moments(mixture.weights, mixture.means, covs)
     return Truth(
-        mean=mean,
-        cov=cov,
-        quantiles=Quantiles(lambda: by_probability(mixture.quantiles())),
-        log_evidence=float(log_mass + _COAL_CONSTANT),
-        sample=partial(_coal_mining_sample, mixture),
-    )
+        mean=mean, cov=cov, quantiles=Quantiles(lambda: by_probability(mixture.quantiles())),
+        log_evidence=float(log_mass + _COAL_CONSTANT), sample=partial(_coal_mining_sample, mixture),
+    )  # fmt: skip
 
 
 def _coal_mining_sample(mixture, num_samples, rng):

@@ -36,12 +36,9 @@ def gaussian(mean, cov):
     cov = as_covariance(cov, "cov", mean.size)
     precision, log_constant = _precision(cov)
     return Target(
-        _gaussian,
-        dim=mean.size,
-        data=(mean, precision, log_constant),
-        fused=_gaussian_fused,
+        _gaussian, dim=mean.size, data=(mean, precision, log_constant), fused=_gaussian_fused,
         truth=gaussian_mixture_truth(np.ones(1), mean[None], cov[None]),
-    )
+    )  # fmt: skip
 
 
 def _precision(cov):
@@ -117,12 +114,9 @@ def mixture(weights, means, covs):
     with np.errstate(divide="ignore"):
         log_constants = np.array([p[1] for p in pairs]) + np.log(weights)
     return Target(
-        _mixture,
-        dim=dim,
-        data=(means, np.stack([p[0] for p in pairs]), log_constants),
-        fused=_mixture_fused,
-        truth=gaussian_mixture_truth(weights, means, covs),
-    )
+        _mixture, dim=dim, data=(means, np.stack([p[0] for p in pairs]), log_constants),
+        fused=_mixture_fused, truth=gaussian_mixture_truth(weights, means, covs),
+    )  # fmt: skip
 
 
 def _mixture(theta, means, precisions, log_constants):

@@ -52,12 +52,10 @@ def lattice_truth(logdensity, mode, factor, strip):
     centred = x - mean
     bound = np.max(log_p - log_student(z)) + MARGIN
     return Truth(
-        mean=mean,
-        cov=(centred.T * weights) @ centred,
+        mean=mean, cov=(centred.T * weights) @ centred,
         quantiles=Quantiles(_quantiles, logdensity, mode, factor, step, np.abs(z).max(axis=0)),
-        log_evidence=log_evidence,
-        sample=partial(rejection_draws, logdensity, mode, factor, bound),
-    )
+        log_evidence=log_evidence, sample=partial(rejection_draws, logdensity, mode, factor, bound),
+    )  # fmt: skip
 
 
 def _grid(logdensity, mode, factor, step):

@@ -38,13 +38,9 @@ def gamma_student(y=5.0):
     """
     y = as_real(y, "y")
     return Target(
-        _gamma_student,
-        dim=1,
-        data=(y,),
-        fused=_gamma_student_fused,
-        support=(0.0, np.inf),
+        _gamma_student, dim=1, data=(y,), fused=_gamma_student_fused, support=(0.0, np.inf),
         truth=_gamma_student_truth(y),
-    )
+    )  # fmt: skip
 
 
 def _gamma_student(theta, y):
@@ -115,21 +111,15 @@ def coin(heads, tails, *, prior=(1.0, 1.0)):
     a, b = prior[0] + heads, prior[1] + tails
     mean = a / (a + b)
     truth = Truth(
-        mean=np.array([mean]),
-        cov=np.array([[mean * (1.0 - mean) / (a + b + 1.0)]]),
+        mean=np.array([mean]), cov=np.array([[mean * (1.0 - mean) / (a + b + 1.0)]]),
         quantiles={p: np.array([special.betaincinv(a, b, p)]) for p in PROBABILITIES},
         log_evidence=float(special.betaln(a, b) - special.betaln(*prior)),
-        sample=partial(_beta_sample, a, b),
-        cdf=partial(_beta_cdf, a, b),
-    )
+        sample=partial(_beta_sample, a, b), cdf=partial(_beta_cdf, a, b),
+    )  # fmt: skip
     return Target(
-        _coin,
-        dim=1,
-        data=(a, b, float(special.betaln(*prior))),
-        fused=_coin_fused,
-        support=(0.0, 1.0),
-        truth=truth,
-    )
+        _coin, dim=1, data=(a, b, float(special.betaln(*prior))), fused=_coin_fused,
+        support=(0.0, 1.0), truth=truth,
+    )  # fmt: skip
 
 
 def _coin(theta, a, b, log_constant):

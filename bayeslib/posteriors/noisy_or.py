@@ -108,11 +108,9 @@ class NoisyOr:
         mean = probabilities @ hypotheses
         centred = hypotheses - mean
         return Truth(
-            mean=mean,
-            cov=(centred.T * probabilities) @ centred,
-            log_evidence=float(log_evidence),
+            mean=mean, cov=(centred.T * probabilities) @ centred, log_evidence=float(log_evidence),
             sample=partial(_sample, hypotheses, probabilities),
-        )
+        )  # fmt: skip
 
     def __repr__(self):
         present = int(self.findings.sum())

@@ -65,12 +65,10 @@ def linear_regression(X, y, *, noise_scale, prior_scale):
     noise_scale = as_positive(noise_scale, "noise_scale")
     prior_scale = as_scale(prior_scale, "prior_scale", X.shape[1])
     return Target(
-        _linear,
-        dim=X.shape[1],
+        _linear, dim=X.shape[1],
         data=(X, y, noise_scale, prior_scale**-2, _log_prior_constant(prior_scale)),
-        fused=_linear_fused,
-        truth=_linear_truth(X, y, noise_scale, prior_scale),
-    )
+        fused=_linear_fused, truth=_linear_truth(X, y, noise_scale, prior_scale),
+    )  # fmt: skip
 
 
 def as_observations(X, y):
@@ -210,13 +208,9 @@ def _logistic_target(X, y, prior_scale, names):
     if X.shape[1] <= 2 and len(y) <= _MOST_TERMS:
         truth = _logistic_truth(X.tobytes(), y.tobytes(), prior_scale.tobytes())
     return Target(
-        _logistic,
-        dim=X.shape[1],
-        data=(X, y, precision, log_constant),
-        fused=_logistic_fused,
-        names=names,
-        truth=truth,
-    )
+        _logistic, dim=X.shape[1], data=(X, y, precision, log_constant), fused=_logistic_fused,
+        names=names, truth=truth,
+    )  # fmt: skip
 
 
 def _logistic(theta, X, y, precision, log_constant):

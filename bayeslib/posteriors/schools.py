@@ -179,12 +179,9 @@ def _truth(centered):
     covs[:, last, last] += s**2
     mean, cov = mixture_moments(weights, means, covs)
     return Truth(
-        mean=mean,
-        cov=cov,
-        quantiles=Quantiles(_quantiles, weights, means, covs),
-        log_evidence=_log_tau().log_evidence,
-        sample=partial(_sample, centered),
-    )
+        mean=mean, cov=cov, quantiles=Quantiles(_quantiles, weights, means, covs),
+        log_evidence=_log_tau().log_evidence, sample=partial(_sample, centered),
+    )  # fmt: skip
 
 
 def _quantiles(weights, means, covs):

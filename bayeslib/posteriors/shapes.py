@@ -38,12 +38,10 @@ def banana(curvature=1.0, *, width=0.5):
     curvature = as_real(curvature, "curvature")
     width = as_positive(width, "width")
     truth = Truth(
-        mean=np.zeros(2),
-        cov=np.diag([1.0, 2.0 * curvature**2 + width**2]),
-        quantiles=Quantiles(_banana_quantiles, curvature, width),
-        log_evidence=0.0,
+        mean=np.zeros(2), cov=np.diag([1.0, 2.0 * curvature**2 + width**2]),
+        quantiles=Quantiles(_banana_quantiles, curvature, width), log_evidence=0.0,
         sample=partial(_banana_sample, curvature, width),
-    )
+    )  # fmt: skip
     return Target(_banana, dim=2, data=(curvature, width), fused=_banana_fused, truth=truth)
 
 
@@ -109,12 +107,10 @@ def donut(radius=3.0, width=0.5):
     line = Line(partial(_donut_radial, radius=radius, width=width), edges)
     variance = 0.5 * line.expect(np.square)
     truth = Truth(
-        mean=np.zeros(2),
-        cov=variance * np.eye(2),
-        quantiles=Quantiles(_donut_quantiles, line),
+        mean=np.zeros(2), cov=variance * np.eye(2), quantiles=Quantiles(_donut_quantiles, line),
         log_evidence=float(line.log_evidence + np.log(2.0 * np.pi)),
         sample=partial(_donut_sample, line),
-    )
+    )  # fmt: skip
     return Target(_donut, dim=2, data=(radius, width), fused=_donut_fused, truth=truth)
 
 
@@ -189,12 +185,10 @@ def funnel(dim):
     """
     dim = as_count(dim, "dim", minimum=2)
     truth = Truth(
-        mean=np.zeros(dim),
-        cov=np.diag([9.0] + [np.exp(4.5)] * (dim - 1)),
-        quantiles=Quantiles(_funnel_quantiles, dim),
-        log_evidence=0.0,
+        mean=np.zeros(dim), cov=np.diag([9.0] + [np.exp(4.5)] * (dim - 1)),
+        quantiles=Quantiles(_funnel_quantiles, dim), log_evidence=0.0,
         sample=partial(_funnel_sample, dim),
-    )
+    )  # fmt: skip
     names = ("v", *(f"x[{i}]" for i in range(dim - 1)))
     return Target(_funnel, dim=dim, fused=_funnel_fused, names=names, truth=truth)
 

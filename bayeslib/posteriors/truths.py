@@ -102,13 +102,10 @@ def line_truth(line):
     mean = line.expect(lambda x: x)
     variance = line.expect(lambda x: (x - mean) ** 2)
     return Truth(
-        mean=np.array([mean]),
-        cov=np.array([[variance]]),
-        quantiles=Quantiles(_line_quantiles, line),
-        log_evidence=line.log_evidence,
-        sample=line.sample,
-        cdf=line.cdf,
-    )
+        mean=np.array([mean]), cov=np.array([[variance]]),
+        quantiles=Quantiles(_line_quantiles, line), log_evidence=line.log_evidence,
+        sample=line.sample, cdf=line.cdf,
+    )  # fmt: skip
 
 
 def _line_quantiles(line):
@@ -187,13 +184,10 @@ def gaussian_mixture_truth(weights, means, covs):
     sds = np.sqrt(np.diagonal(covs, axis1=1, axis2=2))
     mean, cov = mixture_moments(weights, means, covs)
     return Truth(
-        mean=mean,
-        cov=cov,
-        quantiles=Quantiles(mixture_quantiles, weights, means, sds),
-        log_evidence=0.0,
-        sample=partial(_mixture_sample, weights, means, np.linalg.cholesky(covs)),
+        mean=mean, cov=cov, quantiles=Quantiles(mixture_quantiles, weights, means, sds),
+        log_evidence=0.0, sample=partial(_mixture_sample, weights, means, np.linalg.cholesky(covs)),
         cdf=partial(_mixture_cdf, weights, means[:, 0], sds[:, 0]) if len(mean) == 1 else None,
-    )
+    )  # fmt: skip
 
 
 def _mixture_sample(weights, means, factors, num_samples, rng):
