@@ -9,12 +9,12 @@ from densities import gaussian2
 from judging import pvalues_of_means
 from scipy import integrate, stats
 from stepping import Z_LIMIT, swap_z
-from twins import plain_twin
 
 import bayeslib as bl
+from bayeslib.chains.algorithm import run_chain
 from bayeslib.chains.blocks import Control
 from bayeslib.markov.conditionals import Conditionals
-from bayeslib.markov.gibbs import _gibbs_chain
+from bayeslib.markov.gibbs import GIBBS
 
 ALPHA = 1e-6
 Y = np.array([1.2, -0.3, 2.1, 0.8, 1.5, 0.1])
@@ -95,16 +95,6 @@ def test_follows_the_plain_loop_draw_by_draw(scan, seed):
     assert not np.allclose(fast.flat, plain(CONDITIONALS, [0.0, 1.0], rng=seed + 9, **run))
     updates = 3 if scan == "symmetric" else 2
     assert fast.num_evals == 300 * updates
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_follows_the_cell_of_the_page(seed):
-    page = plain_twin("gibbs", "gibbs")
-    run = {"data": DATA, "num_samples": 300, "rng": seed}
-    fast = bl.gibbs(CONDITIONALS, [0.0, 1.0], num_warmup=0, num_chains=1, **run)
-    np.testing.assert_allclose(page(CONDITIONALS, [0.0, 1.0], **run), fast.flat, rtol=1e-10)
-    other = page(CONDITIONALS, [0.0, 1.0], **run | {"rng": seed + 9})
-    assert not np.allclose(other, fast.flat)
 
 
 def pair(theta, rng):
@@ -357,11 +347,11 @@ def test_a_stopped_chain_ends_at_once_and_survives_pickling():
     conditionals, target = Conditionals(CONDITIONALS, DATA), normal_target()
     conditionals.arrange(None, STARTS[0], np.random.default_rng(1))
     copy = pickle.loads(pickle.dumps(conditionals))
-    rest = True, 0, 0, 100
 
     def run(found, control):
         rng = np.random.default_rng(3)
-        return _gibbs_chain(control, 0, target, rng, STARTS[0], found, *rest)
+        options = {"conditionals": found, "known": True, "scan": "systematic"}
+        return run_chain(control, 0, target, rng, STARTS[0], GIBBS, options, 0, 100)
 
     whole = run(conditionals, Control(1))
     assert whole.done == 100

@@ -9,9 +9,8 @@ import sys
 
 import numpy as np
 import pytest
-from densities import EXACT, gaussian2
-from sparing import over
-from stepping import Z_LIMIT, batch_z, hastings_steps, mutant, paired_z, swap_z
+from densities import gaussian2
+from stepping import Z_LIMIT, batch_z
 
 from bayeslib import (
     BayeslibError,
@@ -21,56 +20,6 @@ from bayeslib import (
     metropolis,
     metropolis_hastings,
 )
-
-STARTS = 50_000
-PROBABILITY = "        probability = np.exp(min(ratio, 0.0))\n"
-MUTANTS = {
-    "rejected state not repeated": (
-        PROBABILITY,
-        """
-        while not uniform < np.exp(min(ratio, 0.0)):
-            density(move, position, proposal, move_handle)
-            uniform = rng.random()
-            new = density(address, proposal, unused, handle)
-            ratio = new - lp
-            if correction != 0:
-                ratio += density(correction, proposal, position, correction_handle)
-        probability = np.exp(min(ratio, 0.0))
-""",
-    ),
-    "the log density is never refreshed": ("            lp = new\n", ""),
-    "accepts ratio^0.9": (PROBABILITY, PROBABILITY.replace("ratio", "0.9 * ratio")),
-    "acceptance is floored at e^-4": (
-        PROBABILITY,
-        PROBABILITY.replace("min(ratio, 0.0)", "max(min(ratio, 0.0), -4.0)"),
-    ),
-    "the correction is left out": ("            ratio += change\n", ""),
-    "the correction has the wrong sign": ("ratio += change", "ratio -= change"),
-    "the correction asks for the way back": (
-        "density(correction, proposal, position, correction_handle)\n            undefined",
-        "density(correction, position, proposal, correction_handle)\n            undefined",
-    ),
-}
-
-
-def spread(theta, scale):
-    return scale * (0.5 + 0.4 * abs(math.tanh(theta[0])))
-
-
-def wander(theta, rng, scale):
-    """A step whose size depends on where it begins: not symmetric."""
-    return theta + spread(theta, scale) * rng.standard_normal(theta.size)
-
-
-def wander_ratio(proposed, current, scale):
-    there, back, square = spread(current, scale), spread(proposed, scale), 0.0
-    for i in range(current.size):
-        square += (proposed[i] - current[i]) ** 2
-    log_there = -0.5 * square / there**2 - current.size * math.log(there)
-    return -0.5 * square / back**2 - current.size * math.log(back) - log_there
-
-
-WANDER = {"propose": wander, "log_ratio": wander_ratio, "args": (1.6,)}
 
 
 def gamma(theta):
@@ -91,48 +40,6 @@ POSITIVE = np.array([[1.0], [2.0], [3.0], [5.0]])
 QUICK = {"num_samples": 50, "num_warmup": 10, "rng": 1}
 
 
-@pytest.fixture(scope="module")
-def mutants(request):
-    return request.config.cache.mkdir("mutants")
-
-
-@pytest.mark.trust("S8")
-@pytest.mark.parametrize("name", EXACT)
-def test_conserves_the_target(name):
-    target, sample = EXACT[name]
-    rng = np.random.default_rng(111)
-    starts = sample(STARTS, rng)
-    ends, rates = hastings_steps(target, starts, num_steps=10, rng=rng, **WANDER)
-    z, power = paired_z(starts, ends, right=True)
-    assert np.abs(z).max() < Z_LIMIT, z
-    assert power.max() < 0.06
-    assert np.abs(ends - starts)[:, 0].mean() > 0.3 * starts[:, 0].std()
-    assert 0.2 < rates.mean() < 0.9
-
-
-@pytest.mark.trust("S16")
-@over("bug", MUTANTS)
-def test_conservation_fails_for_a_planted_bug(bug, mutants):
-    target, sample = EXACT["log_gamma_normal"]
-    module = mutant(mutants, "bayeslib.markov.metropolis_hastings", MUTANTS[bug])
-    rng = np.random.default_rng(112)
-    starts = sample(STARTS, rng)
-    ends, _ = hastings_steps(target, starts, num_steps=10, rng=rng, module=module, **WANDER)
-    assert np.abs(paired_z(starts, ends, right=False)[0]).max() > Z_LIMIT
-
-
-@pytest.mark.trust("S9")
-def test_is_reversible_with_its_correction_and_not_without():
-    target, sample = EXACT["log_gamma_normal"]
-    rng = np.random.default_rng(113)
-    starts = sample(STARTS, rng)
-    ends, _ = hastings_steps(target, starts, num_steps=1, rng=rng, **WANDER)
-    assert np.abs(swap_z(starts, ends, right=True)).max() < Z_LIMIT
-    wrong = WANDER | {"log_ratio": None}
-    ends, _ = hastings_steps(target, starts, num_steps=1, rng=rng, **wrong)
-    assert np.abs(swap_z(starts, ends, right=False)).max() > Z_LIMIT
-
-
 @pytest.mark.parametrize(("log_ratio", "shape"), [(stretch_ratio, 3.0), (None, 2.0)])
 def test_a_lognormal_walk_without_its_correction_draws_from_another_gamma(log_ratio, shape):
     """Gamma(3, 1) becomes Gamma(2, 1): mean and variance are the shape."""
@@ -143,28 +50,6 @@ def test_a_lognormal_walk_without_its_correction_draws_from_another_gamma(log_ra
     assert abs(batch_z(x, shape, right=True)) < Z_LIMIT
     assert abs(batch_z((x - shape) ** 2, shape, right=True)) < Z_LIMIT
     assert abs(batch_z(x, 5.0 - shape, right=False)) > Z_LIMIT
-
-
-def test_matches_the_plain_algorithm_draw_by_draw():
-    draws = metropolis_hastings(
-        GAMMA, 2.0, propose=stretch, log_ratio=stretch_ratio, num_samples=300, num_warmup=20,
-        num_chains=1, rng=7,
-    )  # fmt: skip
-    rng = np.random.default_rng(7)
-    theta, expected, rates = np.array([2.0]), [], []
-    for _ in range(320):
-        proposed = stretch(theta, rng)
-        ratio = gamma(proposed) - gamma(theta) + stretch_ratio(proposed, theta)
-        rates.append(min(1.0, math.exp(ratio)))
-        if rng.random() < rates[-1]:
-            theta = proposed
-        expected.append(theta)
-    np.testing.assert_allclose(draws.values[0], expected[20:], rtol=1e-10)
-    np.testing.assert_allclose(draws.stats["acceptance_rate"][0], rates[20:], rtol=1e-9)
-    np.testing.assert_allclose(draws.logdensity[0], GAMMA.many(draws.values[0]), rtol=1e-12)
-    assert draws.num_evals == 321
-    assert draws.settings["compiled"]
-    assert draws.settings["acceptance"] == draws.stats["accepted"].mean()
 
 
 def test_a_symmetric_gaussian_step_is_the_random_walk():

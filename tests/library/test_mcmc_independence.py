@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from densities import EXACT, gaussian2
 from scipy import stats
-from stepping import Z_LIMIT, independence_steps, mutant, paired_z, swap_z
+from stepping import Z_LIMIT
+from steps import algorithm, steps
 
 from bayeslib import (
     BayeslibError,
@@ -18,28 +19,9 @@ from bayeslib import (
     Target,
     independence_metropolis,
 )
+from bayeslib.chains.functions import Portable
 
 STARTS = 50_000
-PROPOSALS = {
-    "log_gamma_normal": stats.multivariate_t([0.8, 0.4], [[1.0, 0.4], [0.4, 1.0]], df=5),
-    "mixture": stats.t(5, scale=1.5),
-    "funnel": stats.norm([0.0, 0.0], [2.0, 3.0]),
-    "truncated": stats.t(5),
-}
-PROBABILITY = "        probability = np.exp(min(log_weight - current[1], 0.0))\n"
-MUTANTS = {
-    "no accept step": ("accept = uniforms[t] < probability", "accept = True"),
-    "the proposal's density is left out": ("log_weight = new - log_q[t]", "log_weight = new"),
-    "the weight is never refreshed": ("            current[1] = log_weight\n", ""),
-    "accepts ratio^0.9": (
-        PROBABILITY,
-        PROBABILITY.replace("log_weight - current[1]", "0.9 * (log_weight - current[1])"),
-    ),
-    "acceptance is floored at e^-4": (
-        PROBABILITY,
-        PROBABILITY.replace("min(", "max(-4.0, min(").replace("0.0))", "0.0)))"),
-    ),
-}
 
 
 def standard(theta):
@@ -49,86 +31,24 @@ def standard(theta):
 STANDARD = Target(standard, dim=1, gradient=None)
 
 
-@pytest.fixture(scope="module")
-def mutants(request):
-    return request.config.cache.mkdir("mutants")
-
-
-@pytest.mark.trust("S8")
-@pytest.mark.parametrize("name", EXACT)
-def test_conserves_the_target(name):
-    target, sample = EXACT[name]
-    rng = np.random.default_rng(121)
-    starts = sample(STARTS, rng)
-    ends, rates = independence_steps(
-        target, starts, proposal=PROPOSALS[name], num_steps=10, rng=rng
-    )
-    z, power = paired_z(starts, ends, right=True)
-    assert np.abs(z).max() < Z_LIMIT, z
-    assert power.max() < 0.06
-    assert np.abs(ends - starts)[:, 0].mean() > 0.3 * starts[:, 0].std()
-    assert 0.2 < rates.mean() < 0.95
-
-
-@pytest.mark.trust("S16")
-@pytest.mark.parametrize("bug", MUTANTS)
-def test_conservation_fails_for_a_planted_bug(bug, mutants):
-    target, sample = EXACT["mixture"]
-    module = mutant(mutants, "bayeslib.markov.independence_metropolis", MUTANTS[bug])
-    rng = np.random.default_rng(122)
-    starts = sample(STARTS, rng)
-    ends, _ = independence_steps(
-        target, starts, proposal=stats.norm(0.0, 4.0), num_steps=10, rng=rng, module=module
-    )
-    assert np.abs(paired_z(starts, ends, right=False)[0]).max() > Z_LIMIT
-
-
-@pytest.mark.trust("S9")
-def test_is_reversible():
-    target, sample = EXACT["mixture"]
-    rng = np.random.default_rng(123)
-    starts = sample(STARTS, rng)
-    ends, _ = independence_steps(
-        target, starts, proposal=stats.norm(0.5, 2.0), num_steps=1, rng=rng
-    )
-    assert np.abs(swap_z(starts, ends, right=True)).max() < Z_LIMIT
-    assert np.mean(ends != starts) > 0.4
-
-
 @pytest.mark.trust("S10")
 @pytest.mark.parametrize("scale", [1.2, 2.0, 5.0])
 def test_acceptance_on_a_normal_is_known(scale):
     """N(0, scale^2) proposed to N(0, 1): E min(1, w' / w) = (4 / pi) arctan(1 / scale)."""
     rng = np.random.default_rng(124)
     starts = rng.standard_normal((STARTS, 1))
-    _, rates = independence_steps(
-        STANDARD, starts, proposal=stats.norm(0.0, scale), num_steps=1, rng=rng
-    )
+    proposed = {"portable": Portable(stats.norm(0.0, scale))}
+    row = algorithm("independence_metropolis")
+    _, notes = steps(row, STANDARD, starts, proposed, num_steps=1, rng=rng, afresh=True)
+    rates = notes["acceptance_rate"]
     error = rates.std(ddof=1) / np.sqrt(STARTS)
     exact = 4.0 / np.pi * np.arctan(1.0 / scale)
     assert abs(rates.mean() - exact) < Z_LIMIT * error
     assert abs(rates.mean() - 0.95 * exact) > Z_LIMIT * error
 
 
-def test_matches_the_plain_algorithm_draw_by_draw():
-    proposal = stats.norm(0.5, 2.0)
-    draws = independence_metropolis(
-        STANDARD, proposal, num_samples=300, num_warmup=20, num_chains=1, rng=7
-    )
-    rng = np.random.default_rng(7)
-    theta = proposal.rvs(size=1, random_state=rng)
-    proposals, uniforms = proposal.rvs(size=320, random_state=rng), rng.random(320)
-    log_weight, expected = standard(theta) - proposal.logpdf(theta[0]), []
-    for proposed, uniform in zip(proposals[:, None], uniforms, strict=True):
-        new = standard(proposed) - proposal.logpdf(proposed[0])
-        if uniform < np.exp(min(new - log_weight, 0.0)):
-            theta, log_weight = proposed, new
-        expected.append((theta[0], log_weight))
-    theta, log_weight = np.array(expected[20:]).T
-    np.testing.assert_allclose(draws.values[0, :, 0], theta, rtol=1e-10)
-    np.testing.assert_allclose(draws.stats["log_weight"][0], log_weight, rtol=1e-10)
-    assert draws.num_evals == 321
-    assert draws.settings["acceptance"] == draws.stats["accepted"].mean()
+def test_the_longest_stay_is_counted():
+    draws = independence_metropolis(STANDARD, stats.norm(0.5, 2.0), num_chains=1, rng=7)
     moves = np.flatnonzero(np.concatenate([[True], draws.stats["accepted"][0], [True]]))
     assert draws.settings["longest_stay"] == np.diff(moves).max()
 

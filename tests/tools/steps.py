@@ -4,14 +4,19 @@ A sampler is one more group of rows in `ROWS`. That brings it the tests of test_
 test_trust_ranks.py, and planted bugs (tests/tools/bugs) a test that must reject them.
 """
 
+import math
 import sys
 from dataclasses import dataclass, field
 
 import numpy as np
 from densities import EXACT
+from scipy import stats
 
 import bayeslib as bl
 from bayeslib.chains.algorithm import Run
+from bayeslib.chains.functions import Compares, Draws, Portable
+from bayeslib.compile.arguments import as_data
+from bayeslib.hamiltonian.dynamics import as_metric
 
 
 def algorithm(sampler):
@@ -74,6 +79,8 @@ class Row:
         Note: (low, high), between which its mean lies.
     afresh : bool
         See `steps`.
+    starts : int
+        How many chains.
     """
 
     sampler: str
@@ -85,6 +92,7 @@ class Row:
     reversible: bool = True
     limits: dict = field(default_factory=dict)
     afresh: bool = False
+    starts: int = 50_000
 
     def step(self, starts, rng, num_steps=None):
         """Return `steps` of this sampler from these starts."""
@@ -106,6 +114,73 @@ def walk(density, root):
     )
 
 
+def flow(density, step_size, metric=None, num_steps=4):
+    matrix, root = as_metric(metric, EXACT[density][0].dim)
+    options = {
+        "num_steps": num_steps, "metric": matrix, "root": root, "jitter": 0.0, "learns": False,
+        "step": {"value": step_size, "begun": True},
+    }  # fmt: skip
+    return Row("hmc", density, options, limits={"acceptance_rate": (0.4, 0.999)})
+
+
+def tree(density, step_size, metric=None, depth=6, limits=(1.2, 3.0)):
+    matrix, root = as_metric(metric, EXACT[density][0].dim)
+    options = {
+        "max_tree_depth": depth, "metric": matrix, "root": root, "learned": 0,
+        "step": {"value": step_size, "begun": True},
+    }  # fmt: skip
+    return Row("nuts", density, options, num_steps=5, least_move=0.7, limits={"tree_depth": limits})
+
+
+DIAGONAL, DENSE = [0.5, 2.0], [[1.0, 0.5], [0.5, 0.8]]
+
+
+def slices(density, width, most, at_random=False):
+    dim = EXACT[density][0].dim
+    options = {"width": np.full(dim, width), "max_steps_out": most, "at_random": at_random}
+    most_evals = {"num_evals": (3.0 * dim, 20.0 * dim)}  # two ends and a proposal at least
+    reversible = at_random or dim == 1
+    return Row("slice_sample", density, options, 4, reversible=reversible, limits=most_evals)
+
+
+def spread(theta, scale):
+    return scale * (0.5 + 0.4 * abs(math.tanh(theta[0])))
+
+
+def wander(theta, rng, scale):
+    """A step whose size depends on where it begins: not symmetric."""
+    return theta + spread(theta, scale) * rng.standard_normal(theta.size)
+
+
+def wander_ratio(proposed, current, scale):
+    there, back, square = spread(current, scale), spread(proposed, scale), 0.0
+    for i in range(current.size):
+        square += (proposed[i] - current[i]) ** 2
+    log_there = -0.5 * square / there**2 - current.size * math.log(there)
+    return -0.5 * square / back**2 - current.size * math.log(back) - log_there
+
+
+def moves(dim, propose, log_ratio, *args):
+    """Return how `metropolis_hastings` proposes, and its correction."""
+    args = as_data(args, "args")
+    draws = Draws(propose, "propose", "theta", args, "args")
+    draws.size = dim
+    ratio = log_ratio and Compares(log_ratio, "log_ratio", ("proposed", "current"), args, "args")
+    return {"propose": draws, "log_ratio": ratio}
+
+
+def wandering(density):
+    options = moves(EXACT[density][0].dim, wander, wander_ratio, 1.6)
+    return Row("metropolis_hastings", density, options, limits={"acceptance_rate": (0.2, 0.9)})
+
+
+def independent(density, proposal):
+    return Row(
+        "independence_metropolis", density, {"portable": Portable(proposal)}, power=0.14,
+        limits={"acceptance_rate": (0.2, 0.95)}, afresh=True, starts=10_000,
+    )  # fmt: skip
+
+
 ROWS = {
     "metropolis log_gamma_normal": walk("log_gamma_normal", [0.9, 0.9]),
     "metropolis mixture": walk("mixture", [1.5]),
@@ -114,4 +189,34 @@ ROWS = {
     "metropolis dense": walk(
         "log_gamma_normal", np.linalg.cholesky([[0.8, 0.5], [0.5, 0.9]]).copy(order="C")
     ),
+    "hmc log_gamma_normal": flow("log_gamma_normal", 0.5),
+    "hmc mixture": flow("mixture", 0.6),
+    "hmc funnel": flow("funnel", 0.4),
+    "hmc truncated": flow("truncated", 0.4),
+    "hmc diagonal": flow("log_gamma_normal", 0.5, DIAGONAL, 3),
+    "hmc dense": flow("log_gamma_normal", 0.5, DENSE, 3),
+    "nuts log_gamma_normal": tree("log_gamma_normal", 0.9),
+    "nuts mixture": tree("mixture", 1.05),
+    "nuts funnel": tree("funnel", 0.75),
+    "nuts truncated": tree("truncated", 0.6),
+    "nuts diagonal": tree("log_gamma_normal", 0.9, DIAGONAL),
+    "nuts dense": tree("log_gamma_normal", 0.6, DENSE),
+    "nuts cut at 1": tree("funnel", 0.5, depth=1, limits=(0.9, 1.0)),
+    "nuts cut at 2": tree("funnel", 0.5, depth=2, limits=(1.3, 2.0)),
+    "slice_sample no steps mixture": slices("mixture", 2.0, 0),
+    "slice_sample few steps log_gamma_normal": slices("log_gamma_normal", 0.6, 3),
+    "slice_sample few steps truncated": slices("truncated", 0.6, 3),
+    "slice_sample many steps funnel": slices("funnel", 0.8, 50),
+    "slice_sample random order log_gamma_normal": slices("log_gamma_normal", 1.5, 10, True),
+    "slice_sample random order mixture": slices("mixture", 0.6, 3, True),
+    "metropolis_hastings log_gamma_normal": wandering("log_gamma_normal"),
+    "metropolis_hastings mixture": wandering("mixture"),
+    "metropolis_hastings funnel": wandering("funnel"),
+    "metropolis_hastings truncated": wandering("truncated"),
+    "independence_metropolis log_gamma_normal": independent(
+        "log_gamma_normal", stats.multivariate_t([0.8, 0.4], [[1.0, 0.4], [0.4, 1.0]], df=5)
+    ),
+    "independence_metropolis mixture": independent("mixture", stats.t(5, scale=1.5)),
+    "independence_metropolis wide mixture": independent("mixture", stats.norm(0.0, 4.0)),
+    "independence_metropolis truncated": independent("truncated", stats.t(5)),
 }
