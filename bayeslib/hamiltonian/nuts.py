@@ -1,91 +1,281 @@
-"""The public sampler: the No-U-Turn Sampler."""
+"""The No-U-Turn Sampler: Hamiltonian Monte Carlo that chooses its own path lengths.
+
+Momenta are kept whitened: with M^-1 = L L', what is called momentum here is L' p. It is N(0, I),
+its half square is the kinetic energy, and r' M^-1 p is an ordinary dot product, whatever the
+metric; `root` is L, (1, dim) for a diagonal metric, else (dim, dim), lower triangular.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.blocks import NUM_OUTSIDE, Record, advance, outcome
-from ..chains.run import as_counts, sample_chains
-from ..chains.warmup import warmup_windows
-from ..compile.callback import together, workspace
-from ..errors import BayeslibError
+from ..chains.algorithm import Algorithm
+from ..chains.loop import Chain, copy, laid_out, log_density_and_gradient, outside, record
+from ..chains.run import as_counts
+from ..compile.callback import INT, MATRIX, VECTOR, helper
 from ..target.target import as_target
-from ..validate import as_count, as_positive
-from .hmc import as_target_accept, warn_of_divergences
-from .kernels import STEP
-from .leapfrog import as_metric
-from .nuts_kernels import DENSE, DIAGONAL, STATE_SIZE, UNIT, nuts_kernel
-from .tree import work_rows
+from ..validate import as_choice, as_count
+from .dynamics import DIVERGENT, Step, as_metric, as_step, warn_of_divergences
+from .hmc import settings as hmc_settings
+from .nuts_warmup import DENSE, DIAGONAL, UNIT, Memory, begin_nuts, learn_nuts, metric_windows
 
-_METRICS = {"unit": UNIT, "diag": DIAGONAL, "dense": DENSE}
-_NUMBERS = ("acceptance_rate", "energy", "step_size")
+TURNED, FULL, DIVERGED = range(3)  # how a trajectory ended
+_SHIFT = 50.0  # a log weight this far above the others' rescales their sum
 _DEEPEST = 20  # a million gradients a draw
 _DIVERGENCES = 1000  # positions kept, a chain
+_METRICS = {"unit": UNIT, "diag": DIAGONAL, "dense": DENSE}
+
+Q, P, FORCE = range(3)  # rows of an end of the trajectory: position, momentum, force on it
+
+# The new half of a trajectory: the sum of its weights exp(start - energy - shift), and of its
+# states' the log density and energy of the one proposed. Of the whole: steps and acceptance rates.
+Half = record(weight="f8", shift="f8", log_p="f8", energy="f8", steps="i8", acceptance="f8")
 
 
-def metric_windows(num_warmup, learned):
-    """Return where the windows of the warm-up end, the last at `num_warmup`.
+class Tree(NamedTuple):
+    """What a chain remembers, and a trajectory that doubles."""
 
-    A dense metric has Stan's. A diagonal one learns in windows of 10 iterations for the first fifth
-    of the warm-up and of 30 % of it from there to 85 %, where its estimate is frozen.
+    position: VECTOR
+    gradient: VECTOR
+    left: MATRIX  # the trajectory's ends
+    right: MATRIX
+    proposal: MATRIX  # of the new half, and its gradient
+    slope: VECTOR  # the gradient where the last step led
+    total: VECTOR  # of all momenta
+    source: VECTOR  # where the last step set out
+    first: MATRIX  # of the old half, then of each unfinished part of the new: its first momentum,
+    before: MATRIX  # the sum of momenta before it,
+    near: MATRIX  # and the momentum before it
+    metric: MATRIX
+    root: MATRIX
+    moments: MATRIX
+    divergences: MATRIX  # where the steps that diverged set out
+    max_depth: INT
+    learned: INT
+    half: Half
+    step: Step
+    memory: Memory
+
+
+Note = record(
+    acceptance_rate="f8", energy="f8", step_size="f8", tree_depth="i8", n_steps="i8",
+    diverging="?", reached_max_treedepth="?",
+)  # fmt: skip
+
+
+def nuts_step(target, rng, log_p, tree, note):
+    """Double a trajectory until it turns back, and draw the next state from it."""
+    half, depth, end, note.step_size = tree.half, 0, FULL, tree.step.value
+    start = energy = set_out(rng, tree) - log_p
+    weight, half.shift, half.acceptance, half.steps = 1.0, 0.0, 0.0, 0
+    while end == FULL and depth < tree.memory.deepest:
+        here, far, step_size, shift = tree.right, tree.left, note.step_size, half.shift
+        if not rng.random() < 0.5:
+            here, far, step_size = tree.left, tree.right, -note.step_size
+        copy(far[P], tree.first[0])
+        end = grow(target, rng, tree, here, 1 << depth, step_size, start)
+        if end != FULL:
+            break
+        depth += 1
+        if half.shift > shift:
+            weight *= np.exp(shift - half.shift)
+        if is_taken(rng, weight, half.weight):
+            log_p, energy = half.log_p, half.energy
+            copy(tree.proposal[0], tree.position)
+            copy(tree.proposal[1], tree.gradient)
+        weight += half.weight
+        if turns(tree, 0, here[P]):
+            end = TURNED
+    if end == DIVERGED and tree.memory.num_diverged < tree.divergences.shape[0]:
+        copy(tree.source, tree.divergences[tree.memory.num_diverged])
+        tree.memory.num_diverged += 1
+    note.acceptance_rate, note.energy = half.acceptance / half.steps, energy
+    note.tree_depth, note.n_steps = depth, half.steps
+    note.diverging, note.reached_max_treedepth = end == DIVERGED, end == FULL
+    return log_p
+
+
+@helper
+def set_out(rng, tree):
+    """Draw a momentum, and begin a trajectory of one state; return its kinetic energy."""
+    left, right, kinetic = tree.left, tree.right, 0.0
+    set_force(tree.root, tree.gradient, left[FORCE])
+    for i in range(tree.position.size):
+        normal = rng.standard_normal()
+        kinetic += 0.5 * normal * normal
+        left[Q, i] = right[Q, i] = tree.position[i]
+        left[P, i] = right[P, i] = tree.total[i] = normal
+        right[FORCE, i] = left[FORCE, i]
+        tree.before[0, i] = 0.0
+    return kinetic
+
+
+@helper
+def grow(target, rng, tree, here, num_steps, step_size, start):
+    """Do the steps of a new half from this end; say whether they turned back, or diverged."""
+    half, q, p, row = tree.half, here[Q], here[P], 1
+    half.weight = 0.0
+    for leaf in range(num_steps):
+        opens = leaf & 1 == 0
+        if opens:
+            copy(tree.total, tree.before[row])
+            copy(p, tree.near[row])
+        log_new, kinetic = leap(target, tree, here, step_size)
+        half.steps += 1
+        gain = start - (kinetic - log_new)
+        if not gain >= -DIVERGENT:
+            target.account.num_outside += outside(target, log_new)
+            return DIVERGED
+        own = weigh(half, gain)
+        if leaf == 0 or is_taken(rng, half.weight, own):
+            half.log_p, half.energy = log_new, kinetic - log_new
+            copy(q, tree.proposal[0])
+            copy(tree.slope, tree.proposal[1])
+        if opens:
+            copy(p, tree.first[row])
+            continue
+        if pair_turns(tree, row, p):
+            return TURNED
+        # A leaf completes as many parts as its number, in binary, ends in ones.
+        rest = leaf >> 1
+        while rest & 1:
+            row -= 1
+            if turns(tree, row, p):
+                return TURNED
+            rest >>= 1
+        row += 1
+    return FULL
+
+
+@helper
+def weigh(half, gain):
+    """Add a state's weight exp(gain) to those of its half, and return it; note what it accepts."""
+    if gain > half.shift + _SHIFT:
+        half.weight *= np.exp(half.shift - gain)
+        half.shift = gain
+    own = np.exp(gain - half.shift)
+    half.acceptance += min(1.0, own if half.shift == 0.0 else np.exp(min(gain, 0.0)))
+    half.weight += own
+    return own
+
+
+@helper
+def is_taken(rng, others, own):
+    """Whether the new is taken for the old: with the probability min(1, own / others)."""
+    return rng.random() * others < own
+
+
+@helper
+def leap(target, tree, here, step_size):
+    """Do a leapfrog step in place; return the log density and kinetic energy at its end.
+
+    Few loops: in a few dimensions it is their number that takes the time.
     """
-    if learned == DENSE:
-        return warmup_windows(num_warmup)
-    early, late = int(0.2 * num_warmup), int(0.85 * num_warmup)
-    ends, end, size = [], 0, 10
-    while end + 2 * size <= late:
-        end += size
-        ends.append(end)
-        if end >= early:
-            size = max(10, int(0.3 * num_warmup))
-    return np.array([*ends, late, num_warmup])
+    q, p, force, root = here[Q], here[P], here[FORCE], tree.root
+    dim, kick, kinetic = q.size, 0.5 * step_size, 0.0
+    if root.shape[0] == 1:
+        for i in range(dim):
+            tree.source[i] = q[i]
+            p[i] += kick * force[i]
+            q[i] += step_size * root[0, i] * p[i]
+    else:
+        for i in range(dim):
+            tree.source[i] = q[i]
+            p[i] += kick * force[i]
+        for i in range(dim):
+            velocity = 0.0
+            for j in range(i + 1):
+                velocity += root[i, j] * p[j]
+            q[i] += step_size * velocity
+    log_p = log_density_and_gradient(target, q, tree.slope)
+    set_force(root, tree.slope, force)
+    for i in range(dim):
+        p[i] += kick * force[i]
+        kinetic += p[i] * p[i]
+        tree.total[i] += p[i]
+    return log_p, 0.5 * kinetic
 
 
-def _nuts_chain(
-    control, chain, target, rng, start, step_size, inverse_mass, root, learned, max_tree_depth,
-    target_accept, num_warmup, num_samples,
-):  # fmt: skip
-    dim = target.dim
-    bound, record = target.bind(gradient=True), Record(dim)
-    position, gradient, inverse_mass, root, moments, work = together(
-        start,
-        np.zeros(dim),
-        inverse_mass,
-        root,
-        np.zeros((1 + dim, dim) if learned == DENSE else (8, dim)),
-        workspace(work_rows(max_tree_depth), dim),
-    )
-    current = np.array([bound(position, gradient), 0.0])
-    state, found = np.zeros(STATE_SIZE), np.zeros(4)
-    state[STEP] = 1.0 if step_size is None else step_size
-    wanted, ends = 0.0, np.array([num_warmup])
-    if step_size is None:
-        wanted, ends = target_accept, metric_windows(num_warmup, learned)
-    values, numbers = np.empty((num_samples, dim)), np.empty((4, num_samples))
-    whole = np.empty((2, num_samples), dtype=np.int64)
-    flags = np.empty((2, num_samples), dtype=bool)
-    divergences = np.full((min(num_samples, _DIVERGENCES), dim), np.nan)
+@helper
+def set_force(root, gradient, force):
+    """Write L' gradient: the force on a whitened momentum."""
+    dim = gradient.size
+    if root.shape[0] == 1:
+        for i in range(dim):
+            force[i] = root[0, i] * gradient[i]
+        return
+    for i in range(dim):
+        force[i] = 0.0
+    for i in range(dim):
+        slope = gradient[i]
+        for j in range(i + 1):
+            force[j] += root[i, j] * slope
 
-    def step(first, last):
-        return nuts_kernel(
-            bound.address, bound.handle, rng, first, last, max_tree_depth, learned, wanted, ends,
-            position, gradient, current, inverse_mass, root, moments, state, work, found,
-            record.counts, record.points, values, numbers, whole, flags, divergences,
-        )  # fmt: skip
 
-    num_iterations = num_warmup + num_samples
-    done = advance(step, bound=bound, control=control, chain=chain, num_iterations=num_iterations)
-    stats = {name: numbers[i + 1] for i, name in enumerate(_NUMBERS)}
-    stats |= {"tree_depth": whole[0], "n_steps": whole[1]}
-    stats |= {"diverging": flags[0], "reached_max_treedepth": flags[1]}
-    settings = {
-        "step_size": state[STEP],
-        "inverse_mass_matrix": inverse_mass[0] if len(inverse_mass) == 1 else inverse_mass,
-        "divergences": divergences,
-        "num_outside": record.counts[NUM_OUTSIDE],
-    }
-    return outcome(
-        done, bound=bound, record=record, rng=rng, values=values, logdensity=numbers[0],
-        stats=stats, settings=settings,
+@helper
+def pair_turns(tree, row, last):
+    """Whether a part of two states, the first of `row` and the last, turns back at either."""
+    start, both, end = 0.0, 0.0, 0.0
+    for i in range(last.size):
+        first = tree.first[row, i]
+        start += first * first
+        both += first * last[i]
+        end += last[i] * last[i]
+    return start + both <= 0.0 or end + both <= 0.0
+
+
+@helper
+def turns(tree, row, last):
+    """Whether the trajectory from the first state of `row` to the last, or part of it, turns back.
+
+    It joins two, of which the later is in the next row. Asked of the whole, of the earlier with
+    the first state of the later, and of the later with the last state of the earlier (as in Stan);
+    each turns when the sum of its momenta has no positive product with its first or last one.
+    """
+    whole_first, whole_last = 0.0, 0.0
+    left_first, left_last, right_first, right_last = 0.0, 0.0, 0.0, 0.0
+    later = row + 1
+    for i in range(last.size):
+        between = tree.before[later, i]
+        left, right = between - tree.before[row, i], tree.total[i] - between
+        first, end = tree.first[row, i], last[i]
+        next_, near = tree.first[later, i], tree.near[later, i]
+        whole_first += (left + right) * first
+        whole_last += (left + right) * end
+        left_first += (left + next_) * first
+        left_last += (left + next_) * next_
+        right_first += (right + near) * near
+        right_last += (right + near) * end
+    return (
+        whole_first <= 0.0 or whole_last <= 0.0 or left_first <= 0.0 or left_last <= 0.0
+        or right_first <= 0.0 or right_last <= 0.0
     )  # fmt: skip
+
+
+def initial(run, start, step, metric, root, learned, max_tree_depth):
+    dim, rows = start.size, max_tree_depth + 1
+    divergences = np.full((min(run.num_samples, _DIVERGENCES), dim), np.nan)
+    return laid_out(
+        Tree, position=start, gradient=(dim,), left=(3, dim), right=(3, dim), proposal=(2, dim),
+        slope=(dim,), total=(dim,), source=(dim,), first=(rows, dim), before=(rows, dim),
+        near=(rows, dim), metric=metric, root=root, divergences=divergences,
+        moments=(1 + dim if learned == DENSE else 8, dim), max_depth=max_tree_depth,
+        learned=learned, step=step, memory={"deepest": max_tree_depth},
+    )  # fmt: skip
+
+
+def settings(run):
+    return hmc_settings(run) | {"divergences": run.state.divergences}
+
+
+def windows(num_warmup, tree):
+    return metric_windows(num_warmup, tree.learned)
+
+
+NUTS = Algorithm(
+    "nuts", Chain(nuts_step, Tree, Note, begin=begin_nuts, learn=learn_nuts, seconds=7), initial,
+    settings, windows, gradient=True,
+)  # fmt: skip
 
 
 def nuts(
@@ -229,31 +419,23 @@ def nuts(
     dim = as_target(target).dim
     counts = as_counts(num_samples, num_warmup, num_chains)
     max_tree_depth = as_count(max_tree_depth, "max_tree_depth", maximum=_DEEPEST)
-    target_accept = as_target_accept(target_accept)
-    if not (isinstance(metric, str) and metric in _METRICS):
-        known = ", ".join(f'"{name}"' for name in _METRICS)
-        raise BayeslibError(f"metric must be one of {known}, got {metric!r}")
-    if step_size is not None:
-        step_size = as_positive(step_size, "step_size")
-    elif counts[1] == 0:
-        raise BayeslibError("num_warmup=0 leaves no time to find a step size; pass step_size")
-    learned = UNIT
-    if inverse_mass_matrix is None and step_size is None:
-        learned = _METRICS[metric]
-    if learned == DENSE:
-        inverse_mass_matrix = np.eye(dim)
-    inverse_mass, root = as_metric(inverse_mass_matrix, dim)
-    settings = {
-        "adapted": step_size is None, "target_accept": target_accept,
-        "max_tree_depth": max_tree_depth, "metric": metric,
-    }  # fmt: skip
+    learned = _METRICS[as_choice(metric, "metric", _METRICS)]
+    step = as_step(step_size, target_accept, counts[1])
+    if inverse_mass_matrix is not None or step_size is not None:
+        learned = UNIT
+    inverse_mass, root = as_metric(np.eye(dim) if learned == DENSE else inverse_mass_matrix, dim)
     try:
-        draws = sample_chains(
-            _nuts_chain,
-            (step_size, inverse_mass, root, learned, max_tree_depth, target_accept),
-            kernel=nuts_kernel, target=target, initial_position=initial_position, gradient=True,
-            counts=counts, numbers=7, rng=rng, executor=executor, progress=progress,
-            method="nuts", settings=settings,
+        draws = NUTS.sample(
+            target, initial_position,
+            {
+                "step": step, "metric": inverse_mass, "root": root, "learned": learned,
+                "max_tree_depth": max_tree_depth,
+            },
+            counts=counts, rng=rng, executor=executor, progress=progress,
+            settings={
+                "adapted": step_size is None, "target_accept": float(target_accept),
+                "max_tree_depth": max_tree_depth, "metric": metric,
+            },
         )  # fmt: skip
     except Exception as error:
         _join_divergences(getattr(error, "partial", None))

@@ -1,6 +1,6 @@
 """The compiled loops of the samplers with stochastic gradients.
 
-`metric` is the inverse mass matrix M^-1 and `factor` its root, as in `kernels`. Addresses and
+`metric` is the inverse mass matrix M^-1 and `factor` its root, as in `dynamics`. Addresses and
 handles come in threes: of the batch (or of all data), of no rows, of a single row. `table` has a
 row for each array of the data that is cut: where its rows are, where the batch's go, where a single
 one goes, and the bytes of one. `centre` has no rows, or three: the point of the control variate,
@@ -30,7 +30,7 @@ from ..compile.callback import (
     helper,
     kernel,
 )
-from .kernels import draw_momentum, kinetic_energy
+from .dynamics import draw_momentum, kinetic_energy
 
 TABLE, BOOLEAN = INT[:, ::1], types.boolean
 SOURCE, BUFFER, SINGLE, BYTES = range(4)

@@ -7,16 +7,11 @@ from stepping import Z_LIMIT, batch_z
 
 from bayeslib import Target, ess, nuts, posteriors
 from bayeslib.errors import TargetError
-from bayeslib.hamiltonian.kernels import AVERAGE
-from bayeslib.hamiltonian.nuts import metric_windows
-from bayeslib.hamiltonian.nuts_kernels import (
+from bayeslib.hamiltonian.nuts_warmup import (
     DENSE,
     DIAGONAL,
-    LOST,
-    REACHED,
-    STATE_SIZE,
-    WATCHED,
     final_step_size,
+    metric_windows,
     warmup_depth,
 )
 
@@ -72,25 +67,17 @@ def test_the_adapted_step_is_stable_in_the_tails():
 
 
 def test_the_step_is_reduced_by_what_was_lost():
-    state = np.zeros(STATE_SIZE)
     for lost, factor in [(0, 1.0), (2, 1.0), (32, 16 ** (-1 / 8)), (3000, 0.7)]:
-        state[AVERAGE], state[WATCHED], state[LOST] = np.log(0.5), 3000.0, lost
-        assert final_step_size(state) == pytest.approx(0.5 * factor)
-    state[:] = 0.0
-    assert final_step_size(state) == 1.0  # nothing watched
+        assert final_step_size(np.log(0.5), 3000.0, lost) == pytest.approx(0.5 * factor)
+    assert final_step_size(0.0, 0.0, 0.0) == 1.0  # nothing watched
 
 
 def test_the_warm_up_is_cheaper_than_the_draws():
-    state = np.zeros(STATE_SIZE)
-    state[REACHED] = 5.0
-    ends = metric_windows(1000, DIAGONAL)
-    depths = np.array([warmup_depth(t, ends, state, 10) for t in range(1000)])
+    depths = np.array([warmup_depth(t, 1000, 10, 5) for t in range(1000)])
     assert set(depths[:100]) == set(depths[850:]) == set(depths[::8]) == {10}
     assert np.count_nonzero(depths == 4) == 656 and set(depths) == {4, 10}
-    state[REACHED] = 1.0
-    assert warmup_depth(101, ends, state, 10) == 1
-    state[REACHED] = 10.0
-    assert warmup_depth(101, ends, state, 3) == 3
+    assert warmup_depth(101, 1000, 10, 1) == 1
+    assert warmup_depth(101, 1000, 3, 10) == 3
     draws = nuts(gaussian20(), rng=318)
     kept = draws.stats["n_steps"].sum()
     assert 0.4 < (draws.num_evals - kept) / kept < 0.85

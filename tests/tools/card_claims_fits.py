@@ -9,7 +9,7 @@ from card_numbers import claim, given, near
 from scipy import optimize, stats
 
 import bayeslib as bl
-from bayeslib.hamiltonian.kernels import DIVERGENT
+from bayeslib.hamiltonian.dynamics import DIVERGENT
 
 # ---- Hamiltonian flow ----
 

@@ -98,68 +98,6 @@ def slice_steps(
     return results, evaluations
 
 
-def hmc_steps(
-    target, starts, *, step_size, num_leapfrogs, num_steps, rng, metric=None, module=None
-):
-    """Do `num_steps` HMC transitions from each start; return the last states, acceptance (n,)."""
-    from bayeslib.chains.blocks import Record
-    from bayeslib.compile.callback import workspace
-    from bayeslib.hamiltonian.leapfrog import as_metric
-
-    kernel = (module or sys.modules["bayeslib.hamiltonian.kernels"]).hmc_kernel
-    dim = target.dim
-    bound, record, ends = target.bind(gradient=True), Record(dim), np.array([0])
-    metric, factor = as_metric(metric, dim)
-    moments, state = np.zeros((2, dim)), np.zeros(7)
-    work = workspace(3, dim)
-    state[0] = step_size
-    draws, numbers = np.empty((num_steps, dim)), np.empty((5, num_steps))
-    taken, flags = np.empty(num_steps, dtype=np.int64), np.empty((2, num_steps), dtype=bool)
-    results, rates = np.empty_like(starts), np.empty(len(starts))
-    current, gradient = np.empty(1), np.empty(dim)
-    for i, start in enumerate(starts):
-        position = start.copy()
-        current[0] = bound(position, gradient)
-        kernel(
-            bound.address, bound.handle, rng, 0, num_steps, num_leapfrogs, ends, position,
-            gradient, current, metric, factor, moments, state, np.zeros(3), work, record.counts,
-            record.points, draws, numbers, taken, flags[0], flags[1],
-        )  # fmt: skip
-        results[i], rates[i] = draws[-1], numbers[1].mean()
-    return results, rates
-
-
-def nuts_steps(target, starts, *, step_size, num_steps, rng, max_depth=6, metric=None, module=None):
-    """Do `num_steps` NUTS transitions from each start; return the last states, mean depth (n,)."""
-    from bayeslib.chains.blocks import Record
-    from bayeslib.compile.callback import workspace
-    from bayeslib.hamiltonian.leapfrog import as_metric
-    from bayeslib.hamiltonian.nuts_kernels import STATE_SIZE
-    from bayeslib.hamiltonian.tree import work_rows
-
-    kernel = (module or sys.modules["bayeslib.hamiltonian.nuts_kernels"]).nuts_kernel
-    dim = target.dim
-    bound, record, ends = target.bind(gradient=True), Record(dim), np.array([0])
-    metric, root = as_metric(metric, dim)
-    moments, state = np.zeros((8, dim)), np.zeros(STATE_SIZE)
-    work = workspace(work_rows(max_depth), dim)
-    state[0] = step_size
-    draws, numbers = np.empty((num_steps, dim)), np.empty((4, num_steps))
-    whole, flags = np.empty((2, num_steps), dtype=np.int64), np.empty((2, num_steps), dtype=bool)
-    results, depths = np.empty_like(starts), np.empty(len(starts))
-    current, gradient = np.zeros(2), np.empty(dim)
-    for i, start in enumerate(starts):
-        position = start.copy()
-        current[0] = bound(position, gradient)
-        kernel(
-            bound.address, bound.handle, rng, 0, num_steps, max_depth, 0, 0.0, ends, position,
-            gradient, current, metric, root, moments, state, work, np.zeros(4), record.counts,
-            record.points, draws, numbers, whole, flags, np.empty((0, dim)),
-        )  # fmt: skip
-        results[i], depths[i] = draws[-1], whole[0].mean()
-    return results, depths
-
-
 def moments(x):
     """Eight functions of a state, (n, dim) -> (n, 8); bounded where tails may be heavy."""
     a, b = x[:, 0], x[:, -1]

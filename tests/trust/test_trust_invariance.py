@@ -5,7 +5,7 @@ import pytest
 from densities import gaussian2
 from recording import measured
 from scipy import special
-from stepping import hmc_steps
+from steps import algorithm, flow, steps
 
 from bayeslib import Target, hmc, metropolis, nuts
 
@@ -74,9 +74,9 @@ def test_acceptance_of_hamiltonian_monte_carlo_on_a_normal_is_known(step_size, n
     rng = np.random.default_rng(402)
     starts = rng.standard_normal((50_000, 1))
     target = Target(standard, dim=1, gradient=standard_gradient)
-    _, rates = hmc_steps(
-        target, starts, step_size=step_size, num_leapfrogs=num_steps, num_steps=1, rng=rng
-    )
+    options = flow("mixture", step_size, num_steps=num_steps).options
+    _, notes = steps(algorithm("hmc"), target, starts, options, num_steps=1, rng=rng)
+    rates = notes["acceptance_rate"]
     error = rates.std(ddof=1) / np.sqrt(len(rates))
     limit = -special.ndtri(5e-7)
     exact = exact_acceptance(step_size, num_steps)

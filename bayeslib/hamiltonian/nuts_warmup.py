@@ -1,0 +1,136 @@
+"""How the No-U-Turn Sampler learns its step size and its metric in the warm-up."""
+
+import numpy as np
+
+from ..chains.loop import record
+from ..chains.warmup import add, warmup_windows
+from ..compile.callback import helper
+from .dynamics import average_step, find_step, learn_metric
+
+# What is learned: nothing, the diagonal from draws and gradients, or the covariance of the draws.
+UNIT, DIAGONAL, DENSE = range(3)
+
+_SMALLEST, _LARGEST = 1e-20, 1e20
+_FEWEST = 4  # draws before a variance is believed
+_FULL_EVERY = 8  # iterations of the warm-up from one full trajectory to the next
+_LOST = 0.01  # an acceptance rate below it: the step was unstable where the trajectory went
+_FEW_LOST = 1.0 / 1500.0
+_LEAST = 0.7  # of the averaged step; a funnel is to show its divergences
+_STEEPNESS = 8.0  # the share of lost transitions grows about as this power of the step
+
+# front, back: draws in the two estimates of a diagonal metric. deepest: how deep the trajectory may
+# be. reached: depth of the last that was let grow. watched, lost: transitions. num_diverged: of
+# those that are kept.
+Memory = record(
+    front="f8", back="f8", deepest="i8", reached="i8", watched="f8", lost="f8", num_diverged="i8"
+)
+
+
+def metric_windows(num_warmup, learned):
+    """Return where the windows of the warm-up end, the last at `num_warmup`.
+
+    A dense metric has Stan's. A diagonal one learns in windows of 10 iterations for the first fifth
+    of the warm-up and of 30 % of it from there to 85 %, where its estimate is frozen.
+    """
+    if learned == UNIT:
+        return np.array([num_warmup])
+    if learned == DENSE:
+        return warmup_windows(num_warmup)
+    early, late = int(0.2 * num_warmup), int(0.85 * num_warmup)
+    ends, end, size = [], 0, 10
+    while end + 2 * size <= late:
+        end += size
+        ends.append(end)
+        if end >= early:
+            size = max(10, int(0.3 * num_warmup))
+    return np.array([*ends, late, num_warmup])
+
+
+def begin_nuts(t, windows, target, rng, log_p, tree):
+    """Find a first step, for a new metric too; say how deep the trajectory may be."""
+    if not tree.step.begun:
+        find_step(target, rng, log_p, tree, tree.left[0], tree.left[1], tree.left[2])
+    if tree.step.wanted > 0.0:
+        reached, num_warmup = tree.memory.reached, windows[windows.size - 1]
+        tree.memory.deepest = warmup_depth(t, num_warmup, tree.max_depth, reached)
+
+
+def learn_nuts(t, windows, target, rng, log_p, tree, note):
+    """Learn the step size and the metric; freeze both at the end of the warm-up."""
+    step, memory, num_warmup = tree.step, tree.memory, windows[windows.size - 1]
+    target.account.num_outside = memory.num_diverged = 0
+    if step.wanted == 0.0:
+        return
+    average_step(step, note.acceptance_rate)
+    # Lost are counted among transitions of the usual step, after the first fifth.
+    if 5 * t >= num_warmup and note.step_size <= 1.1 * np.exp(step.average):
+        memory.watched += 1.0
+        memory.lost += note.acceptance_rate < _LOST
+    if memory.deepest == tree.max_depth:
+        memory.reached = note.tree_depth
+    if tree.learned == DIAGONAL:
+        changed = learn_diagonal(t, windows, tree)
+    else:
+        changed = learn_metric(t, windows, tree)
+    if changed:
+        step.begun = False
+        memory.watched = memory.lost = 0.0
+    if t + 1 == num_warmup:
+        memory.deepest = tree.max_depth
+        step.value = final_step_size(step.average, memory.watched, memory.lost)
+
+
+@helper
+def warmup_depth(t, num_warmup, max_depth, reached):
+    """How often a trajectory of the warm-up may double: most stop one short of the last full one.
+
+    They cost half and teach the metric as much. The first tenth and the last window are full.
+    """
+    if t % _FULL_EVERY == 0 or 10 * t < num_warmup or 20 * t >= 17 * num_warmup:
+        return max_depth
+    return min(max_depth, max(reached - 1, 1))
+
+
+@helper
+def final_step_size(average, watched, lost):
+    """Return the averaged step, reduced where too many transitions were lost with it.
+
+    The mean acceptance rate does not see a step that is unstable in the tails only.
+    """
+    step_size = np.exp(average)
+    if lost > _FEW_LOST * watched:
+        step_size *= max(_LEAST, (lost / (_FEW_LOST * watched)) ** (-1.0 / _STEEPNESS))
+    return step_size
+
+
+@helper
+def learn_diagonal(t, windows, tree):
+    """Set the diagonal of M^-1 to the sd of the draws over the sd of the gradients.
+
+    Until the last window, from each draw; say whether it is the first. Rows 0 to 3 of `moments` are
+    what is used: mean and squares of draws, then of gradients. Rows 4 to 7 started later and take
+    over at the end of a window, so that early draws are forgotten.
+    """
+    memory, moments, window = tree.memory, tree.moments, tree.step.window
+    if window == windows.size - 1:
+        return False
+    is_new = memory.front < _FEWEST
+    memory.front += 1.0
+    memory.back += 1.0
+    add(tree.position, memory.front, moments[0:2])
+    add(tree.gradient, memory.front, moments[2:4])
+    add(tree.position, memory.back, moments[4:6])
+    add(tree.gradient, memory.back, moments[6:8])
+    if t + 1 == windows[window]:
+        tree.step.window += 1
+        if window < windows.size - 2:  # the last window's end takes nothing over
+            moments[:4] = moments[4:]
+            memory.front, memory.back = memory.back, 0.0
+    if memory.front < _FEWEST:
+        return False
+    for i in range(tree.position.size):
+        variance = np.sqrt(moments[1, i] / moments[3, i])
+        if _SMALLEST < variance < _LARGEST:  # false for nan: a draw that never moved
+            tree.metric[0, i] = variance
+            tree.root[0, i] = np.sqrt(variance)
+    return is_new

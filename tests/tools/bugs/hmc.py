@@ -1,0 +1,89 @@
+"""Hamiltonian dynamics that are not, and acceptances of them."""
+
+import numpy as np
+from planting import Bug
+
+from bayeslib.hamiltonian.dynamics import average_step, kick_and_drift
+from bayeslib.hamiltonian.hmc import accepts, hmc_step
+
+
+def accepts_always(rng, note):
+    accepts(rng, note)
+    note.accepted = True
+    return True
+
+
+def accepts_too_often(rng, note):
+    note.acceptance_rate = min(1.1 * np.exp(min(-note.energy_error, 0.0)), 1.0)
+    note.accepted = rng.random() < note.acceptance_rate
+    return note.accepted
+
+
+def no_kick(momentum, gradient, step_size):
+    pass
+
+
+def momentum_of_the_inverse(rng, root, momentum):
+    for i in range(momentum.size):
+        momentum[i] = rng.standard_normal() * root[0, i]
+
+
+def no_energy(momentum, metric):
+    return 0.0
+
+
+def stretching(position, momentum, gradient, metric, push, step_size):
+    for i in range(position.size):
+        momentum[i] += push * gradient[i]
+        position[i] += step_size * (1.0 + 0.1 * position[i]) * metric[0, i] * momentum[i]
+
+
+def drifting(position, momentum, gradient, metric, push, step_size):
+    kick_and_drift(position, momentum, gradient, metric, push, step_size)
+    for i in range(position.size):
+        position[i] += 0.02
+
+
+def never_frozen(target, rng, log_p, x, note):
+    log_p = hmc_step(target, rng, log_p, x, note)
+    average_step(x.step, note.acceptance_rate)
+    return log_p
+
+
+_ACCEPTS, _STEP = (f"bayeslib.hamiltonian.hmc.{name}" for name in ("accepts", "hmc_step"))
+_DYNAMICS = "bayeslib.hamiltonian.dynamics"
+_CONSERVES = "test_invariance.test_conserves_the_target"
+_GAMMA = {"name": "hmc log_gamma_normal"}
+_REVERSIBLE = "test_hmc.test_leapfrog_is_reversible"
+
+BUGS = {
+    "no accept step": Bug(_ACCEPTS, accepts_always, _CONSERVES, _GAMMA),
+    "accepts too often": Bug(_ACCEPTS, accepts_too_often, _CONSERVES, {"name": "hmc mixture"}),
+    "the last half kick is missing": Bug(
+        f"{_DYNAMICS}.kick", no_kick, _REVERSIBLE, {"metric": "identity", "num_steps": 7}
+    ),
+    "momentum from N(0, M^-1)": Bug(
+        f"{_DYNAMICS}.draw_momentum", momentum_of_the_inverse, _CONSERVES, {"name": "hmc diagonal"}
+    ),
+    "the kinetic energy is ignored": Bug(
+        f"{_DYNAMICS}.kinetic_energy", no_energy, _CONSERVES, _GAMMA
+    ),
+    "the step depends on the state": Bug(
+        f"{_DYNAMICS}.kick_and_drift",
+        stretching,
+        "test_hmc.test_leapfrog_preserves_volume",
+        {"metric": "identity"},
+    ),
+    "the position drifts": Bug(
+        f"{_DYNAMICS}.kick_and_drift",
+        drifting,
+        _REVERSIBLE,
+        {"metric": "diagonal", "num_steps": 1},
+    ),
+    "the step size is never frozen": Bug(
+        _STEP,
+        never_frozen,
+        "test_trust_invariance.test_adaptation_ends_with_the_warm_up",
+        {"sampler": "hmc"},
+    ),
+}
