@@ -110,6 +110,14 @@ def _check_range(value, name, minimum, maximum):
         raise BayeslibError(f"{name} must be at most {maximum}, got {value!r}")
 
 
+def as_fraction(value, name):
+    """Return `value` as a float strictly between 0 and 1."""
+    value = as_real(value, name)
+    if not 0.0 < value < 1.0:
+        raise BayeslibError(f"{name} must lie between 0 and 1, got {value!r}")
+    return value
+
+
 def as_positive(value, name):
     """Return `value` as a finite float above zero."""
     value = as_real(value, name)

@@ -10,7 +10,8 @@ Draws with weights are refused, since every one would count the same.
 import numpy as np
 
 from ..errors import BayeslibError
-from ..validate import as_choice, as_count, as_floats, as_real
+from ..validate import as_choice, as_count, as_floats, as_fraction
+from .estimators import ESS, MCSE, autocovariance, rhat_of_ranks
 
 
 def ess(draws, *, kind="bulk", probability=None):
@@ -52,15 +53,7 @@ def ess(draws, *, kind="bulk", probability=None):
     >>> print(bl.ess(stale, kind="quantile", probability=0.9) < 600)
     True
     """
-    kinds = {
-        "bulk": _ess_bulk,
-        "tail": _ess_tail,
-        "mean": _ess_mean,
-        "sd": _ess_sd,
-        "quantile": lambda x: _ess_quantile(x, probability),
-    }
-    probability = _checked(kind, kinds, probability)
-    return _per_dimension(draws, kinds[kind])
+    return _per_dimension(draws, _chosen(ESS, kind, probability))
 
 
 def rhat(draws):
@@ -92,7 +85,7 @@ def rhat(draws):
     >>> print(round(bl.rhat(together), 2), round(bl.rhat(apart), 2))
     1.0 1.31
     """
-    return _per_dimension(draws, _rhat_rank)
+    return _per_dimension(draws, rhat_of_ranks)
 
 
 def mcse(draws, *, kind="mean", probability=None):
@@ -130,13 +123,7 @@ def mcse(draws, *, kind="mean", probability=None):
     >>> print(f"{bl.mcse(draws, kind='quantile', probability=0.95):.3f}")
     0.030
     """
-    kinds = {
-        "mean": _mcse_mean,
-        "sd": _mcse_sd,
-        "quantile": lambda x: _mcse_quantile(x, probability),
-    }
-    probability = _checked(kind, kinds, probability)
-    return _per_dimension(draws, kinds[kind])
+    return _per_dimension(draws, _chosen(MCSE, kind, probability))
 
 
 def hdi(draws, *, probability=0.9):
@@ -167,7 +154,7 @@ def hdi(draws, *, probability=0.9):
     >>> print(np.quantile(draws, [0.25, 0.75]).round(2))  # the middle half
     [0.29 1.39]
     """
-    probability = _as_probability(probability)
+    probability = as_fraction(probability, "probability")
 
     def interval(x):
         if not np.isfinite(x).all():
@@ -205,16 +192,12 @@ def autocorrelation(draws, *, max_lag=None):
     >>> print(bl.autocorrelation(stale, max_lag=1).round(1))
     [1.  0.5]
     """
-    values = _values(draws)
-    max_lag = as_count(
-        values.shape[1] - 1 if max_lag is None else max_lag,
-        "max_lag",
-        minimum=0,
-        maximum=values.shape[1] - 1,
-    )
+    longest = _values(draws).shape[1] - 1
+    max_lag = longest if max_lag is None else max_lag
+    max_lag = as_count(max_lag, "max_lag", minimum=0, maximum=longest)
 
     def correlation(x):
-        covariance = _autocovariance(x)[:, : max_lag + 1].mean(axis=0)
+        covariance = autocovariance(x)[:, : max_lag + 1].mean(axis=0)
         return covariance / covariance[0] if covariance[0] > 0.0 else covariance * np.nan
 
     return _per_dimension(draws, correlation)
@@ -256,20 +239,15 @@ def bfmi(energy):
     return np.square(np.diff(energy, axis=1)).mean(axis=1) / energy.var(axis=1, ddof=1)
 
 
-def _checked(kind, kinds, probability):
+def _chosen(kinds, kind, probability):
+    """Return the function of chains that estimates this kind."""
     as_choice(kind, "kind", sorted(kinds))
     if kind == "quantile":
-        return _as_probability(probability)
+        probability = as_fraction(probability, "probability")
+        return lambda x: kinds[kind](x, probability)
     if probability is not None:
         raise BayeslibError(f'probability={probability!r} needs kind="quantile", got {kind!r}')
-    return None
-
-
-def _as_probability(value):
-    value = as_real(value, "probability")
-    if not 0.0 < value < 1.0:
-        raise BayeslibError(f"probability must lie between 0 and 1, got {value}")
-    return value
+    return kinds[kind]
 
 
 def _values(draws):
@@ -292,130 +270,3 @@ def _per_dimension(draws, statistic):
     if values.ndim == 2:
         return statistic(values) if values.size else np.nan
     return np.stack([statistic(values[:, :, i]) for i in range(values.shape[2])], axis=-1)
-
-
-def _unusable(x):
-    return x.shape[1] < 4 or not np.isfinite(x).all() or np.ptp(x) < np.finfo(float).resolution
-
-
-def _split(x):
-    half = x.shape[1] // 2
-    return np.concatenate([x[:, :half], x[:, -half:]])
-
-
-def _rank_normalise(x):
-    # Here and below: scipy takes longer to import than a small model to sample.
-    from scipy.special import ndtri
-    from scipy.stats import rankdata
-
-    ranks = rankdata(x, method="average").reshape(x.shape)
-    return ndtri((ranks - 0.375) / (x.size + 0.25))
-
-
-def _autocovariance(x):
-    from scipy import fft
-
-    n = x.shape[1]
-    size = fft.next_fast_len(2 * n)
-    spectrum = fft.rfft(x - x.mean(axis=1, keepdims=True), n=size, axis=1)
-    return fft.irfft(np.abs(spectrum) ** 2, n=size, axis=1)[:, :n] / n
-
-
-def _ess_bulk(x):
-    return np.nan if _unusable(x) else _ess(_rank_normalise(_split(x)))
-
-
-def _ess_mean(x):
-    return np.nan if _unusable(x) else _ess(_split(x))
-
-
-def _ess_sd(x):
-    return np.nan if _unusable(x) else _ess_mean(np.square(x - x.mean()))
-
-
-def _ess_quantile(x, probability):
-    if _unusable(x):
-        return np.nan
-    return _ess(_split((x <= np.quantile(x, probability)).astype(float)))
-
-
-def _ess_tail(x):
-    return min(_ess_quantile(x, 0.05), _ess_quantile(x, 0.95))
-
-
-def _mcse_mean(x):
-    size = _ess_mean(x)
-    return np.nan if np.isnan(size) else np.std(x, ddof=1) / np.sqrt(size)
-
-
-def _mcse_sd(x):
-    if _unusable(x):
-        return np.nan
-    squares = np.square(x - x.mean())
-    return np.sqrt(squares.var() / _ess_mean(squares) / squares.mean()) / 2.0
-
-
-def _mcse_quantile(x, probability):
-    from scipy import special
-
-    size = _ess_quantile(x, probability)
-    if np.isnan(size):
-        return np.nan
-    within_one_error = special.ndtr([-1.0, 1.0])
-    shape = size * probability + 1.0, size * (1.0 - probability) + 1.0
-    low, high = special.betaincinv(*shape, within_one_error) * x.size - 1.0
-    x = np.sort(x, axis=None)
-    return (x[min(int(np.ceil(high)), x.size - 1)] - x[max(int(low), 0)]) / 2.0
-
-
-def _ess(x):
-    """Geyer's initial monotone sequence on chains x, (num_chains, num_samples)."""
-    chains, n = x.shape
-    if np.ptp(x) < np.finfo(float).resolution:
-        return np.nan
-    covariance = _autocovariance(x).mean(axis=0)
-    within = covariance[0] * n / (n - 1.0)
-    total = covariance[0]
-    if chains > 1:
-        total += x.mean(axis=1).var(ddof=1)
-    rho = 1.0 - (within - covariance) / total
-    tau = max(_integrated_time(rho), 1.0 / np.log10(x.size))
-    return x.size / tau
-
-
-def _integrated_time(rho):
-    """1 + 2 Σ rho, cut where the sum of a pair of neighbouring lags turns negative."""
-    n = rho.size
-    kept = np.zeros(n)
-    kept[0], kept[1] = even, odd = 1.0, rho[1]
-    t = 1
-    while t < n - 3 and even + odd > 0.0:
-        even, odd = rho[t + 1], rho[t + 2]
-        if even + odd >= 0.0:
-            kept[t + 1], kept[t + 2] = even, odd
-        t += 2
-    last = t - 2
-    if even > 0.0:
-        kept[last + 1] = even
-    for t in range(1, last - 1, 2):
-        # pair sums of a reversible chain decrease: what rises is noise
-        if kept[t + 1] + kept[t + 2] > kept[t - 1] + kept[t]:
-            kept[t + 1] = kept[t + 2] = 0.5 * (kept[t - 1] + kept[t])
-    return -1.0 + 2.0 * kept[: last + 1].sum() + kept[last + 1 : last + 2].sum()
-
-
-def _rhat_rank(x):
-    if _unusable(x) or x.shape[0] < 2:
-        return np.nan
-    halves = _split(x)
-    plain, folded = _rhat(_rank_normalise(halves)), np.abs(halves - np.median(halves))
-    if np.ptp(folded) == 0.0:
-        return plain  # of two values, each half of the time: both lie as far from the median
-    return max(plain, _rhat(_rank_normalise(folded)))
-
-
-def _rhat(x):
-    n = x.shape[1]
-    within = x.var(axis=1, ddof=1).mean()
-    between = n * x.mean(axis=1).var(ddof=1)
-    return np.sqrt((between / within + n - 1.0) / n) if within > 0.0 else np.inf

@@ -10,13 +10,14 @@ from ..errors import BayeslibError, BayeslibTypeError
 from ..results import Estimate, Summary
 from ..results.estimate import as_estimate
 from ..results.rows import apply_rows
+from ..results.summary import Summarised
 from ..validate import as_count, as_floats, as_rng
 
 _LISTED = 10
 
 
 @dataclass(frozen=True, repr=False)
-class Enumeration:
+class Enumeration(Summarised):
     """A posterior over a finite list of hypotheses, exact.
 
     Attributes
@@ -102,9 +103,6 @@ class Enumeration:
         if len(order) < self.probabilities.size:
             title += f", the {len(order)} most probable"
         return Summary(title, ("probability",), rows)
-
-    def _repr_html_(self):
-        return self.summary()._repr_html_()
 
     def __repr__(self):
         best = int(np.argmax(self.probabilities))

@@ -8,13 +8,13 @@ from ..errors import BayeslibError, TargetError
 from ..results import Estimate
 from ..results.estimate import as_estimate
 from ..results.rows import apply_rows
-from ..results.summary import PROBABILITIES, QUANTILES, tabulate
+from ..results.summary import PROBABILITIES, QUANTILES, Summarised, tabulate
 from ..target.target import as_target
 from ..validate import as_count, as_pairs, as_rng, blame, check_memory, shown
 
 
 @dataclass(frozen=True, repr=False)
-class Grid:
+class Grid(Summarised):
     """A density known at points, each of which stands for a cell around it.
 
     Attributes
@@ -136,9 +136,6 @@ class Grid:
 
     def __repr__(self):
         return f"Grid({self.method}, {self.weights.size} points, dim={self.dim})"
-
-    def _repr_html_(self):
-        return self.summary()._repr_html_()
 
 
 def rule_error(results, difference, blocks):

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from ..errors import BayeslibError
 from ..results import Draws, Estimate
 from ..target.proposals import as_proposal
 from ..target.target import as_target
-from ..validate import as_choice, as_count, as_real, as_rng, as_scale, check_memory
+from ..validate import as_choice, as_count, as_fraction, as_rng, as_scale, check_memory
 from ..waiting import watched
 from .bridge import Cloud, as_temperatures
 from .cloud import Walk
@@ -122,9 +121,7 @@ def smc(
     num_samples = as_count(num_samples, "num_samples", minimum=2)
     num_steps = None if num_steps is None else as_count(num_steps, "num_steps")
     as_choice(scheme, "scheme", SCHEMES)
-    ess_threshold = as_real(ess_threshold, "ess_threshold")
-    if not 0.0 < ess_threshold < 1.0:
-        raise BayeslibError(f"ess_threshold must lie between 0 and 1, got {ess_threshold!r}")
+    ess_threshold = as_fraction(ess_threshold, "ess_threshold")
     if inverse_temperatures is not None:
         inverse_temperatures = as_temperatures(inverse_temperatures)
     if scale is not None:

@@ -14,11 +14,11 @@ from .estimate import Estimate, as_estimate
 from .families import family_totals, mean_and_error
 from .files import write
 from .rows import apply_rows
-from .summary import PROBABILITIES, QUANTILES, tabulate, weighted_quantiles
+from .summary import PROBABILITIES, QUANTILES, Summarised, tabulate, weighted_quantiles
 
 
 @dataclass(frozen=True, repr=False)
-class Draws:
+class Draws(Summarised):
     """Draws from the posterior, weighted or not, in one or several chains.
 
     Parameters
@@ -346,9 +346,6 @@ class Draws:
             f"Draws({self.method + ', ' if self.method else ''}num_chains={self.num_chains}, "
             f"num_samples={self.num_samples}, dim={self.dim}, num_evals={self.num_evals})"
         )
-
-    def _repr_html_(self):
-        return self.summary()._repr_html_()
 
 
 def default_names(dim):

@@ -12,13 +12,13 @@ from .coordinates import Transform
 from .draws import Draws, as_many_names
 from .estimate import Estimate
 from .files import write
-from .summary import PROBABILITIES, QUANTILES, tabulate
+from .summary import PROBABILITIES, QUANTILES, Summarised, tabulate
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True, repr=False)
-class Gaussian:
+class Gaussian(Summarised):
     """A Gaussian approximation of the posterior, in its own or in unconstrained coordinates.
 
     With a `transform` the Gaussian is one of the coordinates x, as `unconstrained` makes them, and
@@ -336,6 +336,3 @@ class Gaussian:
 
     def __repr__(self):
         return f"Gaussian({self.method}, dim={self.dim}, num_evals={self.num_evals})"
-
-    def _repr_html_(self):
-        return self.summary()._repr_html_()

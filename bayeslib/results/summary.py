@@ -85,6 +85,13 @@ class Summary:
         )
 
 
+class Summarised:
+    """A result that a notebook shows as its summary."""
+
+    def _repr_html_(self):
+        return self.summary()._repr_html_()
+
+
 def tabulate(title, columns, names, table, problems=()):
     """Return the `Summary` of a table given column by column."""
     rows = {name: tuple(float(column[i]) for column in table) for i, name in enumerate(names)}

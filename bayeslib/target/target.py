@@ -12,10 +12,10 @@ from ..results import default_names
 from ..validate import as_count, as_floats, as_position, as_support, check_memory, shown
 from .differences import check_gradient
 from .truth import Truth
+from .verify import verify
 
 _MOST = 10**7  # parameters
 _GIVEN = frozenset(("logdensity", "dim", "data", "names", "support", "truth"))
-_COMPARED_WORDS = 200_000  # above it, the plain function would take seconds to compare with
 
 
 class Target:
@@ -246,71 +246,7 @@ class Target:
             If they differ: an index out of bounds, or a function that is not a function of its
             arguments. Or if the log density is finite beyond an end of the support.
         """
-        if gradient:
-            value = self._evaluate(theta, np.empty(self.dim), gradient=True)
-            if math.isfinite(value) and self._agrees(theta, value, gradient=True):
-                return  # else it is found out which of the functions is wrong
-        value = self._evaluate(theta, np.empty(self.dim), gradient=False)
-        if not math.isfinite(value):
-            return
-        self._agrees(theta, value, gradient=False)
-        if gradient:
-            fused = self._evaluate(theta, np.empty(self.dim), gradient=True)
-            if not _close(value, fused):
-                raise GradientError(
-                    f"the log density is {value!r} at theta={shown(theta)}, but with its "
-                    f"gradient {fused!r}: the two functions differ"
-                )
-
-    def _agrees(self, theta, value, *, gradient):
-        """Compare `value`, compiled and finite, with the plain function's.
-
-        Where they differ, or that raises, it is an error of the density compiled alone; of the one
-        that comes with the gradient, False is returned.
-        """
-        address = self._bound[gradient].address
-        if sum(a.size for a in self.data) > _COMPARED_WORDS:
-            return not gradient
-        if address in self._verified and not (gradient and self._fused):
-            return True
-        try:
-            plain = self._plain(theta)
-        except Exception as error:
-            if gradient or isinstance(error, ArithmeticError):
-                return False  # 1/0 and exp(1000) raise in Python only
-            error.add_note(
-                f"bayeslib: raised in plain Python at theta={shown(theta)}; compiled, "
-                f"{self.logdensity.__name__!r} is {value!r} there, because compiled code does not "
-                "notice an index out of bounds"
-            )
-            raise
-        if not _close(value, plain):
-            if gradient:
-                return False
-            raise TargetError(
-                f"{self.logdensity.__name__!r} is {plain!r} in plain Python at "
-                f"theta={shown(theta)}, but {value!r} compiled: look for an index out of "
-                "bounds (NUMBA_BOUNDSCHECK=1 finds it), or random numbers"
-            )
-        self._check_support(theta, gradient=gradient)
-        self._verified.add(address)
-        return True
-
-    def _check_support(self, theta, *, gradient):
-        for i, ends in enumerate(self.support or ()):
-            for end, outward in zip(ends, (-1.0, 1.0), strict=True):
-                if not np.isfinite(end):
-                    continue
-                outside = theta.copy()
-                outside[i] = end + 0.1 * outward * (1.0 + abs(end))
-                open_ended = self._current(gradient).renew(bounded=False)
-                value = open_ended(outside, np.empty(self.dim))
-                if math.isfinite(value):
-                    raise TargetError(
-                        f"{self.logdensity.__name__!r} is {value:.6g} at "
-                        f"theta={shown(outside)}, outside the support {ends} of "
-                        f"{self.names[i]}: return -np.inf there, or leave out support="
-                    )
+        verify(self, theta, gradient=gradient)
 
     def check_gradient(self, theta, *, thorough=True):
         """Compare the gradient at theta with Richardson-extrapolated finite differences.
@@ -412,12 +348,6 @@ def _rebuild(pickled, dim, data, names, support):
         logdensity, dim=dim, data=data, gradient=gradient, fused=fused, names=names,
         support=support, truth=truth,
     )  # fmt: skip
-
-
-def _close(a, b):
-    if not (np.isfinite(a) and np.isfinite(b)):
-        return a == b or (math.isnan(a) and math.isnan(b))
-    return abs(a - b) <= 1e-6 * (1.0 + max(abs(a), abs(b)))
 
 
 def as_names(names, dim):

@@ -93,15 +93,7 @@ def _in_words(centre, spread):
 
 
 def simulation_based_calibration(
-    sample_prior,
-    simulate,
-    fit,
-    *,
-    quantities=None,
-    names=None,
-    num_fits=500,
-    num_draws=99,
-    rng,
+    sample_prior, simulate, fit, *, quantities=None, names=None, num_fits=500, num_draws=99, rng
 ):
     """Fit many data sets whose parameters are known: their ranks must be uniform.
 

@@ -17,9 +17,9 @@ def one_generator(rng, num_chains):
 
 _EQUALS = "test_diagnostics.test_equals_arviz", {"name": "sticky"}
 BUGS = {
-    "ranks are not split": Bug("bayeslib.diagnostics.measures._split", unsplit, *_EQUALS),
+    "ranks are not split": Bug("bayeslib.diagnostics.estimators._split", unsplit, *_EQUALS),
     "autocorrelations are not cut": Bug(
-        "bayeslib.diagnostics.measures._integrated_time", never_cut, *_EQUALS
+        "bayeslib.diagnostics.estimators._integrated_time", never_cut, *_EQUALS
     ),
     "chains share their generator": Bug(
         "bayeslib.chains.blocks.spawn",

@@ -1,0 +1,140 @@
+"""How much chains x of one quantity, (num_chains, num_samples), tell; nan where none can say."""
+
+import numpy as np
+
+
+def _unusable(x):
+    return x.shape[1] < 4 or not np.isfinite(x).all() or np.ptp(x) < np.finfo(float).resolution
+
+
+def _split(x):
+    half = x.shape[1] // 2
+    return np.concatenate([x[:, :half], x[:, -half:]])
+
+
+def _rank_normalise(x):
+    # Here and below: scipy takes longer to import than a small model to sample.
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    ranks = rankdata(x, method="average").reshape(x.shape)
+    return ndtri((ranks - 0.375) / (x.size + 0.25))
+
+
+def autocovariance(x):
+    from scipy import fft
+
+    n = x.shape[1]
+    size = fft.next_fast_len(2 * n)
+    spectrum = fft.rfft(x - x.mean(axis=1, keepdims=True), n=size, axis=1)
+    return fft.irfft(np.abs(spectrum) ** 2, n=size, axis=1)[:, :n] / n
+
+
+def _ess_bulk(x):
+    return np.nan if _unusable(x) else _ess(_rank_normalise(_split(x)))
+
+
+def _ess_mean(x):
+    return np.nan if _unusable(x) else _ess(_split(x))
+
+
+def _ess_sd(x):
+    return np.nan if _unusable(x) else _ess_mean(np.square(x - x.mean()))
+
+
+def _ess_quantile(x, probability):
+    if _unusable(x):
+        return np.nan
+    return _ess(_split((x <= np.quantile(x, probability)).astype(float)))
+
+
+def _ess_tail(x):
+    return min(_ess_quantile(x, 0.05), _ess_quantile(x, 0.95))
+
+
+def _mcse_mean(x):
+    size = _ess_mean(x)
+    return np.nan if np.isnan(size) else np.std(x, ddof=1) / np.sqrt(size)
+
+
+def _mcse_sd(x):
+    if _unusable(x):
+        return np.nan
+    squares = np.square(x - x.mean())
+    return np.sqrt(squares.var() / _ess_mean(squares) / squares.mean()) / 2.0
+
+
+def _mcse_quantile(x, probability):
+    from scipy import special
+
+    size = _ess_quantile(x, probability)
+    if np.isnan(size):
+        return np.nan
+    within_one_error = special.ndtr([-1.0, 1.0])
+    shape = size * probability + 1.0, size * (1.0 - probability) + 1.0
+    low, high = special.betaincinv(*shape, within_one_error) * x.size - 1.0
+    x = np.sort(x, axis=None)
+    return (x[min(int(np.ceil(high)), x.size - 1)] - x[max(int(low), 0)]) / 2.0
+
+
+def _ess(x):
+    """Geyer's initial monotone sequence on chains x, (num_chains, num_samples)."""
+    chains, n = x.shape
+    if np.ptp(x) < np.finfo(float).resolution:
+        return np.nan
+    covariance = autocovariance(x).mean(axis=0)
+    within = covariance[0] * n / (n - 1.0)
+    total = covariance[0]
+    if chains > 1:
+        total += x.mean(axis=1).var(ddof=1)
+    rho = 1.0 - (within - covariance) / total
+    tau = max(_integrated_time(rho), 1.0 / np.log10(x.size))
+    return x.size / tau
+
+
+def _integrated_time(rho):
+    """1 + 2 Σ rho, cut where the sum of a pair of neighbouring lags turns negative."""
+    n = rho.size
+    kept = np.zeros(n)
+    kept[0], kept[1] = even, odd = 1.0, rho[1]
+    t = 1
+    while t < n - 3 and even + odd > 0.0:
+        even, odd = rho[t + 1], rho[t + 2]
+        if even + odd >= 0.0:
+            kept[t + 1], kept[t + 2] = even, odd
+        t += 2
+    last = t - 2
+    if even > 0.0:
+        kept[last + 1] = even
+    for t in range(1, last - 1, 2):
+        # pair sums of a reversible chain decrease: what rises is noise
+        if kept[t + 1] + kept[t + 2] > kept[t - 1] + kept[t]:
+            kept[t + 1] = kept[t + 2] = 0.5 * (kept[t - 1] + kept[t])
+    return -1.0 + 2.0 * kept[: last + 1].sum() + kept[last + 1 : last + 2].sum()
+
+
+def rhat_of_ranks(x):
+    if _unusable(x) or x.shape[0] < 2:
+        return np.nan
+    halves = _split(x)
+    plain, folded = _rhat(_rank_normalise(halves)), np.abs(halves - np.median(halves))
+    if np.ptp(folded) == 0.0:
+        return plain  # of two values, each half of the time: both lie as far from the median
+    return max(plain, _rhat(_rank_normalise(folded)))
+
+
+def _rhat(x):
+    n = x.shape[1]
+    within = x.var(axis=1, ddof=1).mean()
+    between = n * x.mean(axis=1).var(ddof=1)
+    return np.sqrt((between / within + n - 1.0) / n) if within > 0.0 else np.inf
+
+
+ESS = {
+    "bulk": _ess_bulk,
+    "tail": _ess_tail,
+    "mean": _ess_mean,
+    "sd": _ess_sd,
+    "quantile": _ess_quantile,
+}
+MCSE = {"mean": _mcse_mean, "sd": _mcse_sd, "quantile": _mcse_quantile}
