@@ -7,7 +7,6 @@ import pytest
 from answers import measure
 from outside_models import OUTSIDE, proposal
 from scipy import integrate, stats
-from stepping import mutant
 
 import bayeslib as bl
 from bayeslib import posteriors
@@ -60,34 +59,6 @@ def test_the_evidence_is_unbiased_over_400_runs(name, target, proposal):
     z, logs, claimed = unbiased_z(getattr(bl, name), target, proposal, **FIXED[name])
     assert abs(z) < Z_LIMIT
     assert np.sqrt(np.mean(claimed**2)) == pytest.approx(logs.std(), rel=0.3)
-
-
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        (
-            "annealed_importance_sample",
-            (
-                "(betas[k] - betas[k - 1]) * cloud.log_ratio\n        for",
-                "betas[k] * cloud.log_ratio\n        for",
-            ),
-        ),
-        (
-            "annealed_importance_sample",
-            ("cloud.move(betas[k], scale", "cloud.move(1.0, scale"),
-        ),
-        ("smc", ("            cloud.keep(chosen)\n", "")),
-        (
-            "smc",
-            ("            weights = np.full(num_samples, 1.0 / num_samples)\n", ""),
-        ),
-    ],
-    ids=["weights", "wrong temperature", "copies not taken", "weights not reset"],
-)  # fmt: skip
-def test_a_broken_ladder_is_rejected(name, change, tmp_path):
-    wrong = mutant(tmp_path, f"bayeslib.independent.{name}", change)
-    z, *_ = unbiased_z(getattr(wrong, name), PAIR, WIDE, num_runs=400, **FIXED[name])
-    assert abs(z) > Z_LIMIT
 
 
 def test_moves_that_never_mix_leave_importance_sampling():

@@ -10,6 +10,7 @@ import dataclasses
 import importlib
 import importlib.util
 import inspect
+import os
 import pkgutil
 import sys
 from dataclasses import dataclass, field
@@ -97,9 +98,9 @@ def again(value, given):
 
 def places():
     """Return the modules that hold functions of the library: its own, and the tools of tests."""
-    own = Path(bl.__file__).parent, Path(__file__).parent
+    own = tuple(f"{Path(file).parent}{os.sep}" for file in (bl.__file__, __file__))
     files = [(module, getattr(module, "__file__", None)) for module in [*sys.modules.values()]]
-    return [m for m, file in files if file and any(f in Path(file).parents for f in own)]
+    return [module for module, file in files if file and file.startswith(own)]
 
 
 @contextlib.contextmanager
@@ -107,6 +108,7 @@ def planted(bug):
     """Let the wrong function stand in the place of the right one, compiled code included."""
     owner, name = bug.found()
     old = inspect.getattr_static(owner, name)
+    wrong = bug.made(old)
     loaded, before = set(sys.modules), [(vars(module), dict(vars(module))) for module in places()]
     values = {id(value): value for _, names in before for value in names.values()}
     algorithms = [value for value in values.values() if isinstance(value, Algorithm)]
@@ -114,7 +116,7 @@ def planted(bug):
     given = {k: again(v, {}) for k, v in values.items() if is_jitted(v) or type(v) is Kernel}
     right = {id(old): given.get(id(old), old)}
     if not (inspect.isclass(owner) or isinstance(old, (int, float, str))):
-        given[id(old)] = bug.made(old)
+        given[id(old)] = wrong
 
     def put():
         for place, names in before:
@@ -123,7 +125,7 @@ def planted(bug):
             place.update({n: there[id(v)] for n, v in names.items() if id(v) in there})
 
     try:
-        setattr(owner, name, bug.made(old))
+        setattr(owner, name, wrong)
         put()  # chains read what they are made of when they are made, and algorithms hold chains
         given |= {id(chain): again(chain, given) for chain in chains}
         given |= {id(algorithm): again(algorithm, given) for algorithm in algorithms}
@@ -134,9 +136,9 @@ def planted(bug):
         setattr(owner, name, old)
         for place, names in before:
             place.update(names)
-        for name in set(sys.modules) - loaded:
-            if sys.modules[name] in places():
-                del sys.modules[name]
+        for module in places():
+            if module.__name__ not in loaded:
+                del sys.modules[module.__name__]
 
 
 def fresh_test(name):
@@ -154,14 +156,14 @@ def arguments_of(function, chosen):
 
     A value may be named by its place in the list.
     """
-    offered = {}
+    offered, marked = {}, type(pytest.param())
     for mark in getattr(function, "pytestmark", ()):
         if mark.name == "parametrize":
-            names, values = mark.args[:2]
+            names, rows = mark.args[:2]
             names = [n.strip() for n in names.split(",")] if isinstance(names, str) else names
-            (name,) = names  # only arguments that are parametrised one by one
-            marked = type(pytest.param(0))
-            offered[name] = [v.values[0] if isinstance(v, marked) else v for v in values]
+            rows = [row.values if isinstance(row, marked) else row for row in rows]
+            rows = [row if isinstance(row, tuple) else (row,) for row in rows]
+            offered |= dict(zip(names, zip(*rows, strict=True), strict=True))
     assert set(chosen) == set(inspect.signature(function).parameters)
     found = {}
     for name, value in chosen.items():

@@ -26,48 +26,36 @@ def one_of(name, values):
     return over(name, values, few=1, rest=pytest.mark.study)
 
 
-def metropolis_step(target, theta, rng):
-    options = {"num_samples": 10, "num_warmup": 0, "num_chains": 1}
-    return bl.metropolis(target, theta, scale=0.4, rng=rng, **options).values[0, -1]
-
-
-def hmc_step(target, theta, rng):
-    options = {"num_samples": 2, "num_warmup": 0, "num_chains": 1, "step_size": 0.25}
-    return bl.hmc(target, theta, num_steps=5, rng=rng, **options).values[0, -1]
-
-
-def nuts_step(target, theta, rng):
-    options = {"num_samples": 2, "num_warmup": 0, "num_chains": 1, "step_size": 0.3}
-    return bl.nuts(target, theta, rng=rng, **options).values[0, -1]
-
-
-def hastings_step(target, theta, rng):
-    moves = {"propose": uneven, "log_ratio": uneven_ratio, "args": (0.3,)}
-    options = {"num_samples": 10, "num_warmup": 0, "num_chains": 1}
-    return bl.metropolis_hastings(target, theta, rng=rng, **moves, **options).values[0, -1]
-
-
-def independence_step(target, theta, rng):
-    proposal = bl.Gaussian(np.zeros(theta.size), np.eye(theta.size))
-    options = {"num_samples": 20, "num_warmup": 0, "num_chains": 1}
-    return bl.independence_metropolis(
-        target, proposal, initial_position=theta, rng=rng, **options
-    ).values[0, -1]
-
-
-def slice_step(target, theta, rng):
-    options = {"num_samples": 2, "num_warmup": 0, "num_chains": 1}
-    return bl.slice_sample(target, theta, width=1.0, rng=rng, **options).values[0, -1]
-
-
 STEPS = {
-    "metropolis": metropolis_step,
-    "metropolis_hastings": hastings_step,
-    "independence_metropolis": independence_step,
-    "slice_sample": slice_step,
-    "hmc": hmc_step,
-    "nuts": nuts_step,
-}
+    "metropolis": lambda target, theta, **run: bl.metropolis(
+        target, theta, scale=0.4, num_samples=10, **run
+    ),
+    "metropolis_hastings": lambda target, theta, **run: bl.metropolis_hastings(
+        target, theta, propose=uneven, log_ratio=uneven_ratio, args=(0.3,), num_samples=10, **run
+    ),
+    "independence_metropolis": lambda target, theta, **run: bl.independence_metropolis(
+        target, bl.Gaussian(np.zeros(theta.size), np.eye(theta.size)), initial_position=theta,
+        num_samples=20, **run,
+    ),
+    "slice_sample": lambda target, theta, **run: bl.slice_sample(
+        target, theta, width=1.0, num_samples=2, **run
+    ),
+    "hmc": lambda target, theta, **run: bl.hmc(
+        target, theta, num_steps=5, step_size=0.25, num_samples=2, **run
+    ),
+    "nuts": lambda target, theta, **run: bl.nuts(
+        target, theta, step_size=0.3, num_samples=2, **run
+    ),
+}  # fmt: skip
+
+
+def step_of(sampler):
+    """Return step(target, theta, rng): the last state of a short run from theta."""
+    run, options = STEPS[sampler], {"num_warmup": 0, "num_chains": 1}
+    return lambda target, theta, rng: run(target, theta, rng=rng, **options).values[0, -1]
+
+
+metropolis_step = step_of("metropolis")
 
 
 def joint(model, step, power=1.0, simulate=None):
@@ -93,7 +81,7 @@ def joint(model, step, power=1.0, simulate=None):
 @one_of("sampler", STEPS)
 @one_of("name", MODELS)
 def test_sampler_and_model_agree_jointly(name, sampler):
-    check = joint(MODELS[name], STEPS[sampler])
+    check = joint(MODELS[name], step_of(sampler))
     size = 50 if sampler == "independence_metropolis" else 100  # its weights take time
     assert passes(check, name=f"geweke {name} {sampler}", size=size)
 
@@ -137,20 +125,17 @@ def test_a_simulator_with_another_noise_is_found_jointly():
     assert fails(joint(model, metropolis_step, simulate=noisy), name="noisy groups", size=100)
 
 
-def nuts_fit(target, rng):
-    options = {"num_samples": 2000, "num_warmup": 300, "num_chains": 1, "target_accept": 0.9}
-    return bl.nuts(target, rng=rng, **options)
-
-
-def hmc_fit(target, rng):
-    return bl.hmc(target, num_steps=5, num_samples=5000, num_warmup=500, num_chains=1, rng=rng)
-
-
-def metropolis_fit(target, rng):
-    return bl.metropolis(target, None, num_samples=10_000, num_warmup=1000, num_chains=1, rng=rng)
-
-
-FITS = {"metropolis": metropolis_fit, "hmc": hmc_fit, "nuts": nuts_fit}
+FITS = {
+    "metropolis": lambda target, **run: bl.metropolis(
+        target, None, num_samples=10_000, num_warmup=1000, **run
+    ),
+    "hmc": lambda target, **run: bl.hmc(
+        target, num_steps=5, num_samples=5000, num_warmup=500, **run
+    ),
+    "nuts": lambda target, **run: bl.nuts(
+        target, num_samples=2000, num_warmup=300, target_accept=0.9, **run
+    ),
+}
 
 
 def calibrated(model, fit, power=1.0):
@@ -160,7 +145,7 @@ def calibrated(model, fit, power=1.0):
         found = bl.simulation_based_calibration(
             model.prior,
             model.simulate,
-            lambda data, rng: fit(model.target(data, power), rng),
+            lambda data, rng: fit(model.target(data, power), num_chains=1, rng=rng),
             quantities=model.log_likelihood,
             num_fits=size,
             rng=rng,
@@ -186,7 +171,7 @@ def test_fits_are_calibrated(name, sampler):
 @one_of("name", MODELS)
 @one_of("power", [0.6, 1.6])
 def test_a_likelihood_counted_with_another_weight_is_not_calibrated(name, power):
-    check = calibrated(MODELS[name], nuts_fit, power)
+    check = calibrated(MODELS[name], FITS["nuts"], power)
     assert fails(check, name=f"sbc {name} to the power {power}", size=500)
 
 

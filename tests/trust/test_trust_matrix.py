@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 from recording import measured
-from stepping import hastings_steps
+from steps import algorithm, moves, steps
 
 from bayeslib import Target
 
@@ -30,17 +30,20 @@ def proposal_ratio(proposed, current, state, proposal):
     return math.log(proposal[j, i]) - math.log(proposal[i, j])
 
 
+def acceptance(target, starts, options):
+    """The probability with which each state accepts what is proposed to it."""
+    rng, sampler = np.random.default_rng(1), algorithm("metropolis_hastings")
+    return steps(sampler, target, starts, options, num_steps=1, rng=rng)[1]["acceptance_rate"]
+
+
 def five_state_matrix(weights=WEIGHTS, log_ratio=proposal_ratio):
     """K[i, j]: the proposal's probability times that of its acceptance; what is left stays."""
     target = Target(five_states, dim=1, data=(weights,), gradient=None)
     starts = np.arange(5.0)[:, None]
     matrix = np.zeros((5, 5))
     for j in range(5):
-        _, rates = hastings_steps(
-            target, starts, propose=to_state, log_ratio=log_ratio, args=(float(j), PROPOSAL),
-            num_steps=1, rng=np.random.default_rng(1),
-        )  # fmt: skip
-        matrix[:, j] = PROPOSAL[:, j] * rates
+        options = moves(1, to_state, log_ratio, float(j), PROPOSAL)
+        matrix[:, j] = PROPOSAL[:, j] * acceptance(target, starts, options)
     return completed(matrix), weights
 
 
@@ -69,10 +72,7 @@ def spin_matrix(couplings, fields, inverse_temperature=1.0):
     matrix = np.zeros((2**dim, 2**dim))
     here = np.arange(2**dim)
     for unit in range(dim):
-        _, rates = hastings_steps(
-            target, states, propose=flip, log_ratio=None, args=(unit,), num_steps=1,
-            rng=np.random.default_rng(1),
-        )  # fmt: skip
+        rates = acceptance(target, states, moves(dim, flip, None, unit))
         matrix[here, here ^ (1 << unit)] = rates / dim
     pairs = 0.5 * np.einsum("si,ij,sj->s", states, couplings + couplings.T, states)
     weights = np.exp(pairs + states @ fields)

@@ -6,13 +6,15 @@ import numpy as np
 from planting import Bug
 
 from bayeslib.diagnostics.tails import fit_pareto
+from bayeslib.independent.bridge import Cloud
 from bayeslib.independent.hull import _invert
 from bayeslib.independent.rejection_sample import _Rounds
+from bayeslib.independent.resample import _spread, choose, normalised
 from bayeslib.results.draws import Draws
 from bayeslib.results.estimate import as_estimate
 
 _rounds = vars(_Rounds).copy()
-_sample = Draws.sample
+_sample, _move = Draws.sample, Cloud.move
 
 
 def accepts_ratio_to_a_power(self, values, log_u, log_q):
@@ -48,7 +50,65 @@ def error_of_one_draw(value, error, size):
     return as_estimate(value, error * np.sqrt(size), size)
 
 
+def middles(weights, num_samples, rng, scheme):
+    return _spread(weights, (np.arange(num_samples) + 0.5) / num_samples)
+
+
+def first_halves(weights, num_samples, rng, scheme):
+    return _spread(weights, (np.arange(num_samples) + 0.5 * rng.random(num_samples)) / num_samples)
+
+
+def rest_of_everything(weights, num_samples, rng, scheme):
+    copies = np.floor(num_samples * weights / weights.sum()).astype(int)
+    left = _spread(weights, rng.random(num_samples - copies.sum()))
+    return np.concatenate([np.repeat(np.arange(weights.size), copies), left])
+
+
+def flattened(weights, num_samples, rng, scheme):
+    return choose(np.sqrt(weights), num_samples, rng, scheme)
+
+
+def everyone_once(weights, num_samples, rng, scheme):
+    return np.arange(num_samples)
+
+
+def mean_for_sum(weights, log_unit):
+    shares, log_sum = normalised(weights, log_unit)
+    return shares, log_sum - np.log(weights.size)
+
+
+def forgets_the_proposal(self):
+    return self.log_p
+
+
+def at_the_last_temperature(self, beta, factor, rng):
+    return _move(self, 1.0, factor, rng)
+
+
+def copies_not_taken(self, chosen):
+    pass
+
+
 _HOME = "bayeslib.independent"
+_CHOOSE = f"{_HOME}.resample.choose"
+
+
+def _biased(scheme, wrong):
+    arguments = {"scheme": scheme, "num_samples": 7}
+    return Bug(
+        _CHOOSE, wrong, "test_importance_resampling.test_mean_counts_are_the_weights", arguments
+    )
+
+
+def _on_a_ladder(method, wrong, name):
+    return Bug(
+        f"{_HOME}.bridge.Cloud.{method}",
+        wrong,
+        "test_importance_tempering.test_the_evidence_is_unbiased_over_400_runs",
+        {"name": name, "target": 1, "proposal": 1},
+    )
+
+
 BUGS = {
     "rejection accepts ratio^0.9": Bug(
         f"{_HOME}.rejection_sample._Rounds.add",
@@ -87,4 +147,26 @@ BUGS = {
         error_of_one_draw,
         "test_monte_carlo.test_an_expectation_in_closed_form",
     ),
+    "systematic resampling has no offset": _biased("systematic", middles),
+    "stratified resampling looks at first halves": _biased("stratified", first_halves),
+    "residual resampling forgets what was copied": _biased("residual", rest_of_everything),
+    "multinomial resampling takes the roots of the weights": _biased("multinomial", flattened),
+    "a filter takes no copies": Bug(
+        _CHOOSE,
+        everyone_once,
+        "test_importance_filter.test_means_and_variances_are_kalmans",
+    ),
+    "the evidence of a filter takes means for sums": Bug(
+        f"{_HOME}.resample.normalised",
+        mean_for_sum,
+        "test_importance_filter.test_the_evidence_is_unbiased_and_its_error_honest",
+        {"scheme": "systematic"},
+    ),
+    "weights of a ladder forget the proposal": _on_a_ladder(
+        "log_ratio", forgets_the_proposal, "annealed_importance_sample"
+    ),
+    "a ladder moves at the last temperature": _on_a_ladder(
+        "move", at_the_last_temperature, "annealed_importance_sample"
+    ),
+    "a ladder takes no copies": _on_a_ladder("keep", copies_not_taken, "smc"),
 }
