@@ -1,78 +1,26 @@
 """What the page that compares all methods claims of one seed, asserted over several: no luck."""
 
-import json
-import warnings
-from functools import cache
-from pathlib import Path
-from time import perf_counter
-
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import stats
+from twins import Z_LIMIT, page, quiet
 
 import bayeslib as bl
 from bayeslib import posteriors
 
-CHAPTERS = Path(__file__).parents[2] / "chapters"
+pytestmark = quiet
 BANANA = posteriors.banana()
 NORMAL = posteriors.gaussian(0.0, 1.0)
-Z_LIMIT = 6.0  # two-sided alpha 2e-9, for means of a thousand effective draws and more
 # A run is of a few hundred effective draws at least, so that t is near normal: eight errors stand
 # for alpha below 1e-6 over all runs and coordinates here.
 RUN_LIMIT = 8.0
 
-
-@cache
-def page():
-    """Run the page's cells that define its functions, and return what they define."""
-    cells = json.loads((CHAPTERS / "together.ipynb").read_text("utf-8"))["cells"]
-    marks = (
-        "def gentle_funnel(", "def inverse_hessians(", "def pathfinder(", "def acceptance(",
-        "def walk_on(", "mixing = ", "class Problem(", "ENTRANTS = ", "ENTRANTS |= ",
-    )  # fmt: skip
-    namespace = {
-        "np": np, "bl": bl, "posteriors": posteriors, "stats": stats, "optimize": optimize,
-        "perf_counter": perf_counter, "running": posteriors.gamma_student(),
-        "schools": posteriors.eight_schools(),
-    }  # fmt: skip
-    exec("from typing import NamedTuple\nfrom dataclasses import replace", namespace)
-    exec("from functools import cache", namespace)
-    for cell in cells:
-        source = "".join(cell["source"])
-        if cell["cell_type"] == "code" and any(mark in source for mark in marks):
-            for end in ("\ngx, gy", "def draw_width", "\nlog_p = ", "\nFIRST = "):
-                source = source.split(end)[0]
-            exec(source, namespace)
-    return namespace
-
-
-@pytest.fixture(autouse=True)
-def quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bl.BayeslibWarning)
-        yield
-
-
 STARTS = ([2.5, -2.0], [-3.0, -1.0], [-2.0, 5.0], [0.5, 6.0])
-
-
-@pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("curvature", [0.5, 1.0])
-def test_pathfinder_plain_equals_fast(start, curvature):
-    target, start = posteriors.banana(curvature), np.array(start)
-    fast = bl.pathfinder(target, start, keep_path=True, rng=1)
-    _, offers = page()["pathfinder"](target, start, rng=1)
-    assert len(offers) == len(fast.elbo_trace) > 5
-    for (_, q), mean, cov in zip(
-        offers, fast.settings["means"], fast.settings["covs"], strict=True
-    ):
-        np.testing.assert_allclose(q.mean, mean, rtol=1e-8, atol=1e-9)
-        np.testing.assert_allclose(q.cov, cov, rtol=1e-8, atol=1e-9)
 
 
 def test_a_history_that_forgets_is_seen():
     fast = bl.pathfinder(BANANA, np.array(STARTS[0]), keep_path=True, rng=1)
-    _, offers = page()["pathfinder"](BANANA, np.array(STARTS[0]), history=2, rng=1)
+    _, offers = page("together", "pathfinder")(BANANA, np.array(STARTS[0]), history=2, rng=1)
     covs = np.array([q.cov for _, q in offers[: len(fast.settings["covs"])]])
     assert np.abs(covs - fast.settings["covs"][: len(covs)]).max() > 1e-3
 
@@ -87,11 +35,9 @@ def test_the_mode_is_not_the_best_offer(start):
 @pytest.mark.parametrize("start", [[2.0, 6.0], [2.0, 4.0], [3.0, 5.0], [2.0, -6.0]])
 def test_the_place_of_the_best_offer_is_what_is_better(start):
     """On the funnel of the first figure, by exact bounds: its place alone is most of the gain."""
-    lost = page()["lost"]
+    lost, neck = page("together", "lost", "neck")
     for seed in (1, 2):
-        q = bl.pathfinder(
-            page()["neck"], np.array(start), num_elbo_draws=1000, keep_path=True, rng=seed
-        )
+        q = bl.pathfinder(neck, np.array(start), num_elbo_draws=1000, keep_path=True, rng=seed)
         best, mode = q.settings["chosen"] - 1, -1
         means, covs = q.settings["means"], q.settings["covs"]
         bounds = np.array([lost(m, C) for m, C in zip(means, covs, strict=True)])
@@ -102,13 +48,14 @@ def test_the_place_of_the_best_offer_is_what_is_better(start):
 
 
 def test_the_bounds_of_the_funnel_are_exact():
-    neck, rng = page()["neck"], np.random.default_rng(1)
+    neck, lost = page("together", "neck", "lost")
+    rng = np.random.default_rng(1)
     for _ in range(5):
         root = 0.4 * rng.standard_normal((2, 2))
         q = bl.Gaussian(rng.standard_normal(2), root @ root.T + 0.1 * np.eye(2))
         bound = bl.elbo(neck, q, num_samples=20_000, rng=rng)
-        assert abs(float(bound) + page()["lost"](q.mean, q.cov)) < Z_LIMIT * bound.mcse
-        assert abs(float(bound) + page()["lost"](q.mean, 1.2 * q.cov)) > Z_LIMIT * bound.mcse
+        assert abs(float(bound) + lost(q.mean, q.cov)) < Z_LIMIT * bound.mcse
+        assert abs(float(bound) + lost(q.mean, 1.2 * q.cov)) > Z_LIMIT * bound.mcse
 
 
 def test_on_the_banana_it_is_the_width():
@@ -129,7 +76,7 @@ def test_acceptance_is_an_arctangent(s):
     draws = bl.independence_metropolis(NORMAL, stats.norm(scale=s), num_samples=4000, rng=3)
     rate = draws.stats["acceptance_rate"]
     error = float(bl.mcse(rate))
-    assert abs(rate.mean() - page()["acceptance"](s)) < Z_LIMIT * error
+    assert abs(rate.mean() - page("together", "acceptance")(s)) < Z_LIMIT * error
     assert abs(rate.mean() - 2 / np.pi * np.arctan(min(s, 1 / s))) > Z_LIMIT * error
 
 
@@ -168,7 +115,7 @@ def test_a_walk_after_a_fit_comes_nearer_and_never_arrives():
             log_p = target.many(cells)
             exact = np.exp(log_p - log_p.max())
             exact /= exact.sum()
-            K = page()["walk_on"](cells, log_p, 0.5)
+            K = page("together", "walk_on")(cells, log_p, 0.5)
             np.testing.assert_allclose(exact @ K, exact, atol=1e-15)
             law = np.exp(q.logdensity(cells[:, None]))
             law /= law.sum()
@@ -251,17 +198,18 @@ QUICK = [
 
 @pytest.mark.parametrize("posterior", ["running example", "eight schools", "regression"])
 def test_nobody_is_wrong_in_silence(posterior):
+    enters, play, worst_z = page("together", "enters", "play", "worst_z")
     for name in QUICK:
-        if not page()["enters"](name, posterior):
+        if not enters(name, posterior):
             continue
         for seed in (2, 3):
-            row = page()["play"](name, posterior, 20_000, seed)
-            z = page()["worst_z"](row, posterior)
+            row = play(name, posterior, 20_000, seed)
+            z = worst_z(row, posterior)
             assert row.flags or z < RUN_LIMIT, (name, seed, z)
 
 
 def test_five_moves_of_smc_are_too_few_and_said():
-    p = page()["PROBLEMS"]["regression"]
+    p = page("together", "PROBLEMS")["regression"]
 
     def run(**options):
         draws = bl.smc(p.target, p.prior, num_samples=333, rng=1, **options)
@@ -275,7 +223,7 @@ def test_five_moves_of_smc_are_too_few_and_said():
 
 
 def test_the_reference_of_the_regression_agrees_with_a_long_chain():
-    p = page()["PROBLEMS"]["regression"]
+    p = page("together", "PROBLEMS")["regression"]
     draws = bl.nuts(p.target, num_samples=2000, metric="dense", rng=5)
     sd = np.sqrt(np.diag(p.truth.cov))
     off = (draws.expect().value - p.truth.mean) / np.hypot(draws.expect().mcse, p.blur * sd)
@@ -285,41 +233,45 @@ def test_the_reference_of_the_regression_agrees_with_a_long_chain():
 
 def test_a_silent_lie_would_be_seen():
     """A fit believed as if it had a sampler's error is wrong and, without its check, unflagged."""
-    p = page()["PROBLEMS"]["running example"]
-    q = page()["fitted"](p, 20_000, 1)
+    PROBLEMS, fitted, verdict = page("together", "PROBLEMS", "fitted", "verdict")
+    p = PROBLEMS["running example"]
+    q = fitted(p, 20_000, 1)
     believed = bl.Draws(q.sample(20_000, 1)[None], independent=True).expect()
     assert abs(believed.z(p.target.truth.mean)[0]) > RUN_LIMIT
-    _, flags = page()["verdict"](p, q, 1)
+    _, flags = verdict(p, q, 1)
     assert flags
 
 
 def test_advi_settles_on_the_bias_of_its_family():
     """It does not climb with the budget, as a step that never shrinks lets it."""
-    p = page()["PROBLEMS"]["eight schools"]
+    PROBLEMS, fitted = page("together", "PROBLEMS", "fitted")
+    p = PROBLEMS["eight schools"]
     sd = np.sqrt(np.diag(p.truth.cov))
 
     def size(q):
         return np.sqrt(np.mean(np.square((q.expect().value - p.truth.mean) / sd)))
 
     for seed in (1, 2):
-        assert size(page()["fitted"](p, 25_000, seed, "meanfield")) < 0.08
+        assert size(fitted(p, 25_000, seed, "meanfield")) < 0.08
         assert size(bl.advi(p.target, num_steps=2500, num_check=100, rng=seed)) > 0.08
 
 
 def test_the_prior_beats_a_chain_on_eight_schools():
+    play, error = page("together", "play", "error")
     for seed in (11, 12, 13):
         rows = {
-            name: page()["play"](name, "eight schools", 25_000, seed)
+            name: play(name, "eight schools", 25_000, seed)
             for name in ("Monte Carlo from the prior", "Metropolis")
         }
-        size = {n: np.square(page()["error"](r, "eight schools")).mean() for n, r in rows.items()}
+        size = {n: np.square(error(r, "eight schools")).mean() for n, r in rows.items()}
         assert size["Monte Carlo from the prior"] < size["Metropolis"]
 
 
 def test_the_step_of_sgld_widens_what_no_flag_shows():
-    p = page()["PROBLEMS"]["running example"]
+    PROBLEMS, play = page("together", "PROBLEMS", "play")
+    p = PROBLEMS["running example"]
     wide = {
-        name: [page()["play"](name, "running example", 100_000, s).sd[0] for s in (1, 2, 3)]
+        name: [play(name, "running example", 100_000, s).sd[0] for s in (1, 2, 3)]
         for name in ("SGLD", "NUTS")
     }
     sd = p.target.truth.cov[0, 0] ** 0.5

@@ -1,79 +1,29 @@
 """What the page on variational inference claims of one seed, asserted over several: no luck."""
 
 import itertools
-import json
-import warnings
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import optimize, special, stats
 from sparing import over
+from twins import Z_LIMIT, page, quiet
 
 import bayeslib as bl
 from bayeslib import posteriors
 
-CHAPTERS = Path(__file__).parents[2] / "chapters"
-SEEDS = range(11, 16)
-every_seed = over("seed", SEEDS)
-Z_LIMIT = 5.6  # two-sided alpha 2e-8, with a thousand independent terms and more
+pytestmark = quiet
+every_seed = over("seed", range(11, 16))
 MEAN, SD = 1.427870, 0.265447
 TARGET = posteriors.gamma_student()
 
 
-@cache
-def page():
-    """Run the page's cells that define its functions and data, and return what they define."""
-    cells = json.loads((CHAPTERS / "vi.ipynb").read_text("utf-8"))["cells"]
-    marks = (
-        "import warnings", "def log_joint(", "def two_terms(", "def kl_atoms(", "def fits(",
-        "def elbo(", "EARTH = ", "def normal_gamma_elbo(", "def cavi(", "def exact_normal_gamma(",
-        "def log_earth(", "class Factorised", "GALAXIES = ", "def mixture_elbo(",
-        "def cavi_mixture(", "def log_sum(", "def ascent(", "def exact_many(",
-    )  # fmt: skip
-    namespace = {}
-    for cell in cells:
-        source = "".join(cell["source"])
-        if cell["cell_type"] == "code" and any(mark in source for mark in marks):
-            kept = source.split("\nfor size in")[0].split("\nFITS = ")[0]
-            kept = kept.split("\n\n\nMANY_MEAN, ")[0]
-            exec(kept, namespace)
-    return namespace
-
-
-def quietly(call):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bl.BayeslibWarning)
-        return call()
-
-
 def weigh(target, q, seed, num_samples=4_000):
-    return quietly(lambda: bl.importance_sample(target, q, num_samples=num_samples, rng=seed))
-
-
-@every_seed
-@pytest.mark.parametrize(
-    ("target", "q"),
-    [
-        (TARGET, stats.lognorm(SD, scale=np.exp(MEAN))),
-        (TARGET, stats.gamma(9, scale=0.5)),
-        (posteriors.coin(8, 2), stats.beta(7, 3)),
-        (posteriors.gaussian(1.0, 2.0), stats.norm(0.0, 1.0)),
-    ],
-)
-def test_vi_plain_equals_fast(target, q, seed):
-    value, error = page()["elbo"](target, q, num_samples=500, rng=seed)
-    fast = bl.elbo(target, q, num_samples=500, rng=seed)
-    np.testing.assert_allclose(value, fast.value, rtol=1e-10)
-    np.testing.assert_allclose(error, fast.mcse, rtol=1e-10)
-    assert bl.elbo(target, q, num_samples=500, rng=seed + 100).value != fast.value
+    return bl.importance_sample(target, q, num_samples=num_samples, rng=seed)
 
 
 @every_seed
 def test_vi_the_bound_of_the_running_example(seed):
-    names = page()
-    exact = names["line_elbo"](MEAN, SD)
+    exact = page("vi", "line_elbo")(MEAN, SD)
     np.testing.assert_allclose(exact, -2.474257, atol=1e-6)
     np.testing.assert_allclose(TARGET.truth.log_evidence - exact, 0.104283, atol=1e-6)
     q = stats.lognorm(SD, scale=np.exp(MEAN))
@@ -86,19 +36,19 @@ def test_vi_the_bound_of_the_running_example(seed):
 
 
 def test_vi_the_optimum_is_one_and_best_at_neither_term():
-    names = page()
-    best = names["line_elbo"](MEAN, SD)
+    line_elbo, two_terms = page("vi", "line_elbo", "two_terms")
+    best = line_elbo(MEAN, SD)
     for mean, sd in itertools.product(
         MEAN + np.array([-0.01, 0, 0.01]), SD * np.array([0.97, 1.03])
     ):
-        assert names["line_elbo"](mean, sd) < best
-    fit, complexity = names["two_terms"](MEAN, SD)
+        assert line_elbo(mean, sd) < best
+    fit, complexity = two_terms(MEAN, SD)
     np.testing.assert_allclose(fit - complexity, best, rtol=1e-8)
-    spike = names["two_terms"](np.log(5.0), 1e-4)
-    prior = names["two_terms"](np.log(3.0) - 1 / 6, np.sqrt(1 / 3))
+    spike = two_terms(np.log(5.0), 1e-4)
+    prior = two_terms(np.log(3.0) - 1 / 6, np.sqrt(1 / 3))
     assert spike[0] > fit and spike[1] > complexity > prior[1]
     for mean, sd in ((0.92, 0.577), (0.94, 0.577), (0.932, 0.55), (0.932, 0.6)):
-        assert names["two_terms"](mean, sd)[1] > prior[1]
+        assert two_terms(mean, sd)[1] > prior[1]
 
 
 @every_seed
@@ -123,7 +73,7 @@ def test_vi_the_best_particles(seed):
 
 @pytest.mark.parametrize(("separation", "covers"), [(3.0, True), (5.0, True), (6.0, False)])
 def test_vi_the_reverse_fit_covers_near_modes_and_drops_far_ones(separation, covers):
-    (forward, mean, sd), found, _ = page()["fits"](separation)
+    (forward, mean, sd), found, _ = page("vi", "fits")(separation)
     np.testing.assert_allclose(mean, 0.1 * separation, atol=1e-8)
     np.testing.assert_allclose(sd, np.sqrt(1 + 0.24 * separation**2), rtol=1e-6)
     assert (found[0][2] > 1.5) == covers
@@ -134,15 +84,15 @@ def test_vi_the_reverse_fit_covers_near_modes_and_drops_far_ones(separation, cov
 
 @every_seed
 def test_vi_coordinate_ascent_never_lowers_the_bound(seed):
-    names = page()
+    cavi, exact_normal_gamma = page("vi", "cavi", "exact_normal_gamma")
     rng = np.random.default_rng(seed)
     for _ in range(10):
         y = rng.normal(5.0, rng.uniform(0.1, 2.0), rng.integers(2, 30))
         prior = {"m0": rng.normal(5, 1), "k0": rng.gamma(1), "a0": rng.gamma(2), "b0": rng.gamma(2)}
         start = {"a": rng.gamma(2) + 0.1, "b": rng.gamma(2) + 0.1, "sweeps": 100}
-        path, bounds = names["cavi"](y, **prior, **start)
+        path, bounds = cavi(y, **prior, **start)
         assert np.diff(bounds).min() > -1e-9 * max(1.0, abs(bounds).max())
-        m, k, a, b, log_evidence = names["exact_normal_gamma"](y, **prior)
+        m, k, a, b, log_evidence = exact_normal_gamma(y, **prior)
         assert bounds[-1] < log_evidence
         # the fixed point, solved by hand
         got_m, lam, got_a, got_b = path[-1]
@@ -164,27 +114,28 @@ def test_vi_coordinate_ascent_never_lowers_the_bound(seed):
 
 @pytest.mark.parametrize("sweeps", [5, 12, 40])
 def test_vi_the_lost_half_lowers_the_bound_from_a_good_place_only(sweeps):
-    names = page()
-    run = names["EARTH"], *names["PRIOR"].values()
+    EARTH, PRIOR, cavi = page("vi", "EARTH", "PRIOR", "cavi")
+    run = EARTH, *PRIOR.values()
     good, bad = {"a": 10.0, "b": 1.0, "sweeps": sweeps}, {"a": 1.0, "b": 1.0, "sweeps": sweeps}
-    assert np.diff(names["cavi"](*run, **good, factor=1.0)[1]).min() < -0.1
-    assert np.diff(names["cavi"](*run, **bad, factor=1.0)[1]).min() > -1e-12
+    assert np.diff(cavi(*run, **good, factor=1.0)[1]).min() < -0.1
+    assert np.diff(cavi(*run, **bad, factor=1.0)[1]).min() > -1e-12
     for start in (good, bad):
-        assert np.diff(names["cavi"](*run, **start)[1]).min() > -1e-12
+        assert np.diff(cavi(*run, **start)[1]).min() > -1e-12
 
 
 @every_seed
 def test_vi_the_bound_from_the_log_density_agrees_with_the_algebra(seed):
-    names = page()
-    prior = names["PRIOR"]
-    path, bounds = names["cavi"](names["EARTH"], **prior, a=10.0, b=1.0, sweeps=12)
+    prior, cavi, EARTH, log_earth, Factorised = page(
+        "vi", "PRIOR", "cavi", "EARTH", "log_earth", "Factorised"
+    )
+    path, bounds = cavi(EARTH, **prior, a=10.0, b=1.0, sweeps=12)
     earth = bl.Target(
-        names["log_earth"], dim=2, data=(names["EARTH"], *prior.values()), gradient=None,
+        log_earth, dim=2, data=(EARTH, *prior.values()), gradient=None,
         support=((-np.inf, np.inf), (0.0, np.inf)),
     )  # fmt: skip
     m, lam, a, b = path[-1]
     factors = stats.norm(m, lam**-0.5), stats.gamma(a, scale=1 / b)
-    drawn = bl.elbo(earth, names["Factorised"](*factors), num_samples=20_000, rng=seed)
+    drawn = bl.elbo(earth, Factorised(*factors), num_samples=20_000, rng=seed)
     assert abs(drawn.z(bounds[-1])) < Z_LIMIT
     # the twin: the model miscopied, its prior precision dropped from the bound
     assert abs(drawn.z(bounds[-1] - 0.5 * np.log(prior["k0"]))) > Z_LIMIT
@@ -192,12 +143,12 @@ def test_vi_the_bound_from_the_log_density_agrees_with_the_algebra(seed):
 
 @pytest.mark.parametrize("seeds", [range(100, 140), range(200, 240)])
 def test_vi_the_mixture_has_two_optima_and_never_falls(seeds):
-    names = page()
-    galaxies, ends = names["GALAXIES"], []
+    GALAXIES, cavi_mixture = page("vi", "GALAXIES", "cavi_mixture")
+    galaxies, ends = GALAXIES, []
     assert galaxies.size == 82 and np.all(np.diff(galaxies) > 0)
     for seed in seeds:
         centres = np.random.default_rng(seed).choice(galaxies, 3, replace=False)
-        *_, bounds = names["cavi_mixture"](galaxies, centres, sweeps=100)
+        *_, bounds = cavi_mixture(galaxies, centres, sweeps=100)
         assert np.diff(bounds).min() > -1e-9
         ends.append(bounds[-1])
     ends = np.array(ends)
@@ -210,14 +161,15 @@ def test_vi_the_mixture_has_two_optima_and_never_falls(seeds):
 @every_seed
 def test_vi_the_bound_of_the_mixture_by_its_definition(seed):
     """E_q of log joint minus log q, exactly over the labels, drawn over the centres."""
-    names, rng = page(), np.random.default_rng(seed)
-    y, r = names["GALAXIES"][::9], rng.dirichlet(np.ones(3), 10)
+    GALAXIES, mixture_elbo = page("vi", "GALAXIES", "mixture_elbo")
+    rng = np.random.default_rng(seed)
+    y, r = GALAXIES[::9], rng.dirichlet(np.ones(3), 10)
     m, v = np.array([10.0, 20.0, 30.0]), np.array([0.5, 0.1, 2.0])
     mu = m + np.sqrt(v) * rng.standard_normal((20_000, 3))
     log_w = stats.norm(20, 10).logpdf(mu).sum(1) - stats.norm(m, np.sqrt(v)).logpdf(mu).sum(1)
     log_like = stats.norm(mu[:, None, :], 1.0).logpdf(y[:, None])
     log_w += np.sum(r * (log_like - np.log(3)), axis=(1, 2)) - np.sum(special.xlogy(r, r))
-    error, bound = log_w.std() / np.sqrt(log_w.size), names["mixture_elbo"](y, m, v, r)
+    error, bound = log_w.std() / np.sqrt(log_w.size), mixture_elbo(y, m, v, r)
     assert abs(log_w.mean() - bound) < Z_LIMIT * error
     assert abs(log_w.mean() - bound - np.sum(r * v)) > Z_LIMIT * error  # v forgotten in the misfit
 
@@ -306,7 +258,7 @@ def test_vi_what_a_factorised_fit_must_get_wrong(seed):
 def test_vi_one_model_in_two_descriptions_has_two_bounds(seed, noise):
     precision = np.eye(2) + np.ones((2, 2)) / noise**2
     middle = np.linalg.solve(precision, np.ones(2) / noise**2)
-    two = bl.Target(page()["log_sum"], dim=2, data=(1.0, noise), gradient=None)
+    two = bl.Target(page("vi", "log_sum"), dim=2, data=(1.0, noise), gradient=None)
     fitted = bl.Gaussian(middle, np.diag(1 / np.diag(precision)))
     bound = bl.elbo(two, fitted, num_samples=20_000, rng=seed)
     evidence = stats.norm(0, np.sqrt(2 + noise**2)).logpdf(1.0)
@@ -338,7 +290,7 @@ def test_vi_three_local_optima_while_the_modes_are_far_and_not_too_far():
     far = optima(8)
     assert [place[1:] for place in far] == [(4.0, 1.0), (-4.0, 1.0), (0.6, 3.4)]
     np.testing.assert_allclose([place[0] for place in far], [0.5108, 0.9162, 1.8765], atol=1e-3)
-    _, found, _ = page()["fits"](8.0)
+    _, found, _ = page("vi", "fits")(8.0)
     np.testing.assert_allclose([f[0] for f in found], [place[0] for place in far], atol=1e-3)
 
 
@@ -357,16 +309,17 @@ def test_vi_weights_of_a_mean_field_fit_to_a_negative_power():
 @every_seed
 def test_vi_a_thousand_unknowns_and_one_that_ties_them(seed):
     """The means are better than long runs of draws; the spread of tau is lost."""
-    names, rng = page(), np.random.default_rng(seed)
+    exact_many, ascent, sampler = page("vi", "exact_many", "ascent", "sampler")
+    rng = np.random.default_rng(seed)
     y = rng.normal(0, np.sqrt(0.5), 1000) + rng.standard_normal(1000)
-    truth, spread, tau = names["exact_many"](y)
+    truth, spread, tau = exact_many(y)
 
     def error(mean):
         return np.sqrt(np.mean(((mean - truth) / spread) ** 2))
 
-    mean, sd, tau_sd = names["ascent"](y, 50)
-    draws, _ = names["sampler"](y, 1000, seed)
+    mean, sd, tau_sd = ascent(y, 50)
+    draws, _ = sampler(y, 1000, seed)
     assert error(mean) < 0.02 < 0.028 < error(draws)
-    assert error(names["ascent"](y, 1)[0]) > 0.05  # the twin: one sweep is not enough
+    assert error(ascent(y, 1)[0]) > 0.05  # the twin: one sweep is not enough
     assert abs(sd / spread - 1).max() < 0.06
     assert tau_sd < 0.5 * tau
