@@ -8,48 +8,18 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, special, stats
 from sparing import over
+from twins import Z_LIMIT, page
 
-SEEDS = range(1, 6)
-every_seed = over("seed", SEEDS)
-Z_LIMIT = 5.5
-PRIOR = np.array([20, 5, 10, 1, 12, 6, 5, 0.5, 22, 6, 5.5, 7]) / 100
-JOINT = PRIOR * np.array([30, 70, 15, 60, 60, 45, 25, 60, 15, 10, 8, 10]) / 100
-POSTERIOR = JOINT / JOINT.sum()
-INFECTION = np.isin(np.arange(12), [0, 1, 7, 11])
-AIRWAYS = np.arange(12) < 4
+every_seed = over("seed", range(1, 6))
+PRIOR, JOINT, POSTERIOR, P, INFECTION, AIRWAYS, judged = page(
+    "minds", "PRIOR", "joint", "posterior", "matrix", "INFECTION", "AIRWAYS", "judged"
+)
+PERCENT, WEIGHT, ADJUST, fitted_factor = page(
+    "minds", "percent", "weight", "adjust", "fitted_factor"
+)
+race, softmax = page("minds", "race", "softmax")
 ODD = np.arange(1, 400, 2)
 WORTH = 0.75 - 1 / (4 * (ODD + 2))
-PERCENT = np.arange(101)
-WEIGHT = stats.norm(35, 10).pdf(PERCENT)
-
-
-def metropolis_matrix(proposal, weight):
-    matrix = proposal * np.minimum(1, weight / weight[:, None])
-    np.fill_diagonal(matrix, 0)
-    return matrix + np.diag(1 - matrix.sum(axis=1))
-
-
-def clinician():
-    same = np.arange(12)[:, None] // 4 == np.arange(12) // 4
-    proposal = np.where(same, 0.3, 0) + 0.1 / 11
-    return metropolis_matrix(proposal, JOINT)
-
-
-def estimator():
-    gap = np.abs(PERCENT[:, None] - PERCENT)
-    return metropolis_matrix(np.where((gap > 0) & (gap <= 5), 0.1, 0), WEIGHT)
-
-
-P = clinician()
-ADJUST = estimator()
-
-
-def judged(start, num_ideas, event=INFECTION):
-    law, total = np.array(start), 0.0
-    for _ in range(num_ideas):
-        total += law[event].sum()
-        law = law @ P
-    return total / num_ideas
 
 
 def z(values, exact):
@@ -66,18 +36,6 @@ def people(start, num_ideas, rng, num_people=4_000):
         hits += INFECTION[h]
         h = (cumulative[h] < rng.random(num_people)[:, None]).sum(axis=1)
     return hits / num_ideas
-
-
-def race(p, lead, num_trials, rng):
-    ahead, spent = np.zeros(num_trials, dtype=int), np.zeros(num_trials, dtype=int)
-    while (running := np.abs(ahead) < lead).any():
-        ahead += running * np.where(rng.random(num_trials) < p, 1, -1)
-        spent += running
-    return ahead > 0, spent
-
-
-def softmax(p, beta):
-    return special.expit(beta * special.logit(p))
 
 
 @every_seed
@@ -207,13 +165,6 @@ def second_eigenvalue():
     root = np.sqrt(WEIGHT)
     symmetric = root[:, None] * ADJUST / root
     return np.linalg.eigvalsh((symmetric + symmetric.T) / 2)[-2]
-
-
-def fitted_factor(bias, first=20, last=120):
-    t = np.arange(first, last)
-    start = (bias[first], 0.04)
-    decay = optimize.curve_fit(lambda t, b, r: b * np.exp(-r * t), t, bias[first:last], start)
-    return np.exp(-decay[0][1])
 
 
 def test_an_anchor_is_forgotten_by_the_second_eigenvalue_in_the_end():

@@ -1,88 +1,23 @@
 """What the page on stochastic gradients claims of one seed, asserted over several: no luck."""
 
 import itertools
-import json
-import warnings
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sparing import over
-from twins import plain_twin
+from twins import Z_LIMIT, page, plain_twin, quiet
 
 import bayeslib as bl
 from bayeslib import posteriors
 
-CHAPTERS = Path(__file__).parents[2] / "chapters"
-SEEDS = range(1, 4)
-every_seed = over("seed", SEEDS)
-Z_LIMIT = 5.6  # two-sided alpha 2e-8, with hundreds of effective draws and more
-
-
-@cache
-def page():
-    """Run the page's cells that define its functions and data, and return what they define."""
-    cells = json.loads((CHAPTERS / "sghmc.ipynb").read_text("utf-8"))["cells"]
-    marks = (
-        "def line_data", "def move(", "def leak(", "def stationary(", "def log_normal",
-        "def falling(", "bl.unconstrained(", "n, DIM, SIGMA = ", "def noise_shape",
-    )  # fmt: skip
-    namespace = {"np": np, "bl": bl, "posteriors": posteriors}
-    for cell in cells:
-        source = "".join(cell["source"])
-        if cell["cell_type"] == "code" and any(mark in source for mark in marks):
-            source = source.split("def estimates")[0].split("def cloud")[0]
-            exec(source.split("\nrng = np.random.default_rng(8)")[0], namespace)
-    return namespace
-
-
-@cache
-def big():
-    names = page()
-    return names["big"], names["n"]
-
-
-@pytest.fixture(autouse=True)
-def quietly():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bl.BayeslibWarning)
-        yield
+pytestmark = quiet
+every_seed = over("seed", range(1, 4))
 
 
 def width(draws, target):
     """Mean squared distance from the exact mean, over the exact variance, as an Estimate."""
     mean, variance = target.truth.mean, np.diag(target.truth.cov)
     return draws.expect(lambda theta: np.mean((theta - mean) ** 2 / variance, axis=1))
-
-
-@every_seed
-@pytest.mark.parametrize(("estimate", "batch"), [(0.0, 20), (0.3, 7)])
-def test_sghmc_plain_equals_fast(seed, estimate, batch):
-    names = page()
-    gradient, line = names["gradient"], names["line_data"](300, np.random.default_rng(seed))
-    target = posteriors.linear_regression(*line, noise_scale=1, prior_scale=100)
-    start = np.random.default_rng(seed).standard_normal(2)
-    options = {"batch_size": batch, "step_size": 0.02, "num_samples": 300, "rng": seed}
-    alone = {"num_warmup": 0, "num_chains": 1}
-    hot = {"friction": 2.0, "noise_estimate": estimate}
-    for name, more in (("sgld", {}), ("sghmc", hot)):
-        plain = plain_twin("sghmc", name)(gradient, line, start, **options, **more)
-        fast = getattr(bl, name)(target, start, **options, **more, **alone)
-        np.testing.assert_allclose(plain, fast.flat, rtol=1e-10)
-        changed = options | {"rng": seed + 100}
-        other = getattr(bl, name)(target, start, **changed, **more, **alone)
-        assert not np.allclose(other.flat, plain)
-
-
-def test_sghmc_plain_langevin_takes_falling_steps():
-    names = page()
-    line = names["line_data"](100, np.random.default_rng(1))
-    target = posteriors.linear_regression(*line, noise_scale=1, prior_scale=100)
-    options = {"batch_size": 10, "step_size": 0.1 / np.arange(1, 201), "num_samples": 200, "rng": 1}
-    plain = plain_twin("sghmc", "sgld")(names["gradient"], line, np.zeros(2), **options)
-    fast = bl.sgld(target, np.zeros(2), num_warmup=0, num_chains=1, **options)
-    np.testing.assert_allclose(plain, fast.flat, rtol=1e-10)
 
 
 def test_sghmc_the_noise_of_every_possible_batch():
@@ -103,36 +38,35 @@ def test_sghmc_the_noise_of_every_possible_batch():
 
 
 def test_sghmc_noise_is_n_over_b_in_posterior_units():
-    names = page()
-    target, n = big()
+    SIGMA, DIM, target, n = page("sghmc", "SIGMA", "DIM", "big", "n")
     Z, y = target.data[:2]
-    rows = -Z * (y - Z @ target.truth.mean)[:, None] / names["SIGMA"] ** 2
+    rows = -Z * (y - Z @ target.truth.mean)[:, None] / SIGMA**2
     V = n**2 / 250 * np.cov(rows.T)
     root = np.linalg.cholesky(target.truth.cov)
     np.testing.assert_allclose(np.diag(root.T @ V @ root), n / 250, rtol=0.03)
-    np.testing.assert_allclose(target.truth.cov, np.eye(names["DIM"]), atol=0.02)
+    np.testing.assert_allclose(target.truth.cov, np.eye(DIM), atol=0.02)
 
 
 @pytest.mark.parametrize("eps", [0.02, 0.1, 0.5])
 def test_sghmc_naive_heating(eps):
     """The energy grows by eps^2 V / 2 a step, exactly; with friction it does not."""
-    names = page()
+    covariances = page("sghmc", "covariances")
     V, form = 3.0, np.array([[1, eps / 2], [eps / 2, 1]])
 
     def energies(C, steps=200):
-        return [np.trace(form @ P) / 2 for P in names["covariances"](eps, C, eps**2 * V, steps)]
+        return [np.trace(form @ P) / 2 for P in covariances(eps, C, eps**2 * V, steps)]
 
     np.testing.assert_allclose(np.diff(energies(0.0)), eps**2 * V / 2, rtol=1e-9)
     assert not np.allclose(np.diff(energies(0.1)), eps**2 * V / 2, rtol=0.01)
     steps = int(100 / (eps**2 * V))
-    *_, P = names["covariances"](eps, 0.0, eps**2 * V, steps)
+    *_, P = covariances(eps, 0.0, eps**2 * V, steps)
     assert abs(P[0, 0] * (1 - eps**2 / 4) / (1 + eps**2 * V * steps / 2) - 1) < 0.02
 
 
 @every_seed
 def test_sghmc_naive_runs_away(seed):
     """Four hundred chains; the variance's relative error is 1/14, and the law 51 against 1."""
-    normal = bl.Target(page()["log_normal"], dim=1)
+    normal = bl.Target(page("sghmc", "log_normal"), dim=1)
     start = np.random.default_rng(seed).standard_normal((400, 1))
     naive = bl.sghmc(
         normal, start, batch_size=None, gradient_noise=4.0, step_size=0.05, friction=0.0,
@@ -143,7 +77,7 @@ def test_sghmc_naive_runs_away(seed):
 
 
 def test_sghmc_the_operator_vanishes_with_friction_only():
-    leak = page()["leak"]
+    leak = page("sghmc", "leak")
     coarse, fine = leak(0.1, 0.1, 0.02), leak(0.1, 0.1, 0.01)
     assert 3.8 < coarse / fine < 4.2 and fine < 0.002
     for C, noise in ((0.0, 0.1), (0.1, 0.2), (0.1, 0.0)):
@@ -154,27 +88,26 @@ def test_sghmc_the_operator_vanishes_with_friction_only():
 @pytest.mark.parametrize("eps", [0.01, 0.2, 0.7])
 @pytest.mark.parametrize("C", [0.3, 1.0, 2.0])
 def test_sghmc_stationary_formula(eps, C):
-    names = page()
+    move, stationary = page("sghmc", "move", "stationary")
     for V, B_hat in ((4.0, 0.0), (1.0, 0.2), (0.0, 0.0)):
-        A = names["move"](eps, C)
+        A = move(eps, C)
         noise = np.diag([0.0, 2 * eps * (C - B_hat) + eps**2 * V])
         P = np.linalg.solve(np.eye(4) - np.kron(A, A), noise.ravel())
-        formula = names["stationary"](eps, C, V, B_hat)
+        formula = stationary(eps, C, V, B_hat)
         np.testing.assert_allclose(P[0], formula, rtol=1e-9)
-        assert abs(P[0] / names["stationary"](eps, C, V + 1.0, B_hat) - 1) > 1e-4
+        assert abs(P[0] / stationary(eps, C, V + 1.0, B_hat) - 1) > 1e-4
 
 
 def test_sghmc_stationary_formula_holds_where_it_is_stable():
-    move = page()["move"]
     for eps, C in itertools.product((0.1, 0.5, 1.0, 1.5, 1.9), (0.01, 0.5, 1.0, 1.5)):
-        radius = np.abs(np.linalg.eigvals(move(eps, C))).max()
+        radius = np.abs(np.linalg.eigvals(page("sghmc", "move")(eps, C))).max()
         assert (radius < 1) == (eps * C + eps**2 / 2 < 2)
 
 
 @every_seed
 def test_sghmc_measured_variances(seed):
-    names = page()
-    normal = bl.Target(names["log_normal"], dim=1)
+    log_normal, stationary = page("sghmc", "log_normal", "stationary")
+    normal = bl.Target(log_normal, dim=1)
     run = {"batch_size": None, "num_steps": 20, "num_samples": 8_000, "rng": seed}
     run |= {"progress": False}
     for eps, C, V, B_hat in ((0.05, 1.0, 4.0, 0.0), (0.5, 1.0, 2.0, 0.5), (0.05, 0.2, 4.0, 0.0)):
@@ -182,7 +115,7 @@ def test_sghmc_measured_variances(seed):
             normal, None, gradient_noise=V, step_size=eps, friction=C, noise_estimate=B_hat, **run
         )
         second = draws.expect(lambda theta: theta[:, 0] ** 2)
-        assert abs(second.z(names["stationary"](eps, C, V, B_hat))) < Z_LIMIT
+        assert abs(second.z(stationary(eps, C, V, B_hat))) < Z_LIMIT
         assert abs(second.z(1.0)) > Z_LIMIT
     draws = bl.sgld(normal, None, gradient_noise=4.0, step_size=0.2, **run)
     second = draws.expect(lambda theta: theta[:, 0] ** 2)
@@ -192,13 +125,13 @@ def test_sghmc_measured_variances(seed):
 @every_seed
 def test_sghmc_falling_steps(seed):
     """The weighted draws of a run have the expectation that the page computes."""
-    names = page()
-    exact = [names["expected"](names["falling"](n)) for n in (1000, 10_000)]
+    expected, falling, log_normal = page("sghmc", "expected", "falling", "log_normal")
+    exact = [expected(falling(n)) for n in (1000, 10_000)]
     assert exact[0] > exact[1] > 1.1
-    normal = bl.Target(names["log_normal"], dim=1)
+    normal = bl.Target(log_normal, dim=1)
     start = np.random.default_rng(seed).standard_normal((4, 1))
     draws = bl.sgld(
-        normal, start, batch_size=None, gradient_noise=4.0, step_size=names["falling"](10_000),
+        normal, start, batch_size=None, gradient_noise=4.0, step_size=falling(10_000),
         num_samples=10_000, num_warmup=0, rng=seed, progress=False,
     )  # fmt: skip
     second = draws.expect(lambda theta: theta[:, 0] ** 2)
@@ -208,7 +141,7 @@ def test_sghmc_falling_steps(seed):
 
 @every_seed
 def test_sghmc_running_example(seed):
-    running = page()["running"]
+    running = page("sghmc", "running")
     truth = posteriors.gamma_student().truth.mean[0]
     need = {"batch_size": None, "gradient_noise": 4.0, "num_samples": 10_000, "rng": seed}
     need |= {"progress": False}
@@ -229,7 +162,7 @@ def test_sghmc_running_example(seed):
 @every_seed
 def test_sghmc_a_hundred_thousand_rows(seed):
     """Widths against the formulas, with a tenth's room for the model's own V; and what shows it."""
-    target, n = big()
+    target, n = page("sghmc", "big", "n")
     start = target.truth.sample(4, np.random.default_rng(seed))
     rows = {"batch_size": 250, "num_steps": 100, "num_samples": 300, "num_warmup": 20}
     rows |= {"rng": seed, "progress": False}
@@ -250,11 +183,10 @@ def test_sghmc_a_hundred_thousand_rows(seed):
 @every_seed
 def test_sghmc_too_wide_and_convinced(seed):
     """On the subset of the page: R-hat sees nothing; halving the step and the virial do."""
-    names = page()
-    _, n = big()
-    few, sigma = slice(0, 2_000), names["SIGMA"]
+    sigma, x, y, features, n = page("sghmc", "SIGMA", "x", "y", "features", "n")
+    few = slice(0, 2_000)
     subset = posteriors.linear_regression(
-        names["features"](names["x"][few]) * np.sqrt(n / 2_000), names["y"][few],
+        features(x[few]) * np.sqrt(n / 2_000), y[few],
         noise_scale=sigma, prior_scale=np.sqrt(2_000) / sigma,
     )  # fmt: skip
     start = subset.truth.sample(4, np.random.default_rng(seed))
@@ -299,7 +231,7 @@ def test_sghmc_error_times_cost_is_one(seed):
 
     Friction of two and more, where nothing swings: `bl.ess` stops at the first negative lag.
     """
-    normal = bl.Target(page()["log_normal"], dim=1)
+    normal = bl.Target(page("sghmc", "log_normal"), dim=1)
     n_over_b, share = 50.0, 0.2
     run = {"batch_size": None, "gradient_noise": n_over_b, "num_samples": 20_000, "rng": seed}
     run |= {"progress": False, "num_steps": 10}
@@ -318,7 +250,7 @@ def test_sghmc_error_times_cost_is_one(seed):
 @every_seed
 def test_sghmc_when_the_noise_of_a_batch_is_normal(seed):
     """Its excess kurtosis is that of a row over the batch; one row that has it all spoils it."""
-    shape, rng = page()["noise_shape"], np.random.default_rng(seed)
+    shape, rng = page("sghmc", "noise_shape"), np.random.default_rng(seed)
     g = rng.uniform(-1.0, 1.0, 2_000) * rng.standard_normal(2_000)
     row = np.mean((g - g.mean()) ** 4) / g.var() ** 2 - 3.0
     for b in (2, 5, 50):
@@ -333,7 +265,7 @@ def test_sghmc_when_the_noise_of_a_batch_is_normal(seed):
 @every_seed
 def test_sghmc_without_a_push_is_descent_with_momentum(seed):
     """Learning rate eps^2 and momentum 1 - eps C, iterate for iterate; with the push it is not."""
-    Z, y = page()["LINE"]
+    Z, y = page("sghmc", "LINE")
     eps, friction, rows, start = 0.02, 1.5, 20, np.array([1.0, -1.0])
 
     def slope(theta, Z, y):
