@@ -1,79 +1,27 @@
 """What the page `challenge` claims of one seed, asserted over many, with the page's own code."""
 
-import json
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import special, stats
 from sparing import over
+from twins import Z_LIMIT, page
 
 import bayeslib as bl
 from bayeslib import posteriors
 from bayeslib.errors import BayeslibError
 from needles import check
 
-CHAPTERS = Path(__file__).parents[2] / "chapters"
-SEEDS = range(1, 6)
-every_seed = over("seed", SEEDS)
-LIMIT = 5.5  # standard errors; P(|z| > 5.5) = 4e-8
+every_seed = over("seed", range(1, 6))
 TARGET = posteriors.gamma_student()
-
-
-def code_cells():
-    cells = json.loads((CHAPTERS / "challenge.ipynb").read_text("utf-8"))["cells"]
-    return [("".join(c["source"]), c["metadata"]) for c in cells if c["cell_type"] == "code"]
-
-
-def page(*beginnings):
-    """Run the page's imports and those of its cells that contain one of these texts."""
-    space = {}
-    for source, _ in code_cells():
-        if "import bayeslib" in source or any(text in source for text in beginnings):
-            exec(compile(source, "challenge.ipynb", "exec"), space)
-    missing = [text for text in beginnings if not any(text in s for s, _ in code_cells())]
-    assert not missing
-    return space
-
-
-def plain(name):
-    found = [s for s, meta in code_cells() if f"plain-{name}" in meta.get("tags", ())]
-    space = {"np": np}
-    for source in found:
-        exec(compile(source, "challenge.ipynb", "exec"), space)
-    return space[name]
-
-
-# The plain cells
-
-
-@every_seed
-def test_plain_enumeration_is_the_library_s(seed):
-    rng = np.random.default_rng(seed)
-    table = {h: float(v) for h, v in zip(range(40), rng.normal(-800.0, 30.0, 40), strict=True)}
-    probabilities, log_evidence = plain("enumerate_posterior")(table.get, list(table))
-    fast = bl.enumerate_posterior(table.get, list(table))
-    np.testing.assert_allclose(probabilities, fast.probabilities, rtol=1e-10)
-    assert log_evidence == pytest.approx(fast.log_evidence.value, rel=1e-12)
-    assert probabilities.sum() == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("target", [TARGET, posteriors.gamma_student(1.0), posteriors.coin(8, 2)])
-@pytest.mark.parametrize("num_points", [2, 50, 333])
-def test_plain_grid_is_the_library_s(target, num_points):
-    theta, mass, log_evidence = plain("grid_posterior")(target, (0.0, 1.0), num_points=num_points)
-    fast = bl.grid_posterior(target, (0.0, 1.0), num_points=num_points)
-    np.testing.assert_allclose(theta, fast.points[:, 0], rtol=1e-10)
-    np.testing.assert_allclose(mass, fast.weights, rtol=1e-10)
-    assert log_evidence == pytest.approx(fast.log_evidence.value, rel=1e-10)
 
 
 # One number you do not know
 
 
 def test_the_scale_moves_belief_from_five_sixths_to_a_three_hundredth():
-    beliefs = page("def beliefs")["beliefs"]
+    beliefs = page("challenge", "beliefs")
     np.testing.assert_allclose(beliefs(4.0), [1 / 12, 5 / 6, 1 / 12], rtol=1e-12)
     np.testing.assert_allclose(beliefs(1000.0)[1], 1 / 300, rtol=1e-12)
     np.testing.assert_allclose(beliefs(1000.0 / 3.0)[1], 1 / 100, rtol=1e-12)
@@ -86,29 +34,26 @@ def test_the_scale_moves_belief_from_five_sixths_to_a_three_hundredth():
 
 @every_seed
 def test_a_list_doubles_and_quickscore_does_not_need_it(seed):
-    solution = "def quickscore(rate, strength, leak):\n    total"
-    space = page("from time import", "def list_joint", "def seconds", solution)
+    quickscore, list_joint = page("challenge", "quickscore", "list_joint")
     rng = np.random.default_rng(seed)
     rate, leak = rng.uniform(0.05, 0.5, 9), rng.uniform(0.01, 0.2, 4)
     strength = rng.uniform(0.0, 0.9, (9, 4))
-    listed = space["list_joint"](rate, strength, leak)
+    listed = list_joint(rate, strength, leak)
     assert listed.size == 2**9
     theta = np.array(list(product([0, 1], repeat=9)))
     absent = (1 - leak) * np.prod((1 - strength) ** theta[:, :, None], axis=1)
     one_by_one = np.where(theta, rate, 1 - rate).prod(axis=1) * np.prod(1 - absent, axis=1)
     assert listed.sum() == pytest.approx(one_by_one.sum(), rel=1e-12)
-    assert space["quickscore"](rate, strength, leak) == pytest.approx(listed.sum(), rel=1e-9)
+    assert quickscore(rate, strength, leak) == pytest.approx(listed.sum(), rel=1e-9)
     # findings depend on each other: multiplying their probabilities is not the answer
-    single = np.prod(
-        [space["list_joint"](rate, strength[:, [j]], leak[[j]]).sum() for j in range(4)]
-    )
+    single = np.prod([list_joint(rate, strength[:, [j]], leak[[j]]).sum() for j in range(4)])
     assert abs(single / listed.sum() - 1.0) > 0.01
 
 
 @every_seed
 @pytest.mark.parametrize("K", [2, 3, 4])
 def test_forgetting_is_exact_on_a_row(seed, K):
-    evidence = page("def row_log_evidence")["row_log_evidence"]
+    evidence = page("challenge", "row_log_evidence")
     rng = np.random.default_rng(seed)
     likelihood, step = rng.uniform(0.1, 1.0, (6, K)), rng.dirichlet(np.ones(K), K)
     labels = np.array(list(product(range(K), repeat=6)))
@@ -120,7 +65,7 @@ def test_forgetting_is_exact_on_a_row(seed, K):
 
 
 def test_another_finding_explains_pneumonia_away():
-    diagnose = page("ILLNESSES = ", "def clinic_log_joint")["diagnose"]
+    diagnose = page("challenge", "diagnose")
     lungs = [
         diagnose(*finding).expect(lambda theta: theta[:, 3].astype(float)).value
         for finding in ((-1, -1, -1), (1, 1, -1), (1, 1, 1))
@@ -130,17 +75,17 @@ def test_another_finding_explains_pneumonia_away():
 
 
 def test_the_clinic_is_the_library_s_for_every_answer():
-    space = page("ILLNESSES = ", "def clinic_log_joint")
+    RATE, STRENGTH, LEAK, diagnose = page("challenge", "RATE", "STRENGTH", "LEAK", "diagnose")
     for finding in product([-1, 0, 1], repeat=3):
         asked = np.array(finding) >= 0
         model = posteriors.noisy_or(
             np.array(finding)[asked],
-            space["RATE"],
-            space["STRENGTH"].T[asked],
-            leak=space["LEAK"][asked],
+            RATE,
+            STRENGTH.T[asked],
+            leak=LEAK[asked],
         )
         fast = bl.enumerate_posterior(model.log_joint, model.hypotheses())
-        plain_ones = space["diagnose"](*finding)
+        plain_ones = diagnose(*finding)
         np.testing.assert_allclose(fast.probabilities, plain_ones.probabilities, atol=1e-13)
         assert fast.log_evidence.value == pytest.approx(plain_ones.log_evidence.value, abs=1e-12)
 
@@ -179,7 +124,7 @@ def test_a_needle_is_found_in_proportion_to_the_looks():
     needle = rng.integers(0, M, runs)
     looks = {"in order": needle < m, "every fourth": (needle % 4 == 0) & (needle < 4 * m)}
     for found in looks.values():
-        assert abs(found.mean() - m / M) < LIMIT * np.sqrt(m / M * (1 - m / M) / runs)
+        assert abs(found.mean() - m / M) < Z_LIMIT * np.sqrt(m / M * (1 - m / M) / runs)
 
 
 # Grids and the typical set
@@ -187,13 +132,11 @@ def test_a_needle_is_found_in_proportion_to_the_looks():
 
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_the_grid_of_the_cube_has_the_error_of_the_formula(d):
-    space = page("def log_cube")
-    n = space["points_per_axis"](d, 0.001)
+    points_per_axis, log_cube = page("challenge", "points_per_axis", "log_cube")
+    n = points_per_axis(d, 0.001)
     errors = []
     for points in (n - 1, n):
-        grid = bl.grid_posterior(
-            bl.Target(space["log_cube"], dim=d), [(0, 1)] * d, num_points=points
-        )
+        grid = bl.grid_posterior(bl.Target(log_cube, dim=d), [(0, 1)] * d, num_points=points)
         errors.append(1 - np.exp(grid.log_evidence.value) / (1 - np.exp(-1)) ** d)
     assert errors[1] < 0.001 <= errors[0]
     assert errors[1] == pytest.approx(d / (24 * n**2), rel=0.02)
@@ -204,7 +147,7 @@ def test_the_grid_of_the_cube_has_the_error_of_the_formula(d):
 def test_mass_is_at_the_root_of_the_dimension(seed, d):
     radii = np.linalg.norm(np.random.default_rng(seed).standard_normal((2_000, d)), axis=1)
     error = np.sqrt(0.5 / 2_000)
-    assert abs(radii.mean() - stats.chi(d).mean()) < LIMIT * error
+    assert abs(radii.mean() - stats.chi(d).mean()) < Z_LIMIT * error
     assert abs(radii.mean() - np.sqrt(d)) < 0.3 and abs(radii.std() - np.sqrt(0.5)) < 0.08
     if d >= 100:
         assert radii.min() > 0.5 * np.sqrt(d), "no draw is near the peak"
@@ -214,8 +157,7 @@ def test_mass_is_at_the_root_of_the_dimension(seed, d):
 
 
 def test_the_peak_depends_on_the_ruler():
-    space = page("target = posteriors.gamma_student", "def ruler(")
-    peak = space["map_on_ruler"]
+    peak = page("challenge", "map_on_ruler")
     assert peak(1) == pytest.approx(4.592407233, abs=1e-4)
     assert peak(0) == pytest.approx(4.746806, abs=1e-4)
     assert peak(3) == 0.0 and 4.0 < peak(2) < peak(1) < peak(0) < peak(-1)
@@ -235,64 +177,61 @@ def test_there_is_a_ruler_for_every_peak(place):
 
 
 @every_seed
-def test_plugged_in_intervals_do_not_hold_what_they_claim(seed, monkeypatch):
-    monkeypatch.chdir(CHAPTERS)
-    coverage = page("def ramp_posterior", "def coverage")["coverage"]
-    likelihood, peak, whole = coverage(seed)
-    assert abs(whole - 0.95) < LIMIT * np.sqrt(0.95 * 0.05 / 4_000)
+def test_plugged_in_intervals_do_not_hold_what_they_claim(seed):
+    likelihood, peak, whole = page("challenge", "coverage")(seed)
+    assert abs(whole - 0.95) < Z_LIMIT * np.sqrt(0.95 * 0.05 / 4_000)
     assert likelihood < 0.1 and peak < 0.3
 
 
 @every_seed
-def test_draws_predict_as_the_formula_does(seed, monkeypatch):
-    monkeypatch.chdir(CHAPTERS)
-    posterior, _ = page("def ramp_posterior")["ramp_posterior"](5)
+def test_draws_predict_as_the_formula_does(seed):
+    posterior, _ = page("challenge", "ramp_posterior")(5)
     x = np.polynomial.legendre.legvander([1.0], 5)[0]
     average = bl.monte_carlo(
         lambda theta: stats.norm(theta @ x, 10).pdf(573.0), posterior, num_samples=20_000, rng=seed
     )
     exact = stats.norm(posterior.mean @ x, np.sqrt(100.0 + x @ posterior.cov @ x)).pdf(573.0)
-    assert abs(average.z(exact)) < LIMIT
-    assert abs(average.z(stats.norm(posterior.mean @ x, 10).pdf(573.0))) > LIMIT, "a plug-in fails"
+    assert abs(average.z(exact)) < Z_LIMIT
+    assert abs(average.z(stats.norm(posterior.mean @ x, 10).pdf(573.0))) > Z_LIMIT, (
+        "a plug-in fails"
+    )
 
 
 # Two meanings of "approximate"
 
 
-@pytest.fixture(scope="module")
-def photo():
-    return page(
-        "index = np.arange(16)", "def list_photo", "def belief_propagation", "def mean_field"
-    )
+PHOTO = "photograph", "list_photo", "belief_propagation", "mean_field"
 
 
 @every_seed
-def test_messages_converge_and_are_wrong_and_draws_are_not(photo, seed):
-    unary = photo["photograph"](seed)
-    posterior = photo["list_photo"](unary, 1.25)
+def test_messages_converge_and_are_wrong_and_draws_are_not(seed):
+    photograph, list_photo, belief_propagation, mean_field = page("challenge", *PHOTO)
+    unary = photograph(seed)
+    posterior = list_photo(unary, 1.25)
     exact = posterior.expect(lambda z: z.astype(float)).value
-    messages, change = photo["belief_propagation"](unary, 1.25)
-    fields, again = photo["mean_field"](unary, 1.25), photo["mean_field"](unary, 1.25, sweeps=600)
+    messages, change = belief_propagation(unary, 1.25)
+    fields, again = mean_field(unary, 1.25), mean_field(unary, 1.25, sweeps=600)
     drawn = posterior.sample(100_000, rng=seed).mean(axis=0)
     error = np.sqrt(exact * (1 - exact) / 100_000)
     assert change < 1e-12 and np.abs(fields - again).max() < 1e-12, "both have converged"
-    assert np.abs((drawn - exact) / error).max() < LIMIT
-    assert np.abs((messages - exact) / error).max() > LIMIT
-    assert np.abs((fields - exact) / error).max() > LIMIT
+    assert np.abs((drawn - exact) / error).max() < Z_LIMIT
+    assert np.abs((messages - exact) / error).max() > Z_LIMIT
+    assert np.abs((fields - exact) / error).max() > Z_LIMIT
 
 
 @every_seed
-def test_messages_are_exact_without_loops(photo, seed):
-    unary = photo["photograph"](seed)
+def test_messages_are_exact_without_loops(seed):
+    photograph, list_photo, belief_propagation, _ = page("challenge", *PHOTO)
+    unary = photograph(seed)
     row = np.array([np.arange(15), np.arange(1, 16)])
-    exact = photo["list_photo"](unary, 1.25, row).expect(lambda z: z.astype(float)).value
-    messages, _ = photo["belief_propagation"](unary, 1.25, row)
+    exact = list_photo(unary, 1.25, row).expect(lambda z: z.astype(float)).value
+    messages, _ = belief_propagation(unary, 1.25, row)
     np.testing.assert_allclose(messages, exact, rtol=1e-9)
     independent = special.softmax(unary, axis=1)[:, 1]
-    np.testing.assert_allclose(photo["belief_propagation"](unary, 0.0)[0], independent, rtol=1e-9)
+    np.testing.assert_allclose(belief_propagation(unary, 0.0)[0], independent, rtol=1e-9)
     ring = np.array([[0, 1, 2, 3], [1, 2, 3, 0]])
-    exact = photo["list_photo"](unary, 1.25, ring).expect(lambda z: z.astype(float)).value
-    loopy, _ = photo["belief_propagation"](unary, 1.25, ring)
+    exact = list_photo(unary, 1.25, ring).expect(lambda z: z.astype(float)).value
+    loopy, _ = belief_propagation(unary, 1.25, ring)
     assert np.abs(loopy - exact).max() > 1e-7, "a loop of four pixels is a loop"
 
 
@@ -301,7 +240,7 @@ def test_messages_are_exact_without_loops(photo, seed):
 
 @every_seed
 def test_a_grid_agrees_with_itself_and_misses_the_needle(seed):
-    two_gauges = page("def two_gauges")["two_gauges"]
+    two_gauges = page("challenge", "two_gauges")
     rng = np.random.default_rng(seed)
     shown = TARGET.truth.sample(1, rng)[0, 0] + 1e-4 * rng.standard_normal()
     gauges = bl.Target(two_gauges, dim=1, data=(5.0, shown, 1e-4), support=(0, np.inf))
@@ -346,8 +285,7 @@ def test_an_inverted_jacobian_is_named():
 
 
 def test_a_list_of_all_conditions_is_right_and_not_praised_for_what_it_did_not_do():
-    space = page("from time import", "def list_joint")
-    said = check("challenge-quickscore", lambda *a: space["list_joint"](*a).sum())
+    said = check("challenge-quickscore", lambda *a: page("challenge", "list_joint")(*a).sum())
     assert said.passed and "random_clinic(600)?" in said.message
 
 
@@ -358,10 +296,10 @@ def test_the_number_of_grid_points_may_be_rounded_as_the_solution_prints_it():
 
 @every_seed
 def test_updating_toss_by_toss_in_any_order_is_updating_at_once(seed):
-    space = page("def enumerate_posterior", "NAMES = ", "coin = bl.enumerate", "for toss in")
+    PRIOR, NAMES, BIAS, coin, belief = page("challenge", "PRIOR", "NAMES", "BIAS", "coin", "belief")
     tosses = np.random.default_rng(seed).permutation(list("HHHHHHHHTT"))
-    belief = np.array([space["PRIOR"][h] for h in space["NAMES"]])
+    mine = np.array([PRIOR[h] for h in NAMES])
     for toss in tosses:
-        belief = belief * [abs((toss == "T") - space["BIAS"][h]) for h in space["NAMES"]]
-    assert belief.sum() == pytest.approx(np.exp(space["coin"].log_evidence.value), rel=1e-12)
-    np.testing.assert_allclose(belief / belief.sum(), space["belief"], rtol=1e-12)
+        mine = mine * [abs((toss == "T") - BIAS[h]) for h in NAMES]
+    assert mine.sum() == pytest.approx(np.exp(coin.log_evidence.value), rel=1e-12)
+    np.testing.assert_allclose(mine / mine.sum(), belief, rtol=1e-12)

@@ -1,87 +1,21 @@
 """What the page on diagnostics claims of one seed, over several; exact limits at 1e-6 or less."""
 
-import json
-import warnings
-from functools import cache
-from pathlib import Path
-
 import numpy as np
 import pytest
-from numba import njit
-from scipy import signal, special, stats
+from scipy import signal, stats
 from sparing import over
-from twins import plain_twin
+from twins import Z_LIMIT, page, quiet, source
 
 import bayeslib as bl
 from bayeslib import posteriors
 
-PAGE = Path(__file__).parents[2] / "chapters" / "diagnostics.ipynb"
-SEEDS = range(1, 6)
-Z_LIMIT = 5.5
-every_seed = over("seed", SEEDS)
+pytestmark = quiet
 
-
-def cells(mark):
-    """The source of the one code cell that has the mark."""
-    found = [
-        "".join(cell["source"])
-        for cell in json.loads(PAGE.read_text("utf-8"))["cells"]
-        if cell["cell_type"] == "code" and mark in "".join(cell["source"])
-    ]
-    assert len(found) == 1, f"{len(found)} cells of the page have {mark}"
-    return found[0]
-
-
-@cache
-def page():
-    """Run the page's cells that define what it draws, not those that draw it; return names."""
-    names = {
-        "np": np, "bl": bl, "posteriors": posteriors, "stats": stats, "special": special,
-        "signal": signal, "njit": njit, "warnings": warnings,
-    }  # fmt: skip
-    wanted = {
-        "def make(kind": None, "def follow(": None, "def ensemble(": None,
-        "def distance(": "def watch", "def autoregression(": "def draw_ar1", "def z_scale(": None,
-        "def variants(": "for letter", "def exact_error(": "def draw_burnin",
-        "def price(": "def draw_thin",
-        "def walk(": None, "def sample_prior(": None, "def flows(": "FOUND =",
-        "def rank_z(": "def draw_ranks", "def power(": "record(", "def step(": None,
-        "def walks(": "def draw_walks", "def bimodal(": "same =", "def excess(": "def draw_run",
-        "def creep(": "CREEP =",
-    }  # fmt: skip
-    for mark, end in wanted.items():
-        source = cells(mark)
-        exec(source.split(end)[0] if end else source, names)
-    missing = [mark for mark in wanted if mark.split()[1].split("(")[0] not in names]
-    assert not missing, f"the page no longer defines {missing}"
-    return names
+every_seed = over("seed", range(1, 6))
 
 
 def autoregression(rho, chains, length, seed):
-    return page()["autoregression"](rho, chains, length, np.random.default_rng(seed))
-
-
-def arrays():
-    rng = np.random.default_rng(1)
-    return {
-        "independent": rng.standard_normal((4, 200)),
-        "slow": autoregression(0.99, 4, 1_000, 2),
-        "antithetic": autoregression(-0.9, 4, 1_000, 3),
-        "odd length": autoregression(0.5, 3, 501, 4),
-        "one chain": autoregression(0.8, 1, 400, 5),
-        "apart": rng.standard_normal((4, 300)) + 10.0 * np.arange(4)[:, None],
-        "eight draws": rng.standard_normal((2, 8)),
-        "ties": rng.integers(3, size=(4, 100)).astype(float),
-    }
-
-
-@pytest.mark.parametrize("name", arrays())
-def test_the_plain_cells_are_the_librarys(name):
-    x = arrays()[name]
-    ess, rhat = plain_twin("diagnostics", "ess"), plain_twin("diagnostics", "rhat")
-    np.testing.assert_allclose(ess(x), bl.ess(x, kind="mean"), rtol=1e-10)
-    if len(x) > 1:
-        np.testing.assert_allclose(rhat(x), bl.rhat(x), rtol=1e-10)
+    return page("diagnostics", "autoregression")(rho, chains, length, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize(
@@ -93,11 +27,10 @@ def test_the_plain_cells_are_the_librarys(name):
     ],
 )
 def test_a_slip_in_the_plain_cell_is_seen(right, wrong):
-    source = cells("def ess(chains)")
-    assert source.count(right) == 1
-    names = {"np": np}
-    exec(source.replace(right, wrong), names)
-    x = arrays()["one chain"]
+    (cell,) = source("diagnostics", "plain-ess")
+    assert cell.count(right) == 1
+    names, x = {"np": np}, autoregression(0.8, 1, 400, 5)
+    exec(cell.replace(right, wrong), names)
     assert names["ess"](x) != pytest.approx(bl.ess(x, kind="mean"), rel=1e-6)
 
 
@@ -106,7 +39,7 @@ def test_a_slip_in_the_plain_cell_is_seen(right, wrong):
 
 @every_seed
 def test_each_repair_of_rhat_catches_its_own_run(seed):
-    make, variants = page()["make"], page()["variants"]
+    make, variants = page("diagnostics", "make", "variants")
     seen = {kind: variants(make(kind, 1000 + seed)) for kind in ("good", "width", "tails", "drift")}
     assert seen["good"]["full"] < 1.01 and seen["good"]["ess"] > 2_500
     assert seen["drift"]["whole"] < 1.03 < 1.06 < seen["drift"]["split"]
@@ -116,14 +49,14 @@ def test_each_repair_of_rhat_catches_its_own_run(seed):
 
 @every_seed
 def test_a_slow_run_is_told_by_its_worth(seed):
-    x = page()["make"]("slow", 1000 + seed)
+    x = page("diagnostics", "make")("slow", 1000 + seed)
     assert bl.ess(x) < 150 and bl.rhat(x) > 1.01
     assert abs(x.mean() - posteriors.gamma_student().truth.mean[0]) < Z_LIMIT * bl.mcse(x)
 
 
 @every_seed
 def test_nothing_sees_the_mode_that_all_chains_missed(seed):
-    x = page()["make"]("stuck", 1000 + seed)
+    x = page("diagnostics", "make")("stuck", 1000 + seed)
     assert bl.rhat(x) < 1.02 and bl.ess(x) > 500
     assert abs(bl.autocorrelation(x, max_lag=10)[10]) < 0.15
     assert abs(x.mean()) > 100 * bl.mcse(x), "the exact mean is zero"
@@ -132,17 +65,15 @@ def test_nothing_sees_the_mode_that_all_chains_missed(seed):
 
 @every_seed
 def test_chains_may_agree_on_coordinates_and_differ_in_their_product(seed):
-    x, y, product, log_density = page()["signs"](seed)
+    x, y, product, log_density = page("diagnostics", "signs")(seed)
     assert max(x, y, log_density) < 1.01
     assert product > 1.1
 
 
 def silent(target, *starts, runs=200):
     """How many runs of the page's `bimodal`, of other seeds, have an R-hat below the threshold."""
-    names = page()
-    return sum(
-        names["bimodal"](500 + seed, names[target], *starts)[0] < 1.01 for seed in range(runs)
-    )
+    bimodal, target = page("diagnostics", "bimodal", target)
+    return sum(bimodal(500 + seed, target, *starts)[0] < 1.01 for seed in range(runs))
 
 
 def test_four_independent_dispersed_chains_are_silent_one_time_in_eight():
@@ -157,7 +88,7 @@ def test_chains_from_one_mode_are_silent():
 
 def test_narrow_starts_are_silent_only_at_the_length_between():
     """Too short, R-hat complains; long, a chain has crossed; between, it is silent and wrong."""
-    walks, seeds = page()["walks"], range(200, 230)
+    walks, seeds = page("diagnostics", "walks"), range(200, 230)
     short, between, long = (
         sum(bl.rhat(walks(1, 4, length, seed)) < 1.01 for seed in seeds)
         for length in (100, 1_000, 20_000)
@@ -175,8 +106,10 @@ def test_the_librarys_starts_see_two_sides_of_zero_and_not_two_modes_on_one_side
 
 @every_seed
 def test_problems_name_heavy_tails_and_find_nothing_in_a_stuck_run(seed):
+    make = page("diagnostics", "make")
+
     def problems(kind):
-        return " ".join(bl.Draws(page()["make"](kind, 1000 + seed)[:, :, None]).problems)
+        return " ".join(bl.Draws(make(kind, 1000 + seed)[:, :, None]).problems)
 
     assert "tails" in problems("tails") and "R-hat" in problems("tails")
     for kind in ("good", "slow", "width", "stuck"):
@@ -186,11 +119,11 @@ def test_problems_name_heavy_tails_and_find_nothing_in_a_stuck_run(seed):
 
 
 def test_a_rank_plot_of_independent_chains_stays_in_its_band():
-    band, excess = page()["BAND"], page()["excess"]
+    band, excess, make = page("diagnostics", "BAND", "excess", "make")
     rng = np.random.default_rng(6)
     out = sum(abs(excess(rng.random((4, 1_000)))).max() > band for _ in range(300))
     assert out <= stats.binom(300, 0.02).ppf(1 - 1e-6)
-    assert abs(excess(page()["make"]("width", 4))).max() > band
+    assert abs(excess(make("width", 4))).max() > band
 
 
 # Two meanings
@@ -199,23 +132,25 @@ def test_a_rank_plot_of_independent_chains_stays_in_its_band():
 @every_seed
 def test_flip_has_the_average_freeze_the_law_and_a_mixture_both(seed):
     """The share of heads of 1000 fair tosses is within 5.5 standard deviations of one half."""
-    names = page()
-    flip, freeze, fair = names["flip"], names["freeze"], names["fair"]
+    flip, freeze, fair, follow, heads = page(
+        "diagnostics", "flip", "freeze", "fair", "follow", "heads"
+    )
     rng = np.random.default_rng(seed)
     for steps in (1_000, 1_001):
-        law, share = names["follow"](flip, names["heads"], steps, rng)
+        law, share = follow(flip, heads, steps, rng)
         assert law == (steps % 2 == 0) and abs(share - 0.5) < 1e-3
-    law, share = names["follow"](freeze, fair, 1_000, rng)
+    law, share = follow(freeze, fair, 1_000, rng)
     assert law == 0.5 and min(share, 1 - share) == pytest.approx(0.0, abs=1e-9)
-    law, share = names["follow"]((flip + freeze) / 2, names["heads"], 1_000, rng)
+    law, share = follow((flip + freeze) / 2, heads, 1_000, rng)
     assert law == 0.5 and abs(share - 0.5) < Z_LIMIT * np.sqrt(0.25 / 1_000)
 
 
 @every_seed
 def test_the_law_arrives_long_before_the_average(seed):
-    states = page()["ensemble"](14.0, np.random.default_rng(seed))
+    ensemble, COPIES = page("diagnostics", "ensemble", "COPIES")
+    states = ensemble(14.0, np.random.default_rng(seed))
     target = posteriors.gamma_student().truth
-    bound = np.sqrt(np.log(2e6) / (2 * page()["COPIES"]))
+    bound = np.sqrt(np.log(2e6) / (2 * COPIES))
     total = 0.0
     for t in range(101):
         theta = next(states)
@@ -229,7 +164,7 @@ def test_the_law_arrives_long_before_the_average(seed):
 
 def test_a_law_may_arrive_like_one_over_t():
     """Neither geometrically fast nor never; under tails that are geometric it is geometric."""
-    creep, states = page()["creep"], np.arange(1.0, 3_001.0)
+    creep, states = page("diagnostics", "creep"), np.arange(1.0, 3_001.0)
     heavy = creep(states**-3, [10, 100, 1_000, 10_000])
     assert np.allclose(np.array(heavy[:-1]) / heavy[1:], 10, rtol=0.15)
     heavier = creep(states**-2.5, [100, 1_000, 10_000])
@@ -287,11 +222,9 @@ def test_all_autocorrelations_together_say_nothing(seed):
 
 @every_seed
 def test_the_error_bar_of_a_chain_is_honest(seed):
+    autoregression = page("diagnostics", "autoregression")
     rng = np.random.default_rng([10, seed])
-    z = [
-        x.mean() / bl.mcse(x)
-        for x in (page()["autoregression"](0.7, 4, 500, rng) for _ in range(300))
-    ]
+    z = [x.mean() / bl.mcse(x) for x in (autoregression(0.7, 4, 500, rng) for _ in range(300))]
     covered = np.mean(np.abs(z) < 2)
     assert stats.binom(300, 0.94).ppf(5e-7) <= 300 * covered <= 300
     naive = np.mean(np.abs(z) * np.sqrt(1.7 / 0.3) < 2)
@@ -300,11 +233,10 @@ def test_the_error_bar_of_a_chain_is_honest(seed):
 
 @every_seed
 def test_rhat_is_one_plus_the_inverse_worth_of_a_chain(seed):
+    basic_rhat, autoregression = page("diagnostics", "basic_rhat", "autoregression")
     rng = np.random.default_rng([11, seed])
     n, rho = 500, 0.8
-    square = [
-        page()["basic_rhat"](page()["autoregression"](rho, 8, n, rng)) ** 2 for _ in range(300)
-    ]
+    square = [basic_rhat(autoregression(rho, 8, n, rng)) ** 2 for _ in range(300)]
     expected = 1 - 1 / n + (1 + rho) / (1 - rho) / n
     assert np.mean(square) - 1 == pytest.approx(expected - 1, rel=0.25)
 
@@ -313,7 +245,7 @@ def test_rhat_is_one_plus_the_inverse_worth_of_a_chain(seed):
 
 
 def test_thinning_never_helps_and_pays_for_a_dear_function():
-    price = page()["price"]
+    price = page("diagnostics", "price")
     k = np.arange(1, 200)
     for rho in (0.3, 0.9, 0.99):
         assert np.argmin(price(k, 0, rho)) == 0
@@ -323,11 +255,12 @@ def test_thinning_never_helps_and_pays_for_a_dear_function():
 
 @every_seed
 def test_thinned_averages_vary_more(seed):
+    price = page("diagnostics", "price")
     x = autoregression(0.9, 3_000, 1_200, [12, seed])
     all_of_them = x.mean(axis=1).var()
     for k in (20, 50):
         ratio = x[:, ::k].mean(axis=1).var() / all_of_them
-        assert ratio == pytest.approx(page()["price"](k, 0) / page()["price"](1, 0), rel=0.2)
+        assert ratio == pytest.approx(price(k, 0) / price(1, 0), rel=0.2)
 
 
 @every_seed
@@ -338,14 +271,13 @@ def test_burn_in_trades_bias_for_variance_as_computed(seed):
         decay = x0 * 0.9 ** np.arange(1, 1_001)
         for drop in (0, 30, 500):
             mean = (paths[:, drop:] + decay[drop:]).mean(axis=1)
-            bias, sd = page()["exact_error"](x0, drop)
+            bias, sd = page("diagnostics", "exact_error")(x0, drop)
             assert abs(mean.mean() - bias) < Z_LIMIT * sd / np.sqrt(3_000)
             assert abs(mean.var() / sd**2 - 1) < Z_LIMIT * np.sqrt(2 / 3_000)
 
 
 def test_dropping_half_costs_the_root_of_two():
-    errors = page()["errors"]
-    drops = page()["DROPS"]
+    errors, drops = page("diagnostics", "errors", "DROPS")
     half = np.interp(500, drops, errors(0)[1])
     assert half / errors(0)[1].min() == pytest.approx(np.sqrt(2), rel=0.02)
     assert [int(np.argmin(errors(x0)[1])) for x0 in (0, 1)] == [0, 0]
@@ -357,21 +289,22 @@ def test_dropping_half_costs_the_root_of_two():
 
 def found(name, seed):
     """p-values of the tests of one sampler of the page's table, with fewer fits."""
-    sampler, rate = page()["SAMPLERS"][name]
+    SAMPLERS, log_likelihood, model, flows = page(
+        "diagnostics", "SAMPLERS", "log_likelihood", "model", "flows"
+    )
+    sampler, rate = SAMPLERS[name]
     rng = np.random.default_rng([14, seed])
-    more = {"quantities": page()["log_likelihood"], "rng": rng}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bl.BayeslibWarning)
-        ranks = bl.simulation_based_calibration(
-            *page()["model"],
-            lambda y, rng: bl.Draws(sampler(3.0, y, 1_000, rng)[None, :, None]),
-            num_fits=100 if name in LIBRARY else 200, **more,
-        )  # fmt: skip
+    more = {"quantities": log_likelihood, "rng": rng}
+    ranks = bl.simulation_based_calibration(
+        *model,
+        lambda y, rng: bl.Draws(sampler(3.0, y, 1_000, rng)[None, :, None]),
+        num_fits=100 if name in LIBRARY else 200, **more,
+    )  # fmt: skip
     joint = bl.geweke_test(
-        *page()["model"], lambda theta, y, rng: sampler(theta[0], y, 5, rng)[-1:],
+        *model, lambda theta, y, rng: sampler(theta[0], y, 5, rng)[-1:],
         num_steps=5 if name in LIBRARY else 20, **more,
     )  # fmt: skip
-    flow = page()["flows"](sampler, rate, rng, own=name in LIBRARY)
+    flow = flows(sampler, rate, rng, own=name in LIBRARY)
     return {"flows": flow, "joint": joint.pvalue, "theta": ranks.pvalues[0], "all": ranks.pvalue}
 
 
@@ -401,21 +334,24 @@ def test_each_test_of_code_sees_what_the_table_says(name, seed):
 
 @pytest.mark.parametrize("name", ["forgot", "sign", "scale", "insist"])
 def test_convergence_diagnostics_see_no_bug(name):
-    rhat, size = page()["agreement"](page()["SAMPLERS"][name][0], np.random.default_rng(15))
+    agreement, SAMPLERS = page("diagnostics", "agreement", "SAMPLERS")
+    rhat, size = agreement(SAMPLERS[name][0], np.random.default_rng(15))
     assert rhat < 1.01 and size > 400
 
 
 @every_seed
 def test_dropping_rejections_inflates_the_effective_sample_size(seed):
+    agreement, SAMPLERS = page("diagnostics", "agreement", "SAMPLERS")
     sizes = {
-        name: page()["agreement"](page()["SAMPLERS"][name][0], np.random.default_rng([16, seed]))[1]
+        name: agreement(SAMPLERS[name][0], np.random.default_rng([16, seed]))[1]
         for name in ("right", "insist")
     }
     assert sizes["insist"] > 1.3 * sizes["right"]
 
 
 def test_convergence_diagnostics_fail_the_slow_one_that_is_right():
-    rhat, size = page()["agreement"](page()["SAMPLERS"]["tiny"][0], np.random.default_rng(15))
+    agreement, SAMPLERS = page("diagnostics", "agreement", "SAMPLERS")
+    rhat, size = agreement(SAMPLERS["tiny"][0], np.random.default_rng(15))
     assert rhat > 1.01 and size < 400
 
 
@@ -427,17 +363,17 @@ def test_balance_is_the_sharpest_for_the_kernel(seed):
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_drawing_again_until_positive_is_no_symmetric_proposal(seed):
-    step = page()["step"]
+    step, model, log_likelihood = page("diagnostics", "step", "model", "log_likelihood")
     for way in ("reject", "reflect", "redraw"):
         joint = bl.geweke_test(
-            *page()["model"], lambda theta, y, rng, way=way: step(theta[0], y, rng, way),
-            quantities=page()["log_likelihood"], num_chains=200, rng=seed,
+            *model, lambda theta, y, rng, way=way: step(theta[0], y, rng, way),
+            quantities=log_likelihood, num_chains=200, rng=seed,
         )  # fmt: skip
         assert (joint.pvalue < 1e-6) == (way == "redraw")
 
 
 def test_the_power_of_calibration():
-    power = page()["power"]
+    power = page("diagnostics", "power")
     assert power(1.0, 500) < 0.02
     assert power(0.8, 500) > 0.9
     assert 0.2 < power(0.9, 500) < 0.6

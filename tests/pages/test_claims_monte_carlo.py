@@ -3,14 +3,14 @@
 import numpy as np
 from scipy import stats
 from sparing import over
+from twins import Z_LIMIT
 
 import bayeslib as bl
 from bayeslib import posteriors
+from needles import check
 
-SEEDS = range(1, 6)
-every_seed = over("seed", SEEDS)
+every_seed = over("seed", range(1, 6))
 PRIOR = stats.gamma(3)
-Z_LIMIT = 5.5
 
 
 def intervals(values):
@@ -181,4 +181,4 @@ def test_a_u_just_below_one_is_shown_as_such():
         total = np.cumsum(np.asarray(weights) / np.sum(weights))
         return np.array([next((k for k, t in enumerate(total) if t >= x), 0) for x in u])
 
-    assert "For ([0.99999" in bl.check("monte_carlo-quantile", from_the_start).message
+    assert "For ([0.99999" in check("monte_carlo-quantile", from_the_start).message
