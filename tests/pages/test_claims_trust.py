@@ -1,31 +1,23 @@
 """What the pages on trust and on speed make of whole, partial and damaged results, and say."""
 
-import ast
 import json
 import os
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
+from prose import CHAPTERS, ROOT, texts
 from recording import entries, written
 from registry import ALGORITHMS
 from test_trust_ledger import ITEMS
+from twins import page, source, statements
 
 import bayeslib as bl
 
-ROOT = Path(__file__).parents[2]
 RUN = {
     "date": "2024-02-03T04:05+00:00", "seconds": 90.0, "marks": "not slow",
     "machine": {"processor": "abacus", "cores": 2, "system": "Linux"},
     "versions": {"python": "3.11.7", "numpy": "2.4.6"},
 }  # fmt: skip
-
-
-@cache
-def cells(page):
-    notebook = json.loads((ROOT / "chapters" / f"{page}.ipynb").read_text("utf-8"))
-    return ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
 
 
 def run(page, place):
@@ -51,11 +43,9 @@ def run(page, place):
         "explore": explore,
         "table": table,
     }
-    for source in cells(page):
-        for default in ('Path("../tests/results/trust.json")', 'Path("../benchmarks/results")'):
-            source = source.replace(default, f"Path({str(place)!r})")
-        exec(compile(source, page, "exec"), names)
-        names |= stubs
+    for statement in statements(page):
+        exec(statement.code, names)
+        names |= stubs | {key: place for key in ("RECORD", "RESULTS") if key in names}
     assert all(alt.strip() and "nan" not in alt.split() for _, alt in shown)
     return names | {"said": said, "shown": shown, "tables": tables}
 
@@ -98,8 +88,8 @@ def small_record():
 
 
 @pytest.fixture
-def page(tmp_path):
-    """Return ``page(text)``: the page on trust over a record of that text."""
+def trust(tmp_path):
+    """Return ``trust(text)``: the page on trust over a record of that text."""
 
     def make(text):
         path = tmp_path / "trust.json"
@@ -110,8 +100,8 @@ def page(tmp_path):
     return make
 
 
-def test_the_trust_page_says_what_is_recorded(page):
-    names = page(written(small_record()))
+def test_the_trust_page_says_what_is_recorded(trust):
+    names = trust(written(small_record()))
     said = names["said"]
     assert str(names["trouble"]) == ""
     assert (said["num_tests"], said["outcome"], said["num_pages"]) == (7, "all 7 passed", 1)
@@ -132,7 +122,7 @@ def test_the_trust_page_says_what_is_recorded(page):
     assert len(names["shown"]) == 4
 
 
-def test_the_trust_page_hides_no_failure(page):
+def test_the_trust_page_hides_no_failure(trust):
     """The twin: a right program beyond its limit, a wrong one below, a lie, a failed test."""
     worse = small_record()
     file = "tests/test_x.py"
@@ -141,7 +131,7 @@ def test_the_trust_page_hides_no_failure(page):
     worse[f"{file}::test_e"]["found"]["heldback"][0]["z"] = 50.0
     worse[f"{file}::test_a[1]"]["outcome"] = "failed"
     worse[f"{file}::test_a[1]"]["found"] = {"measured": z("conservation", within=7.0)}
-    said = page(written(worse))["said"]
+    said = trust(written(worse))["said"]
     assert said["over"] == "2 exceeded the limit"
     assert said["under"] == "1 stayed below it"
     assert said["lies"].startswith("1 ")
@@ -158,36 +148,33 @@ def test_the_trust_page_hides_no_failure(page):
         ('{"schema": 1, "runs": [], "files": {}}', ""),
     ],
 )
-def test_without_a_record_the_trust_page_says_so_and_still_runs(page, text, words):
-    names = page(text)
+def test_without_a_record_the_trust_page_says_so_and_still_runs(trust, text, words):
+    names = trust(text)
     assert words in str(names["trouble"]) and bool(words) == bool(names["trouble"])
     assert ("warning" in names["trouble"]._repr_html_()) == bool(words)
     assert names["said"]["outcome"] == "not recorded" and len(names["shown"]) == 4
     assert len(names["tables"][-2][1]) == len(ITEMS), "the ledger stands, empty"
 
 
-def test_a_partly_damaged_record_gives_what_is_left(page):
+def test_a_partly_damaged_record_gives_what_is_left(trust):
     stored = json.loads(written(small_record()))
     functions = stored["files"]["tests/test_x.py"]
     functions["test_a"]["tests"] = 7
     del functions["test_b"]["run"]
-    names = page(json.dumps(stored))
+    names = trust(json.dumps(stored))
     assert str(names["trouble"]).startswith("2 tests of trust.json could not be read")
     assert names["said"]["num_tests"] == 4 and names["said"]["num_trusted"] == 1
 
 
 def test_the_ledger_of_the_page_is_that_of_the_plan():
-    (source,) = [s for s in cells("trust") if "LEDGER = {" in s]
-    tree = ast.parse(source).body[0]
-    ledger = ast.literal_eval(tree.value)
+    ledger = page("trust", "LEDGER")
     assert list(ledger) == list(ITEMS)
     assert all(ITEMS[item].startswith(f"{ledger[item][0]}: ") for item in ITEMS), "one name each"
 
 
 def test_the_kinds_of_the_page_are_explained_under_their_names():
     """Each row of its figures is a name of the ledger with its code, or is named in the prose."""
-    notebook = json.loads((ROOT / "chapters" / "trust.ipynb").read_text("utf-8"))
-    prose = "".join("".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "markdown")
+    prose = "\n".join(texts(CHAPTERS / "trust.ipynb"))
     names = run("trust", ROOT / "tests" / "results" / "trust.json")
     rows = {*names["EXACT"].values(), *names["BY_CHANCE"].values(), *names["OF_ITEM"].values()}
     for row in rows:
@@ -199,29 +186,21 @@ def test_the_kinds_of_the_page_are_explained_under_their_names():
 
 
 def test_the_plain_twins_are_as_long_and_as_many_as_the_page_says():
-    lines = []
-    for algorithm in ALGORITHMS:
-        if algorithm.page:
-            notebook = json.loads(
-                (ROOT / "chapters" / f"{algorithm.page}.ipynb").read_text("utf-8")
-            )
-            tag = f"plain-{algorithm.name}"
-            plain = [c for c in notebook["cells"] if tag in c["metadata"].get("tags", ())]
-            text = "\n".join("".join(c["source"]) for c in plain)
-            lines.append(sum(bool(line.strip()) for line in text.splitlines()))
+    cells = ["\n".join(source(a.page, f"plain-{a.name}")) for a in ALGORITHMS if a.page]
+    lines = [sum(bool(line.strip()) for line in cell.splitlines()) for cell in cells]
     assert (min(lines), max(lines)) == (5, 40)
-    # those of sgld and sghmc are compared in test_stochastic.py
+    # those of sgld and sghmc are compared in test_plain.py
     without = {a.name for a in ALGORITHMS if not a.page} - {"sgld", "sghmc"}
     assert without == {"adaptive_importance_sample", "multipathfinder"}
 
 
 @pytest.mark.skipif(bool(os.environ.get("RECORD")), reason="the record is being written")
-def test_the_stored_record_is_whole(page):
+def test_the_stored_record_is_whole(trust):
     """What is in git is read without complaint; it is small, lacks no item, and nothing failed."""
     path = ROOT / "tests" / "results" / "trust.json"
     text = path.read_text("utf-8")
     assert len(text) < 200_000
-    names = page(text)
+    names = trust(text)
     assert not names["trouble"] and dict(entries(json.loads(text)))
     outcomes = {test.outcome for test in names["TESTS"]}
     assert outcomes <= {"passed", "skipped"}, "a failure is recorded: mend it, make record"
