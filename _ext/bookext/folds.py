@@ -1,7 +1,8 @@
 """Folded boxes as `<details>`: they open with a key, by a link to what is inside, without a script.
 
 The theme folds an admonition of class ``dropdown`` with a script of its own, which does not know
-proofs. Here the built HTML is rewritten instead, box by box, and nothing else in it is touched.
+proofs. Here the built HTML is rewritten instead, box by box, and nothing else in it is touched. A box of
+class ``open`` too is open at first.
 """
 
 import re
@@ -62,6 +63,7 @@ def _details(box, body):
     else:
         summary, body = "Proof", PROOF.sub(r"\1", body, count=1)
     attributes = f' id="{box.id}"' if box.id else ""
+    attributes += " open" if "open" in box.classes.split() else ""
     return (
         f'<details class="{box.classes}"{attributes}>'
         f'<summary class="admonition-title">{summary}</summary>{body}</details>'
