@@ -43,10 +43,9 @@ def as_rng(rng):
         )
     try:
         generator = np.random.default_rng(rng)
-    except TypeError as error:
-        raise BayeslibTypeError(f"rng={rng!r} cannot seed a generator: {error}") from None
-    except ValueError as error:
-        raise BayeslibError(f"rng={rng!r} cannot seed a generator: {error}") from None
+    except (TypeError, ValueError) as error:
+        kind = BayeslibTypeError if isinstance(error, TypeError) else BayeslibError
+        raise kind(f"rng={rng!r} cannot seed a generator: {error}") from None
     sequence = getattr(generator.bit_generator, "seed_seq", None)
     seed = getattr(sequence, "entropy", None)
     return generator, seed if _repeats(seed, generator) else None

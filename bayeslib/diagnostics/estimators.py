@@ -131,10 +131,7 @@ def _rhat(x):
 
 
 ESS = {
-    "bulk": _ess_bulk,
-    "tail": _ess_tail,
-    "mean": _ess_mean,
-    "sd": _ess_sd,
+    "bulk": _ess_bulk, "tail": _ess_tail, "mean": _ess_mean, "sd": _ess_sd,
     "quantile": _ess_quantile,
-}
+}  # fmt: skip
 MCSE = {"mean": _mcse_mean, "sd": _mcse_sd, "quantile": _mcse_quantile}

@@ -200,26 +200,15 @@ def grid_posterior(target, bounds=None, *, num_points):
     white = index.sum(axis=1) % 2 == 0
     coarse = mass / total * white / white.mean()
     return Grid(
-        points=points,
-        weights=mass / total,
-        coarse=coarse,
-        blocks=1,
-        cells=np.stack([low, low + steps]),
-        place=_same,
+        points=points, weights=mass / total, coarse=coarse, blocks=1,
+        cells=np.stack([low, low + steps]), place=np.asarray,
         log_evidence=Estimate(
-            float(shift + np.log(total * np.prod(steps))),
-            abs(float(coarse.sum()) - 1.0),
+            float(shift + np.log(total * np.prod(steps))), abs(float(coarse.sum()) - 1.0),
             len(points),
         ),
-        num_evals=len(points),
-        method="grid_posterior",
-        names=target.names,
+        num_evals=len(points), method="grid_posterior", names=target.names,
         settings={"bounds": bounds.tolist(), "num_points": counts},
-    )
-
-
-def _same(t):
-    return t
+    )  # fmt: skip
 
 
 def as_bounds(bounds, target):

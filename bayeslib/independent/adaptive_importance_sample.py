@@ -127,24 +127,16 @@ def adaptive_importance_sample(
             )
         current = current.improved(found.flat, weights, ess)
     settings = {
-        "proposal": proposal.label,
-        "num_samples": num_samples,
-        "num_rounds": num_rounds,
-        "num_adapt": num_adapt,
-        "defensive": defensive,
-        "weights": current.weights,
-        "means": current.means,
-        "covs": current.covs,
-        "df": current.df,
-        "round_ess": np.array(round_ess),
-        "seed": seed,
-    }
+        "proposal": proposal.label, "num_samples": num_samples, "num_rounds": num_rounds,
+        "num_adapt": num_adapt, "defensive": defensive, "weights": current.weights,
+        "means": current.means, "covs": current.covs, "df": current.df,
+        "round_ess": np.array(round_ess), "seed": seed,
+    }  # fmt: skip
     draws = weighted_draws(
         target, as_proposal(current, target.dim), num_samples, rng,
         method="adaptive_importance_sample", settings=settings, spent=num_adapt * num_rounds,
     )  # fmt: skip
-    warn_of_weights(draws)
-    return draws
+    return warn_of_weights(draws)
 
 
 def _first(x, weights, num_components, df, defensive, proposal, rng):

@@ -107,19 +107,13 @@ def adaptive_rejection_sample(target, *, points, num_samples, rng):
     draws = Draws(
         notes["value"][None, :, None],
         stats={name: notes[name][None] for name in ("num_proposals", "num_evals")},
-        num_evals=num_evals,
-        method="adaptive_rejection_sample",
+        num_evals=num_evals, method="adaptive_rejection_sample",
         settings={
-            "points": start,
-            "num_samples": num_samples,
-            "seed": seed,
-            "hull": x.copy(),
+            "points": start, "num_samples": num_samples, "seed": seed, "hull": x.copy(),
             "interrupted": interrupted,
         },
-        names=target.names,
-        log_evidence=_log_evidence(hull, num_evals),
-        independent=True,
-    )
+        names=target.names, log_evidence=_log_evidence(hull, num_evals), independent=True,
+    )  # fmt: skip
     if error is not None:
         error.partial = draws
         raise error

@@ -112,25 +112,16 @@ def annealed_importance_sample(
         raise no_weight(target, cloud.values, proposal.label)
     cloud.warn_of_nan()
     draws = weighted(
-        cloud.values,
-        cloud.log_p,
-        log_weights,
-        num_evals=cloud.num_evals + pilot_evals,
+        cloud.values, cloud.log_p, log_weights, num_evals=cloud.num_evals + pilot_evals,
         method="annealed_importance_sample",
         settings={
-            "proposal": proposal.label,
-            "num_samples": num_samples,
-            "inverse_temperatures": betas,
-            "scale": scale,
-            "num_steps": num_steps,
-            "acceptance": float(moved / (num_samples * num_steps * (betas.size - 1))),
-            "seed": seed,
+            "proposal": proposal.label, "num_samples": num_samples, "inverse_temperatures": betas,
+            "scale": scale, "num_steps": num_steps,
+            "acceptance": float(moved / (num_samples * num_steps * (betas.size - 1))), "seed": seed,
         },
         names=target.names,
-    )
-    draws = with_tails(target, draws)
-    warn_of_weights(draws)
-    return draws
+    )  # fmt: skip
+    return warn_of_weights(with_tails(target, draws))
 
 
 def _as_scales(value, num_stages, dim):

@@ -104,8 +104,7 @@ def importance_sample(target, proposal, *, num_samples, progress=None, rng):
     if not draws.settings["interrupted"]:
         khat, spent = _beyond(target, q, draws, getattr(proposal, "transform", None))
         draws = looked_into(draws, spent, khat_beyond=khat)
-    warn_of_weights(draws)
-    return draws
+    return warn_of_weights(draws)
 
 
 def _beyond(target, proposal, draws, transform):
@@ -187,9 +186,10 @@ def looked_into(draws, spent, **found):
 
 
 def warn_of_weights(draws):
-    """Warn the caller of a public function when the weights are not to be trusted."""
+    """Return the draws; warn the caller of a public function when these are not to be trusted."""
     if draws.problems:
         warn("; ".join(draws.problems))
+    return draws
 
 
 def check_overflow(logdensity, values):

@@ -117,15 +117,15 @@ def particle_filter(
     rng, seed = as_rng(rng)
     num_steps = len(observations)
     check_memory((num_steps, num_particles, 4), "the particles")  # before initial makes them
-    given = _States(num_particles, initial(num_particles, rng))
-    check_memory((num_steps, num_particles, given.dim + 3), "the particles")
-    settings = {
-        "num_particles": num_particles,
-        "ess_threshold": ess_threshold,
-        "scheme": scheme,
-        "seed": seed,
-    }
-    result = _follow(observations, given, transition, log_observation, settings, rng)
+    first = np.array(initial(num_particles, rng), dtype=float)
+    if first.ndim not in (1, 2) or len(first) != num_particles:
+        wanted = f"({num_particles},) or ({num_particles}, dim)"
+        raise BayeslibError(f"initial must return shape {wanted}, got {first.shape}")
+    first = _checked(first, first.shape, "initial")
+    check_memory((num_steps, num_particles, first[0].size + 3), "the particles")
+    settings = {"num_particles": num_particles, "ess_threshold": ess_threshold}
+    settings |= {"scheme": scheme, "seed": seed}
+    result = _follow(observations, first, transition, log_observation, settings, rng)
     worst = int(result.ess.argmin())
     if result.ess[worst] < min(_FEWEST, num_particles):
         warn(
@@ -135,19 +135,19 @@ def particle_filter(
     return result
 
 
-def _follow(observations, given, transition, log_observation, settings, rng):
-    num_steps, num_particles = len(observations), settings["num_particles"]
+def _follow(observations, first, transition, log_observation, settings, rng):
+    num_steps, num_particles, dim = len(observations), len(first), first[0].size
     fewest = settings["ess_threshold"] * num_particles
     always = settings["ess_threshold"] == 1.0
-    particles = np.empty((num_steps, num_particles, given.dim))
+    particles = np.empty((num_steps, num_particles, dim))
     log_weights = np.empty((num_steps, num_particles))
     ancestors = np.tile(np.arange(num_particles), (num_steps, 1))
     families = np.empty((num_steps, num_particles), dtype=int)
     ess, increments = np.empty(num_steps), np.zeros(num_steps)
-    means, errors = np.empty((2, num_steps, given.dim))
+    means, errors = np.empty((2, num_steps, dim))
     resampled = np.zeros(num_steps, dtype=bool)
     equal = np.full(num_particles, 1.0 / num_particles)
-    weights, genealogy, states = equal, Genealogy(num_particles), given.first
+    weights, genealogy, states = equal, Genealogy(num_particles), first
     for t, observation in enumerate(observations):
         if t > 0:
             resampled[t] = always or ess[t - 1] < fewest
@@ -155,11 +155,12 @@ def _follow(observations, given, transition, log_observation, settings, rng):
                 ancestors[t] = choose(weights, num_particles, rng, settings["scheme"])
                 genealogy.resample(ancestors[t], weights)
                 weights = equal
-            states = given.check(transition(states[ancestors[t]], t, rng), f"transition at {t}")
+            states = transition(states[ancestors[t]], t, rng)
+            states = _checked(states, first.shape, f"transition at {t}")
         if not np.all(np.isnan(observation)):
             log_g = _log_density(log_observation, observation, states, t)
             weights, increments[t] = _reweighted(weights, log_g, t)
-        particles[t] = states.reshape(num_particles, given.dim)
+        particles[t] = states.reshape(num_particles, dim)
         with np.errstate(divide="ignore"):
             log_weights[t] = np.log(weights)
         ess[t] = 1.0 / np.square(weights).sum()
@@ -169,37 +170,20 @@ def _follow(observations, given, transition, log_observation, settings, rng):
     num_evals = num_particles * num_steps
     return Filtered(
         mean=Estimate(means, errors, num_evals),
-        log_evidence=Estimate(float(increments.sum()), log_error, num_evals),
-        increments=increments,
-        ess=ess,
-        resampled=resampled,
-        particles=particles,
-        log_weights=log_weights,
-        ancestors=ancestors,
-        families=families,
+        log_evidence=Estimate(float(increments.sum()), log_error, num_evals), increments=increments,
+        ess=ess, resampled=resampled, particles=particles, log_weights=log_weights,
+        ancestors=ancestors, families=families,
         settings=settings | {"num_families": int(np.unique(families[-1]).size)},
-    )
+    )  # fmt: skip
 
 
-class _States:
-    """The particles' shape, as `initial` chose it."""
-
-    def __init__(self, num_particles, first):
-        self.first = np.array(first, dtype=float)
-        self.shape = self.first.shape
-        wanted = f"({num_particles},) or ({num_particles}, dim)"
-        if self.first.ndim not in (1, 2) or self.shape[0] != num_particles:
-            raise BayeslibError(f"initial must return shape {wanted}, got {self.shape}")
-        self.dim = 1 if self.first.ndim == 1 else self.shape[1]
-        self.check(self.first, "initial")
-
-    def check(self, states, what):
-        states = np.asarray(states, dtype=float)
-        if states.shape != self.shape:
-            raise BayeslibError(f"{what} must return shape {self.shape}, got {states.shape}")
-        if not np.isfinite(states).all():
-            raise BayeslibError(f"{what} returned a state that is nan or infinite")
-        return states
+def _checked(states, shape, what):
+    states = np.asarray(states, dtype=float)
+    if states.shape != shape:
+        raise BayeslibError(f"{what} must return shape {shape}, got {states.shape}")
+    if not np.isfinite(states).all():
+        raise BayeslibError(f"{what} returned a state that is nan or infinite")
+    return states
 
 
 def _log_density(log_observation, observation, states, t):

@@ -95,13 +95,9 @@ def rejection_sample(
     check_memory((num_samples, target.dim + 3), "a round of proposals")
     rng, seed = as_rng(rng)
     settings = {
-        "proposal": proposal.label,
-        "log_bound": log_bound,
-        "num_samples": num_samples,
-        "max_proposals": max_proposals,
-        "seed": seed,
-        "interrupted": False,
-    }
+        "proposal": proposal.label, "log_bound": log_bound, "num_samples": num_samples,
+        "max_proposals": max_proposals, "seed": seed, "interrupted": False,
+    }  # fmt: skip
     rounds = _Rounds(target, settings)
     try:
         while rounds.num_accepted < num_samples:

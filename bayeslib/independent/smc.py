@@ -156,34 +156,19 @@ def smc(
     with np.errstate(divide="ignore"):
         log_weights = np.log(weights)
     draws = Draws(
-        cloud.values[None],
-        logdensity=cloud.log_p[None],
-        log_weights=log_weights[None],
-        stats={"family": genealogy.family[None]},
-        num_evals=cloud.num_evals,
-        method="smc",
+        cloud.values[None], logdensity=cloud.log_p[None], log_weights=log_weights[None],
+        stats={"family": genealogy.family[None]}, num_evals=cloud.num_evals, method="smc",
         settings={
-            "proposal": proposal.label,
-            "num_samples": num_samples,
-            "num_steps": num_steps,
-            "scheme": scheme,
-            "ess_threshold": ess_threshold,
-            "scale": scale,
-            "inverse_temperatures": np.array(betas),
-            "ess": np.array(ess),
-            "acceptance_rates": np.array(walk.rates),
-            "num_moves": np.array(walk.num_moves),
-            "growth": np.array(walk.growth),
-            "num_families": float(genealogy.fewest),
-            "evenness": min(genealogy.least_even, genealogy.evenness(weights)),
-            "seed": seed,
+            "proposal": proposal.label, "num_samples": num_samples, "num_steps": num_steps,
+            "scheme": scheme, "ess_threshold": ess_threshold, "scale": scale,
+            "inverse_temperatures": np.array(betas), "ess": np.array(ess),
+            "acceptance_rates": np.array(walk.rates), "num_moves": np.array(walk.num_moves),
+            "growth": np.array(walk.growth), "num_families": float(genealogy.fewest),
+            "evenness": min(genealogy.least_even, genealogy.evenness(weights)), "seed": seed,
         },
-        names=target.names,
-        log_evidence=Estimate(log_evidence, error, cloud.num_evals),
-    )
-    draws = with_tails(target, draws)
-    warn_of_weights(draws)
-    return draws
+        names=target.names, log_evidence=Estimate(log_evidence, error, cloud.num_evals),
+    )  # fmt: skip
+    return warn_of_weights(with_tails(target, draws))
 
 
 def _next(log_ratio, betas, given, ess_threshold):

@@ -17,19 +17,7 @@ from .schools import eight_schools
 from .shapes import banana, donut, funnel
 
 __all__ = [
-    "NoisyOr",
-    "banana",
-    "challenger",
-    "coal_mining",
-    "coin",
-    "donut",
-    "eight_schools",
-    "funnel",
-    "gamma_student",
-    "gaussian",
-    "linear_regression",
-    "logistic_regression",
-    "mixture",
-    "noisy_or",
+    "NoisyOr", "banana", "challenger", "coal_mining", "coin", "donut", "eight_schools", "funnel",
+    "gamma_student", "gaussian", "linear_regression", "logistic_regression", "mixture", "noisy_or",
     "pumps",
-]
+]  # fmt: skip
