@@ -10,7 +10,18 @@ import numpy as np
 from numba import types
 
 from ..chains.loop import copy, loaned, numba_type
-from ..compile.callback import FLOAT, GENERATOR, HANDLE, INT, INTS, MATRIX, VECTOR, helper, kernel
+from ..compile.callback import (
+    FLOAT,
+    GENERATOR,
+    HANDLE,
+    INT,
+    INTS,
+    MATRIX,
+    VECTOR,
+    borrowed,
+    helper,
+    kernel,
+)  # fmt: skip
 
 SYSTEMATIC, CHECKERBOARD, RANDOM, WOLFF = range(4)
 
@@ -33,30 +44,30 @@ class Spins(NamedTuple):
 
 
 @helper
-def draw_site(rng, s, r, c):
+def draw_site(rng, lattice, table, odds, r, c):
     """Draw a spin given its neighbours."""
-    total = np.int64(s.lattice[r - 1, c]) + s.lattice[r + 1, c]
-    total += np.int64(s.lattice[r, c - 1]) + s.lattice[r, c + 1]
-    u, known = rng.random(), s.table[np.uint64(total + 4)]
-    if s.odds.size > 0:
-        ratio = known * s.odds[r - 1, c - 1]
+    # Unsigned: an index that may be negative costs a comparison.
+    r, c, one = np.uint64(r), np.uint64(c), np.uint64(1)
+    total = np.int64(lattice[r - one, c]) + lattice[r + one, c]
+    total += np.int64(lattice[r, c - one]) + lattice[r, c + one]
+    u, known = rng.random(), table[np.uint64(total + 4)]
+    if odds.size > 0:
+        ratio = known * odds[r - one, c - one]
         up = u * (1.0 + ratio) < ratio
     else:
         up = u < known
-    s.lattice[r, c] = 2 * up - 1
+    lattice[r, c] = 2 * up - 1
 
 
 @helper
 def draw_row(rng, s, r, first, step):
     """Draw the spins of row r at columns first, first + step, …"""
     rows, cols = s.sums.shape
-    # Unsigned: an index that may be negative costs a comparison.
-    one, row, c, end = np.uint64(1), np.uint64(r), np.uint64(first), np.uint64(cols + 1)
-    while c < end:
-        draw_site(rng, s, row, c)
-        if c == one and s.periodic:
-            s.lattice[row, end] = s.lattice[row, one]
-        c += np.uint64(step)
+    lattice, table, odds = borrowed(s.lattice), borrowed(s.table), borrowed(s.odds)
+    for c in range(first, cols + 1, step):
+        draw_site(rng, lattice, table, odds, r, c)
+        if c == 1 and s.periodic:
+            lattice[r, cols + 1] = lattice[r, 1]
     if s.periodic:
         s.lattice[r, 0] = s.lattice[r, cols]
         if r == 1:
@@ -83,7 +94,7 @@ def sweep(rng, s):
         for _ in range(rows * cols):
             site = int(rng.random() * (rows * cols))
             r, c = site // cols + 1, site % cols + 1
-            draw_site(rng, s, r, c)
+            draw_site(rng, s.lattice, s.table, s.odds, r, c)
             if s.periodic:
                 wrap_site(s, r, c)
         return
@@ -129,23 +140,24 @@ def flipped(s, i, j):
 
 
 @helper
-def measure(s, draw):
+def measure(s, n, draws):
     """Write energy and magnetisation a site; add each spin to its sum."""
     rows, cols = s.sums.shape
+    lattice, sums, field = borrowed(s.lattice), borrowed(s.sums), s.field
     bonds, spins = np.int64(0), np.int64(0)
     for r in range(rows):
-        row, below, total = s.lattice[r + 1], s.lattice[r + 2], s.sums[r]
+        row, below, total = lattice[r + 1], lattice[r + 2], sums[r]
         for c in range(cols):
             spin = np.int64(row[c + 1])
             bonds += spin * (np.int64(row[c + 2]) + below[c + 1])
             spins += spin
             total[c] += spin
     along = s.uniform_field * spins
-    for r in range(s.field.shape[0]):
+    for r in range(field.shape[0]):
         for c in range(cols):
-            along += s.field[r, c] * s.lattice[r + 1, c + 1]
-    draw[0] = -(s.coupling * bonds + along) / s.sums.size
-    draw[1] = spins / s.sums.size
+            along += field[r, c] * lattice[r + 1, c + 1]
+    draws[n, 0] = -(s.coupling * bonds + along) / (rows * cols)
+    draws[n, 1] = spins / (rows * cols)
 
 
 @kernel(INT, HANDLE, GENERATOR, INTS, INT, numba_type(Spins), MATRIX, VECTOR)
@@ -162,5 +174,5 @@ def spins_kernel(handle, rng, span, num_warmup, spins, draws, log_p):
             sweep(rng, s)
         if t >= num_warmup:
             s.sizes[t - num_warmup] = size
-            measure(s, draws[t - num_warmup])
+            measure(s, t - num_warmup, draws)
     return span[1]

@@ -21,9 +21,9 @@ class Units(NamedTuple):
 @helper
 def towards_one(units, i, num_others):
     """Return by how much unit i likes to be 1, as the first of them are."""
-    total = units.biases[i]
+    total, row, state = units.biases[i], units.weights[i], units.state
     for j in range(num_others):
-        total += units.weights[i, j] * units.state[j]
+        total += row[j] * state[j]
     return total
 
 
@@ -31,17 +31,19 @@ def towards_one(units, i, num_others):
 def units_kernel(handle, rng, span, num_warmup, units, draws, log_p):
     """Draw each unit given the others, in their order; see `Sweeps`."""
     s = loaned(units)
+    state, moving = s.state, s.moving
     for t in range(span[0], span[1]):
         if handle[0] != 0:
             return t
-        for i in s.moving:
-            total = towards_one(s, i, s.state.size)
-            s.state[i] = 1.0 if rng.random() < 1.0 / (1.0 + np.exp(-total)) else 0.0
+        for k in range(moving.size):
+            total = towards_one(s, moving[k], state.size)
+            state[moving[k]] = 1.0 if rng.random() < 1.0 / (1.0 + np.exp(-total)) else 0.0
         if t >= num_warmup:
-            log_p[t - num_warmup] = 0.0
-            for i in range(s.state.size):
-                log_p[t - num_warmup] += s.state[i] * towards_one(s, i, i)
-                draws[t - num_warmup, i] = s.state[i]
+            value = 0.0
+            for i in range(state.size):
+                value += state[i] * towards_one(s, i, i)
+                draws[t - num_warmup, i] = state[i]
+            log_p[t - num_warmup] = value
     return span[1]
 
 
