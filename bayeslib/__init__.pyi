@@ -32,8 +32,8 @@ from .exact.quadrature import quadrature as quadrature
 from .hamiltonian.hmc import hmc as hmc
 from .hamiltonian.leapfrog import leapfrog as leapfrog
 from .hamiltonian.nuts import nuts as nuts
-from .hamiltonian.stochastic import sghmc as sghmc
-from .hamiltonian.stochastic import sgld as sgld
+from .hamiltonian.sghmc import sghmc as sghmc
+from .hamiltonian.sgld import sgld as sgld
 from .independent.adaptive_importance_sample import (
     adaptive_importance_sample as adaptive_importance_sample,
 )
@@ -72,12 +72,12 @@ from .target.target import Truth as Truth
 from .target.transforms import unconstrained as unconstrained
 from .variational.advi import advi as advi
 from .variational.amortised import Amortised as Amortised
-from .variational.amortised import train_amortised as train_amortised
+from .variational.train_amortised import train_amortised as train_amortised
 from .variational.bbvi import bbvi as bbvi
-from .variational.bbvi import bbvi_gradients as bbvi_gradients
+from .variational.bbvi_gradients import bbvi_gradients as bbvi_gradients
 from .variational.elbo import elbo as elbo
 from .variational.laplace import laplace as laplace
-from .variational.pathfinder import multipathfinder as multipathfinder
+from .variational.multipathfinder import multipathfinder as multipathfinder
 from .variational.pathfinder import pathfinder as pathfinder
 
 __version__: str

@@ -91,48 +91,6 @@ GIBBS = {
         through="bayeslib.markov.boltzmann",
     ),
 }
-_NOISY = "bayeslib.hamiltonian.stochastic_kernels"
-_SGLD = "test_stochastic.test_sgld_settles_in_the_law_of_its_steps"
-_SGHMC = "test_stochastic.test_sghmc_settles_in_the_law_of_its_steps"
-_UNBIASED = "test_stochastic.test_the_gradient_is_unbiased_and_its_covariance_is_the_formula"
-STOCHASTIC = {
-    "a batch counts as if it were all rows": Bug(
-        _NOISY,
-        ("prior[i] + told[SCALE] * likelihood[i]", "prior[i] + likelihood[i]"),
-        _UNBIASED,
-        {"replace": False},
-    ),
-    "a batch is drawn with replacement": Bug(
-        _NOISY,
-        ("    if replace:\n        for j", "    if True:\n        for j"),
-        "test_stochastic.test_batches_settle_in_the_law_of_all_batches",
-        {"sampler": 0, "replace": False},
-    ),
-    "Langevin noise of size eps": Bug(
-        _NOISY,
-        ("spread = np.sqrt(step_size)", "spread = step_size"),
-        _SGLD,
-        {"name": "exact"},
-    ),
-    "friction noise without its 2": Bug(
-        _NOISY,
-        ("np.sqrt(2.0 * rest * step_size)", "np.sqrt(rest * step_size)"),
-        _SGHMC,
-        {"name": "noise"},
-    ),
-    "friction drives": Bug(
-        _NOISY,
-        ("(slope[i] - friction[i] * velocity[i])", "(slope[i] + friction[i] * velocity[i])"),
-        _SGHMC,
-        {"name": "noise"},
-    ),
-    "the noise's estimate forgets that few rows are left": Bug(
-        "bayeslib.hamiltonian.stochastic_rows",
-        ("1.0 if self.replace else 1.0 - self.batch_size / self.number", "1.0"),
-        "test_stochastic.test_sghmc_equals_its_twin",
-        {"name": "batch", "known": "batch"},
-    ),
-}
 _LAPLACE = "test_vi_laplace.test_gamma_student_in_two_coordinates"
 _SLOPE = "test_vi.test_steps_follow_the_slope_of_the_bound"
 VARIATIONAL = {
@@ -238,7 +196,6 @@ BUGS = {
         ("gibbs", GIBBS),
         ("hybrid", HYBRID),
         ("variational", VARIATIONAL),
-        ("stochastic", STOCHASTIC),
     ]
     for name, bug in bugs.items()
 }

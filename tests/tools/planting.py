@@ -90,7 +90,7 @@ def again(value, given):
     if isinstance(value, Algorithm):
         return dataclasses.replace(value, **parts(*(f.name for f in dataclasses.fields(value))))
     if isinstance(value, Chain):
-        return Chain(**parts("step", "state", "note", "begin", "learn", "seconds"))
+        return Chain(**parts("step", "state", "note", "begin", "learn", "target", "seconds"))
     if isinstance(value, Kernel):
         return Kernel(value.py_func, value.signature, value.seconds)
     return jit(**value.targetoptions)(value.py_func)
