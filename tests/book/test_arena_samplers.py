@@ -7,9 +7,7 @@ import json
 
 import numpy as np
 import pytest
-from browsing import CHROMIUM, FLAGS
 from judging import judge
-from playwright.sync_api import sync_playwright
 from scipy import special, stats
 from stepping import Z_LIMIT, paired_z
 from test_nuts import PlainNuts
@@ -49,24 +47,20 @@ every_algorithm = pytest.mark.parametrize("algorithm", list(ALGORITHMS))
 
 
 @pytest.fixture(scope="module")
-def script(need):
+def script(browser):
     """Return ``script(body, input, bugs=())``: what the body returns after the arena's own code."""
-    need(CHROMIUM, "Chromium is not installed: apt-get install chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = browser.new_page()
+    page = browser.new_page()
 
-        def run(body, given=None, bugs=()):
-            source = SOURCE
-            for old, new in bugs:
-                assert source.count(old) == 1, f"{old!r} occurs {source.count(old)} times"
-                source = source.replace(old, new)
-            whole = f"{source}\n{REPLAY}\nreturn JSON.stringify((() => {{ {body} }})());"
-            call = f"(text) => {{ const input = JSON.parse(text); {whole} }}"
-            return json.loads(page.evaluate(call, json.dumps(given)))
+    def run(body, given=None, bugs=()):
+        source = SOURCE
+        for old, new in bugs:
+            assert source.count(old) == 1, f"{old!r} occurs {source.count(old)} times"
+            source = source.replace(old, new)
+        whole = f"{source}\n{REPLAY}\nreturn JSON.stringify((() => {{ {body} }})());"
+        call = f"(text) => {{ const input = JSON.parse(text); {whole} }}"
+        return json.loads(page.evaluate(call, json.dumps(given)))
 
-        yield run
-        browser.close()
+    return run
 
 
 def grid(name, *, beyond=1.4, count=41):

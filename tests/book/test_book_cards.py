@@ -231,66 +231,57 @@ def test_progress_is_kept_saved_forgotten_and_restored(desk, tmp_path):
     assert desk.kept == kept
 
 
-def run(page, script):
-    return page.evaluate(f"() => {{ {script} }}")
+STORE = """
+const entry = (at, value) => ({at, value});
+const file = (cards, version = 1) => JSON.stringify({version, areas: {cards}});
+let changes = 0;
+document.addEventListener("progress-changed", () => { changes += 1; });
+"""
+NO_FILE = "This is not a file of progress."
+TOLD = {
+    "the newer entry is kept": (
+        """
+        progress.set("cards", "a", {n: 1});
+        const now = Date.now();
+        const older = progress.restore(file({a: entry(now - 10, {n: 0}), b: entry(1, 2)}));
+        while (Date.now() <= now + 1) {} // until the clock has moved
+        const newer = progress.restore(file({a: entry(now + 9e9, {n: 3})}));
+        const clock = progress.get("cards", "a").n;
+        const others = [progress.get("cards", "b"), progress.get("cards", "c") ?? null];
+        return [older, newer, clock, changes, ...others];""",
+        [1, 1, 3, 3, 2, None],
+    ),
+    "what is cleared is gone": (
+        """
+        progress.set("zoo", "x", true);
+        progress.set("zoo", "x", undefined);
+        progress.clear("cards");
+        return [progress.all("zoo"), progress.all("cards")];""",
+        [{}, {}],
+    ),
+    "what is no file is refused": (
+        """
+        return ["[]", "nothing", file({}, 2), '{"version": 1}'].map((text) => {
+          try { return progress.restore(text); } catch (error) { return error.message; }
+        });""",
+        [NO_FILE, NO_FILE, "This file has version 2; 1 is understood here.", NO_FILE],
+    ),
+    "odd entries are left out": (
+        """
+        const one = '{"at": 1, "value": {"polluted": 1}}';
+        const cards = `{"__proto__": ${one}, "b": 7, "c": {"at": "1", "value": 1}}`;
+        const areas = `{"__proto__": {"polluted": ${one}}, "cards": ${cards}}`;
+        const odd = `{"version": 1, "areas": ${areas}}`;
+        return [progress.restore(odd), {}.polluted ?? null, progress.all("cards")];""",
+        [0, None, {}],
+    ),
+}
 
 
-def test_the_store_keeps_the_newer_entry(desk):
-    page = desk.page
-    store = """
-      const entry = (at, value) => ({at, value});
-      const file = (cards, version = 1) => JSON.stringify({version, areas: {cards}});
-      let changes = 0;
-      document.addEventListener("progress-changed", () => { changes += 1; });
-    """
-    assert run(
-        page,
-        store
-        + """
-      progress.set("cards", "a", {n: 1});
-      const now = Date.now();
-      const older = progress.restore(file({a: entry(now - 10, {n: 0}), b: entry(1, 2)}));
-      while (Date.now() <= now + 1) {} // until the clock has moved
-      const newer = progress.restore(file({a: entry(now + 9e9, {n: 3})}));
-      const clock = progress.get("cards", "a").n;
-      const others = [progress.get("cards", "b"), progress.get("cards", "c") ?? null];
-      return [older, newer, clock, changes, ...others];
-    """,
-    ) == [1, 1, 3, 3, 2, None]
-    assert run(
-        page,
-        store
-        + """
-      progress.set("zoo", "x", true);
-      progress.set("zoo", "x", undefined);
-      progress.clear("cards");
-      return [progress.all("zoo"), progress.all("cards")];
-    """,
-    ) == [{}, {}]
-    assert run(
-        page,
-        store
-        + """
-      return ["[]", "nothing", file({}, 2), '{"version": 1}'].map((text) => {
-        try { return progress.restore(text); } catch (error) { return error.message; }
-      });
-    """,
-    ) == [
-        "This is not a file of progress.",
-        "This is not a file of progress.",
-        "This file has version 2; 1 is understood here.",
-        "This is not a file of progress.",
-    ]
-    assert run(
-        page,
-        store
-        + """
-      const one = '{"at": 1, "value": {"polluted": 1}}';
-      const cards = `{"__proto__": ${one}, "b": 7, "c": {"at": "1", "value": 1}}`;
-      const odd = `{"version": 1, "areas": {"__proto__": {"polluted": ${one}}, "cards": ${cards}}}`;
-      return [progress.restore(odd), {}.polluted ?? null, progress.all("cards")];
-    """,
-    ) == [0, None, {}]
+@pytest.mark.parametrize("name", TOLD)
+def test_the_store(desk, name):
+    script, found = TOLD[name]
+    assert desk.page.evaluate(f"() => {{ {STORE} {script} }}") == found
 
 
 def test_what_the_store_cannot_read_is_no_obstacle(desk):

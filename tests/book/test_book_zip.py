@@ -1,12 +1,11 @@
 """The built book as one zip, unpacked and opened from disk, with the network cut."""
 
 import zipfile
-from contextlib import contextmanager
 
 import pytest
 import yaml
 from bookext import archive
-from browsing import HTML, ROOT, built
+from browsing import DESKTOP, HTML, ROOT, built
 
 HERE = ("file:", "data:", "blob:", "about:")
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
@@ -23,11 +22,18 @@ def folder(need, tmp_path_factory):
     return place / "böok #1" / archive.FOLDER
 
 
-@contextmanager
-def reader(browser, folder):
-    """Give a page without a network, a function that opens a file, and a list of troubles."""
-    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
-    page, trouble = context.new_page(), []
+@pytest.fixture
+def trouble():
+    """What goes wrong in a test, which is nothing unless it is emptied."""
+    heard = []
+    yield heard
+    assert not heard
+
+
+@pytest.fixture
+def open_file(contexts, folder, trouble):
+    """Return ``open_file(name)``: a file of the book, in a page without a network."""
+    page = contexts(offline=True, viewport=DESKTOP).new_page()
 
     def heard(message):
         if message.type in ("error", "warning"):
@@ -42,112 +48,96 @@ def reader(browser, folder):
     page.on("request", asked)
     page.on("requestfailed", lambda request: trouble.append(f"failed: {request.url}"))
 
-    def open_file(name):
+    def start(name):
         name, _, rest = name.partition("?")
         page.goto((folder / name).as_uri() + (f"?{rest}" if rest else ""))
         return page
 
-    yield open_file, trouble
-    context.close()
+    return start
 
 
 @pytest.mark.parametrize("name", [*built(), "search", "genindex"])
-def test_a_page_opens_from_disk(browser, folder, name):
-    with reader(browser, folder) as (open_file, trouble):
-        page = open_file(f"{name}.html")
-        page.evaluate("document.fonts.ready")
-        fonts = page.evaluate("[...document.fonts].map(({family, status}) => [family, status])")
-        assert not [family for family, status in fonts if status == "error"]
-        loaded = {family.strip('"') for family, status in fonts if status == "loaded"}
-        assert "Source Serif 4" in loaded
-        assert not page.locator(".katex").count() or any(f.startswith("KaTeX") for f in loaded)
-        broken = "[...document.images].filter((i) => i.complete && !i.naturalWidth).length"
-        assert page.evaluate(broken) == 0
-        assert not trouble
+def test_a_page_opens_from_disk(open_file, name):
+    page = open_file(f"{name}.html")
+    page.evaluate("document.fonts.ready")
+    fonts = page.evaluate("[...document.fonts].map(({family, status}) => [family, status])")
+    assert not [family for family, status in fonts if status == "error"]
+    loaded = {family.strip('"') for family, status in fonts if status == "loaded"}
+    assert "Source Serif 4" in loaded
+    assert not page.locator(".katex").count() or any(f.startswith("KaTeX") for f in loaded)
+    broken = "[...document.images].filter((i) => i.complete && !i.naturalWidth).length"
+    assert page.evaluate(broken) == 0
 
 
-def test_trouble_would_be_noticed(browser, folder):
-    with reader(browser, folder) as (open_file, trouble):
-        page = open_file("chapters/intro.html")
-        page.evaluate("(new Image().src = 'https://example.org/x.png', fetch('intro.html'), 0)")
-        page.wait_for_timeout(300)
-        said = " ".join(trouble)
-        assert "asked for https://example.org" in said and "fetch" in said.lower()
+def test_trouble_would_be_noticed(open_file, trouble):
+    page = open_file("chapters/intro.html")
+    page.evaluate("(new Image().src = 'https://example.org/x.png', fetch('intro.html'), 0)")
+    page.wait_for_timeout(300)
+    said = " ".join(trouble)
+    assert "asked for https://example.org" in said and "fetch" in said.lower()
+    trouble.clear()
 
 
-def test_the_front_door_leads_in(browser, folder):
-    with reader(browser, folder) as (open_file, trouble):
-        page = open_file("index.html")
-        page.wait_for_url("**/chapters/intro.html")
-        page.locator("nav.bd-links a", has_text="Rejection sampling").click()
-        page.wait_for_url("**/chapters/rejection.html")
-        assert not trouble
+def test_the_front_door_leads_in(open_file):
+    page = open_file("index.html")
+    page.wait_for_url("**/chapters/intro.html")
+    page.locator("nav.bd-links a", has_text="Rejection sampling").click()
+    page.wait_for_url("**/chapters/rejection.html")
 
 
-def test_a_slider_moves_its_figure(browser, folder):
-    with reader(browser, folder) as (open_file, trouble):
-        page = open_file("chapters/rejection.html")
-        figure = page.locator(".explorer figure svg").first
-        before = figure.inner_html()
-        slider = page.locator(".explorer input[type=range]").first
-        slider.press("ArrowRight")
-        slider.press("ArrowRight")
-        assert figure.inner_html() != before
-        assert not trouble
+def test_a_slider_moves_its_figure(open_file):
+    page = open_file("chapters/rejection.html")
+    figure = page.locator(".explorer figure svg").first
+    before = figure.inner_html()
+    slider = page.locator(".explorer input[type=range]").first
+    slider.press("ArrowRight")
+    slider.press("ArrowRight")
+    assert figure.inner_html() != before
 
 
-def test_the_arena_runs(browser, folder):
-    with reader(browser, folder) as (open_file, trouble):
-        arena = open_file("chapters/mcmc.html").locator(".arena").first
-        assert "✓" in arena.locator(".arena-certificate").inner_text()
-        arena.get_by_role("button", name="Step", exact=True).click()
-        assert arena.locator(".arena-words").inner_text().startswith("Draw 1: ")
-        assert not trouble
+def test_the_arena_runs(open_file):
+    arena = open_file("chapters/mcmc.html").locator(".arena").first
+    assert "✓" in arena.locator(".arena-certificate").inner_text()
+    arena.get_by_role("button", name="Step", exact=True).click()
+    assert arena.locator(".arena-words").inner_text().startswith("Draw 1: ")
 
 
-def test_a_card_turns(browser, folder):
-    with reader(browser, folder) as (open_file, trouble):
-        card = open_file("chapters/rejection.html").locator("details.card").first
-        assert not card.locator(".card-back").is_visible()
-        card.locator("summary").press("Enter")
-        assert card.locator(".card-back").is_visible()
-        assert not trouble
+def test_a_card_turns(open_file):
+    card = open_file("chapters/rejection.html").locator("details.card").first
+    assert not card.locator(".card-back").is_visible()
+    card.locator("summary").press("Enter")
+    assert card.locator(".card-back").is_visible()
 
 
-def test_search_finds_and_leads_there(browser, folder):
-    with reader(browser, folder) as (open_file, trouble):
-        page = open_file("chapters/intro.html")
-        page.locator(".search-button__button").first.click()
-        page.locator("#pst-search-dialog input").fill("butterfly")
-        page.keyboard.press("Enter")
-        page.wait_for_url("**/search.html?q=butterfly*")
-        page.locator("#search-results li a[href*='rejection.html']").first.click()
-        page.wait_for_url("**/chapters/rejection.html*")
-        assert not trouble
+def test_search_finds_and_leads_there(open_file):
+    page = open_file("chapters/intro.html")
+    page.locator(".search-button__button").first.click()
+    page.locator("#pst-search-dialog input").fill("butterfly")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search.html?q=butterfly*")
+    page.locator("#search-results li a[href*='rejection.html']").first.click()
+    page.wait_for_url("**/chapters/rejection.html*")
 
 
-def test_the_theme_is_chosen_and_kept(browser, folder):
-    with reader(browser, folder) as (open_file, trouble):
-        page = open_file("chapters/intro.html")
-        theme = "document.documentElement.dataset.theme"
-        button = page.locator(".theme-switch-button").locator("visible=true").first
-        seen = set()
-        for _ in range(3):
-            button.click()
-            seen.add(page.evaluate(theme))
-        assert seen == {"light", "dark"}
-        while page.evaluate(theme) != "dark":
-            button.click()
-        assert open_file("chapters/mcmc.html").evaluate(theme) == "dark"
-        assert not trouble
+def test_the_theme_is_chosen_and_kept(open_file):
+    page = open_file("chapters/intro.html")
+    theme = "document.documentElement.dataset.theme"
+    button = page.locator(".theme-switch-button").locator("visible=true").first
+    seen = set()
+    for _ in range(3):
+        button.click()
+        seen.add(page.evaluate(theme))
+    assert seen == {"light", "dark"}
+    while page.evaluate(theme) != "dark":
+        button.click()
+    assert open_file("chapters/mcmc.html").evaluate(theme) == "dark"
 
 
 @pytest.mark.parametrize("old", sorted(REDIRECTS))
-def test_a_redirect_arrives(browser, folder, old):
-    with reader(browser, folder) as (open_file, trouble):
-        page = open_file(f"{old}.html")
-        page.wait_for_url(f"**/{REDIRECTS[old].partition('#')[0]}.html*")
-        assert page.locator("h1").first.inner_text() and not trouble
+def test_a_redirect_arrives(open_file, old):
+    page = open_file(f"{old}.html")
+    page.wait_for_url(f"**/{REDIRECTS[old].partition('#')[0]}.html*")
+    assert page.locator("h1").first.inner_text()
 
 
 def test_every_link_in_the_zip_is_in_the_zip(folder):

@@ -8,6 +8,7 @@ import ipywidgets
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from browsing import PHONE
 from ipywidgets.widgets import widget
 
 from bayeslib.errors import BayeslibError, BayeslibTypeError
@@ -235,30 +236,19 @@ def two_explorers():
 
 
 @pytest.fixture
-def opened(browser, two_explorers):
-    """Open a page of two explorers; a function of the browser's options."""
-    contexts = []
-
-    def open_page(**options):
-        context = browser.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
-        page.errors = []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.set_content(two_explorers)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
+def first(opened, two_explorers):
+    """The first of two explorers, on a page whose clock stands still."""
+    explorer = opened(two_explorers).locator(".explorer").first
+    explorer.page.clock.install()
+    return explorer
 
 
 def shown(explorer):
     return explorer.locator("svg").get_attribute("aria-label")
 
 
-def test_keys_move_one_figure_and_not_the_other(opened):
-    page = opened()
+def test_keys_move_one_figure_and_not_the_other(opened, two_explorers):
+    page = opened(two_explorers)
     first, second = page.locator(".explorer").all()
     before = shown(second)
     slider = first.get_by_role("slider", name="power")
@@ -278,11 +268,10 @@ def test_keys_move_one_figure_and_not_the_other(opened):
     first.get_by_role("combobox", name="shape").select_option("line")
     assert shown(first) == "A power (power = 1, shape = line)"
     assert shown(second) == before == "B (power = 2.5, shape = line)"
-    assert page.errors == []
 
 
-def test_touch_moves_the_figure(opened):
-    page = opened(has_touch=True, is_mobile=True, viewport={"width": 390, "height": 800})
+def test_touch_moves_the_figure(opened, two_explorers):
+    page = opened(two_explorers, has_touch=True, is_mobile=True, viewport=PHONE)
     first = page.locator(".explorer").first
     box = first.locator("input").bounding_box()
     page.touchscreen.tap(box["x"] + box["width"] - 4, box["y"] + box["height"] / 2)
@@ -290,51 +279,45 @@ def test_touch_moves_the_figure(opened):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_play_moves_by_itself_only_after_it_is_pressed(opened):
-    page = opened()
-    page.clock.install()
-    first = page.locator(".explorer").first
+def test_play_moves_by_itself_only_after_it_is_pressed(first):
     button = first.get_by_role("button")
-    page.clock.run_for(5000)
+    first.page.clock.run_for(5000)
     assert "power = 1," in shown(first) and button.inner_text() == "Play"
     button.click()
     assert "power = 2.5" in shown(first) and button.inner_text() == "Pause"
     button.click()
-    page.clock.run_for(5000)
+    first.page.clock.run_for(5000)
     assert "power = 2.5" in shown(first) and button.inner_text() == "Play"
 
 
-def test_play_stays_at_the_last_setting_and_begins_anew_from_there(opened):
-    page = opened()
-    page.clock.install()
-    first = page.locator(".explorer").first
+def test_play_stays_at_the_last_setting_and_begins_anew_from_there(first):
     button = first.get_by_role("button")
     button.click()
-    page.clock.run_for(5000)
+    first.page.clock.run_for(5000)
     assert "power = −3" in shown(first) and button.inner_text() == "Play"
     button.click()
     assert "power = 1," in shown(first) and button.inner_text() == "Pause"
     first.get_by_role("slider", name="power").press("ArrowRight")
     assert "power = 2.5" in shown(first) and button.inner_text() == "Play"
     button.click()
-    page.clock.run_for(5000)
+    first.page.clock.run_for(5000)
     assert "power = −3" in shown(first) and button.inner_text() == "Play"
 
 
-def test_play_steps_under_reduced_motion(opened):
-    page = opened(reduced_motion="reduce")
+def test_play_steps_under_reduced_motion(opened, two_explorers):
+    page = opened(two_explorers, reduced_motion="reduce")
     page.clock.install()
     first = page.locator(".explorer").first
     button = first.get_by_role("button", name="Step")
     button.click()
-    page.clock.run_for(5000)
+    first.page.clock.run_for(5000)
     assert "power = 2.5" in shown(first)
     button.click()
     assert "power = −3" in shown(first)
 
 
-def test_without_javascript_the_start_is_seen(opened):
-    page = opened(java_script_enabled=False)
+def test_without_javascript_the_start_is_seen(opened, two_explorers):
+    page = opened(two_explorers, java_script_enabled=False)
     second = page.locator(".explorer").nth(1)
     assert second.locator("svg").is_visible()
     assert not second.locator("input").is_visible()

@@ -103,7 +103,7 @@ print(page.cells[-1].outputs[0].text)
 def test_the_library_installs_and_a_page_runs_with_it(unpacked, tmp_path):
     options = ("--no-deps", "--no-index", "--no-build-isolation", "--quiet")
     run("-m", "pip", "install", *options, "--target", str(tmp_path), str(unpacked), cwd=unpacked)
-    assert (tmp_path / "bayeslib" / "arena").is_dir()
+    assert (tmp_path / "needles" / "arena").is_dir()
     (unpacked / "run.py").write_text(RUN, "utf-8")
     chapters = unpacked / "chapters"
     said = run("../run.py", cwd=chapters, PYTHONPATH=str(tmp_path))

@@ -270,7 +270,7 @@ def test_mark_truth_is_dashed_and_green():
 
 def test_importing_costs_neither_matplotlib_nor_widgets():
     code = (
-        "import sys, needles.plots, needles.explore, needles.study;"
+        "import sys, needles.plots, needles.figures.interactive, needles.study;"
         "print([m for m in ('matplotlib', 'ipywidgets', 'scipy.stats') if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
