@@ -10,7 +10,7 @@ from ..chains.run import as_counts
 from ..compile.callback import MATRIX, VECTOR, helper
 from ..errors import BayeslibError, warn
 from ..target.target import as_target
-from ..validate import as_covariance, as_scale
+from ..validate import as_choice, as_covariance, as_scale
 from .adaptation import (
     JUMP,
     Tuning,
@@ -20,8 +20,6 @@ from .adaptation import (
     tuned,
     walk_windows,
 )  # fmt: skip
-
-_METRICS = ("diag", "dense")
 
 
 class Walk(NamedTuple):
@@ -234,8 +232,7 @@ def metropolis(
 
 def _as_root(scale, cov, metric, dim):
     """Return the root of the proposal's covariance, its diagonal (1, dim) or (dim, dim)."""
-    if not (isinstance(metric, str) and metric in _METRICS):
-        raise BayeslibError(f'metric must be "diag" or "dense", got {metric!r}')
+    as_choice(metric, "metric", ("diag", "dense"))
     if scale is not None and cov is not None:
         raise BayeslibError("pass scale or cov, not both: each says how far proposals go")
     if cov is not None:
