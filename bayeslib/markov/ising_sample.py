@@ -21,14 +21,13 @@ def as_starts(initial, shape, num_chains):
             return [None] * num_chains
         initial = np.full(shape, 1 if initial == "up" else -1)
     spins = as_floats(initial, "initial")
-    starts = one_a_chain(spins, shape, num_chains)
     wrong = np.argwhere(np.abs(spins) != 1.0)
     if wrong.size:
         raise BayeslibError(
             f"initial must hold spins -1 and 1, got {spins[tuple(wrong[0])]:g} at "
             f"{wrong[0].tolist()}"
         )
-    return list(starts)
+    return list(one_a_chain(spins, shape, num_chains))
 
 
 def ising_chain(control, chain, model, rng, start, method, num_warmup, num_samples):

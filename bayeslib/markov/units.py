@@ -27,21 +27,28 @@ def towards_one(units, i, num_others):
     return total
 
 
+@helper
+def sweep(rng, units):
+    """Draw each unit that moves given all the others, in their order."""
+    state, moving = units.state, units.moving
+    for k in range(moving.size):
+        total = towards_one(units, moving[k], state.size)
+        state[moving[k]] = 1.0 if rng.random() < 1.0 / (1.0 + np.exp(-total)) else 0.0
+
+
 @kernel(INT, HANDLE, GENERATOR, INTS, INT, numba_type(Units), MATRIX, VECTOR)
 def units_kernel(handle, rng, span, num_warmup, units, draws, log_p):
-    """Draw each unit given the others, in their order; see `Sweeps`."""
-    s = loaned(units)
-    state, moving = s.state, s.moving
+    """Sweep; keep the units and minus their energy; see `Sweeps`."""
+    units = loaned(units)
+    state = units.state
     for t in range(span[0], span[1]):
         if handle[0] != 0:
             return t
-        for k in range(moving.size):
-            total = towards_one(s, moving[k], state.size)
-            state[moving[k]] = 1.0 if rng.random() < 1.0 / (1.0 + np.exp(-total)) else 0.0
+        sweep(rng, units)
         if t >= num_warmup:
             value = 0.0
             for i in range(state.size):
-                value += state[i] * towards_one(s, i, i)
+                value += state[i] * towards_one(units, i, i)
                 draws[t - num_warmup, i] = state[i]
             log_p[t - num_warmup] = value
     return span[1]

@@ -9,7 +9,7 @@ from scipy import special
 
 import bayeslib as bl
 from bayeslib.chains.blocks import Control
-from bayeslib.markov.units import boltzmann_chain
+from bayeslib.markov.units import units_chain
 
 ALPHA = 1e-6
 
@@ -265,10 +265,8 @@ def test_threads_and_chains_leave_no_trace():
     np.testing.assert_array_equal(fewer.values, draws.values[:2])
     control = Control(1)
     control.stop()
-    units, start = np.arange(6), np.full(6, np.nan)
-    weights, biases = m.weights.copy(), m.biases.copy()
-    rng = np.random.default_rng(1)
-    assert boltzmann_chain(control, 0, weights, biases, rng, start, units, 0, 9).done == 0
+    moving, start, rng = np.arange(6), np.full(6, np.nan), np.random.default_rng(1)
+    assert units_chain(control, 0, m, rng, start, moving, 0, 9).done == 0
 
 
 @pytest.mark.trust("S15")
@@ -302,7 +300,7 @@ def test_bad_machines_are_refused_in_words(weights, biases, options, words):
         (lambda m: m.sample(0, rng=1), "num_samples"),
         (lambda m: m.sample(5, clamped=[1, 0], rng=1), "clamped must have shape"),
         (lambda m: m.sample(5, clamped=np.ones((2, 4)), rng=1), "one row"),
-        (lambda m: m.sample(5, initial=np.ones((3, 6)), rng=1), "one row for each"),
+        (lambda m: m.sample(5, initial=np.ones((3, 6)), rng=1), "for one state a chain"),
         (lambda m: m.fit(data(), learning_rate=0.0, rng=1), "learning_rate"),
         (lambda m: m.fit(data(), num_sweeps=1, rng=1), "num_sweeps"),
         (lambda m: m.fit(data(), tolerance=-1.0, rng=1), "tolerance"),

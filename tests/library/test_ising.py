@@ -11,7 +11,8 @@ from twins import plain_twin
 import bayeslib as bl
 from bayeslib.chains.blocks import Control
 from bayeslib.markov.ising_exact import CRITICAL, _enumerated, _torus
-from bayeslib.markov.ising_sample import METHODS, _ising_chain, as_model, bordered, tables
+from bayeslib.markov.ising_model import as_model, bordered, tables
+from bayeslib.markov.ising_sample import METHODS, ising_chain
 
 ALPHA = 1e-6
 HEAT_BATH = METHODS[:3]
@@ -308,11 +309,11 @@ def test_a_stopped_chain_ends_before_its_next_sweep():
     model = as_model((8, 8), 0.4, 0.0, 1.0, True)
     for method in ("random", "wolff"):
         rng = np.random.default_rng(1)
-        assert _ising_chain(control, 0, model, rng, "up", method, 0, 50).done == 0
+        assert ising_chain(control, 0, model, rng, None, method, 0, 50).done == 0
 
 
 def test_a_common_start_is_warned_of():
-    with pytest.warns(bl.BayeslibWarning, match="same lattice"):
+    with pytest.warns(bl.BayeslibWarning, match="same state"):
         run(0.4, "checkerboard", 1, initial="up", num_samples=10)
 
 

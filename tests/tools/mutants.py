@@ -51,46 +51,6 @@ class Bug:
     error: type = AssertionError
 
 
-_LATTICE = {"module": "bayeslib.markov.lattice", "through": "bayeslib.markov.ising_sample"}
-_RECOVERS = "test_ising.test_recovers_what_enumeration_says"
-GIBBS = {
-    "a table of acceptances forgets that a flip counts twice": Bug(
-        "bayeslib.markov.ising_sample",
-        (
-            "log_odds = 2.0 * model.beta * model.coupling",
-            "log_odds = 1.0 * model.beta * model.coupling",
-        ),
-        _RECOVERS,
-        {"method": "systematic"},
-    ),
-    "an edge is not carried to the other side": Bug(
-        change=("        if c == one and periodic:\n            row[end] = row[one]\n", ""),
-        test=_RECOVERS,
-        arguments={"method": "systematic"},
-        **_LATTICE,
-    ),
-    "clusters join too often": Bug(
-        "bayeslib.markov.ising_sample",
-        ("join = -np.expm1(-2.0 * ", "join = -np.expm1(-2.2 * "),
-        _RECOVERS,
-        {"method": "wolff"},
-    ),
-    "a Boltzmann machine counts its pairs twice": Bug(
-        "bayeslib.markov.boltzmann",
-        ("(0.5 * (s @ self.weights) + self.biases)", "(s @ self.weights + self.biases)"),
-        "test_boltzmann.test_conditionals_are_ratios_of_the_joint",
-    ),
-    "a Boltzmann machine draws all its units from the old state": Bug(
-        "bayeslib.markov.units",
-        (
-            "                total += weights[i, j] * state[j]\n            u =",
-            "                total += weights[i, j] * draws[max(t - num_warmup - 1, 0), j]\n"
-            "            u =",
-        ),
-        "test_boltzmann.test_recovers_the_exact_moments",
-        through="bayeslib.markov.boltzmann",
-    ),
-}
 _LAPLACE = "test_vi_laplace.test_gamma_student_in_two_coordinates"
 _SLOPE = "test_vi.test_steps_follow_the_slope_of_the_bound"
 VARIATIONAL = {
@@ -193,7 +153,6 @@ HYBRID = {
 BUGS = {
     f"{group}: {name}": bug
     for group, bugs in [
-        ("gibbs", GIBBS),
         ("hybrid", HYBRID),
         ("variational", VARIATIONAL),
     ]
