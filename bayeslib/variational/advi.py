@@ -1,5 +1,7 @@
 """Automatic differentiation variational inference."""
 
+from contextlib import suppress
+
 import numpy as np
 
 from ..chains.blocks import spawn
@@ -8,12 +10,21 @@ from ..errors import BayeslibError, GradientError
 from ..results import Gaussian
 from ..target.target import as_target
 from ..target.transforms import unconstrained
-from ..validate import as_bool, as_count, as_positions, as_positive, as_rng, check_memory
+from ..validate import (
+    as_bool,
+    as_choice,
+    as_count,
+    as_positions,
+    as_positive,
+    as_rng,
+    check_memory,
+)  # fmt: skip
 from ..waiting import watched
-from .fit import Fit
-from .verdict import elsewhere_problem, first_draws, judged, warn_of
+from .advi_ascent import Fit
+from .elsewhere import elsewhere_problem
+from .gaussian_family import FAMILIES
+from .verdict import checked
 
-_FAMILIES = ("meanfield", "fullrank")
 _ESTIMATORS = ("stl", "entropy")
 
 
@@ -152,11 +163,8 @@ def advi(
     True ()
     """
     dim = as_target(target).dim
-    for value, name, known in (
-        (family, "family", _FAMILIES), (estimator, "estimator", _ESTIMATORS),
-    ):  # fmt: skip
-        if not (isinstance(value, str) and value in known):
-            raise BayeslibError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+    as_choice(family, "family", FAMILIES)
+    as_choice(estimator, "estimator", _ESTIMATORS)
     num_draws = as_count(num_draws, "num_draws", maximum=1_000_000)
     num_restarts = as_count(num_restarts, "num_restarts", maximum=10_000)
     num_check = as_count(num_check, "num_check", minimum=21)
@@ -181,48 +189,51 @@ def advi(
     rng, seed = as_rng(rng)
     free, generators = unconstrained(target), spawn(rng, num_restarts)
     starts, spent = _starts(free, target, initial_position, generators)
-    found = []
+    fits = []
     for start, generator in zip(starts, generators, strict=True):
         fit = Fit(
-            free, start, initial_scale, family == "fullrank", num_draws, estimator == "stl",
-            generator,
+            free, start, generator, scale=initial_scale, dense=family == "fullrank",
+            num_draws=num_draws, sticking=estimator == "stl",
         )  # fmt: skip
-        ascent = fit.ascend(num_steps, max_steps, step_size, tolerance)
-        base = fit.gaussian(ascent.average)
-        first = first_draws(free, base, num_check, generator, interrupted=fit.interrupted)
-        interrupted = first is None
-        if not interrupted or (fit.num_steps and not found):
-            found.append((fit, ascent, base, first))
+        fit.ascend(num_steps, max_steps, step_size, tolerance)
+        with suppress(KeyboardInterrupt):
+            fit.weigh(num_check)
+        interrupted = fit.weighed is None
+        if not interrupted or (fit.num_steps and not fits):
+            fits.append(fit)
         if interrupted:
             break
-    if not found:
+    if not fits:
         raise KeyboardInterrupt
-    elbos = np.array([np.nan if made is None else made.elbo.value for *_, made in found])
-    best = int(np.argmax(elbos))
-    fit, ascent, approximation, weighed = found[best]
+    elbos = np.array([np.nan if fit.weighed is None else fit.weighed.elbo.value for fit in fits])
+    best = fits[int(np.argmax(elbos))]
     settings = {
         "family": family, "estimator": estimator, "num_draws": num_draws, "seed": seed,
-        "num_steps": fit.num_steps, "max_steps": max_steps, "tolerance": tolerance,
+        "num_steps": best.num_steps, "max_steps": max_steps, "tolerance": tolerance,
         "initial_scale": initial_scale,
-        "step_sizes": ascent.step_sizes, "converged": ascent.converged, "elbos": elbos,
-        "num_check": num_check, "num_outside": int(fit.num_outside[0]),
+        "step_sizes": best.ascent.step_sizes, "converged": best.ascent.converged, "elbos": elbos,
+        "num_check": num_check, "num_outside": int(best.climb.how.num_outside),
         "interrupted": interrupted,
     }  # fmt: skip
     if keep_path:
-        path = np.concatenate(fit.paths)
+        path = np.concatenate(best.paths)
         settings |= {"means": path[:, :dim], "scales": np.exp(path[:, dim:])}
-    elsewhere = elsewhere_problem([other[2] for other in found], elbos, free.transform, "fit")
-    spent += sum(other.num_steps * num_draws for other, *_ in found)
-    spent += num_check * sum(other[3] is not None for other in found if other[0] is not fit)
+    problems = [elsewhere_problem([fit.gaussian for fit in fits], elbos, free.transform, "fit")]
+    if interrupted:
+        problems.append(f"the fit was interrupted after {best.num_steps} steps")
+    elif num_steps is None and not best.ascent.converged:
+        problems.append(
+            f"the fit had not settled after {best.num_steps} steps: raise max_steps, start "
+            "nearer, or raise num_draws"
+        )
+    spent += sum(fit.num_steps * num_draws for fit in fits)
+    spent += num_check * sum(fit.weighed is not None for fit in fits if fit is not best)
     result = Gaussian(
-        approximation.mean, approximation.cov, elbo_trace=np.concatenate(fit.traces),
+        best.gaussian.mean, best.gaussian.cov, elbo_trace=np.concatenate(best.traces),
         names=target.names, num_evals=spent, method="advi", transform=free.transform,
-        settings=settings,
-        problems=tuple(_problems(ascent, num_steps is None, elsewhere, interrupted)),
+        settings=settings, problems=tuple(filter(None, problems)),
     )  # fmt: skip
-    result = judged(free, result, None if interrupted else weighed, generators[best])
-    warn_of(result)
-    return result
+    return checked(free, result, num_check, best.rng, weighed=best.weighed)
 
 
 def _starts(free, target, initial_position, generators):
@@ -237,15 +248,3 @@ def _starts(free, target, initial_position, generators):
                 "or None"
             )
     return initial_positions(free, initial_position, generators, gradient=True)
-
-
-def _problems(ascent, adaptive, elsewhere, interrupted):
-    if elsewhere:
-        yield elsewhere
-    if interrupted:
-        yield f"the fit was interrupted after {ascent.num_steps} steps"
-    elif adaptive and not ascent.converged:
-        yield (
-            f"the fit had not settled after {ascent.num_steps} steps: raise max_steps, start "
-            "nearer, or raise num_draws"
-        )

@@ -1,10 +1,12 @@
 """Stochastic gradient ascent: steps for kernels, and when to take smaller ones, and to stop."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numba import types
 
-from ..compile.callback import helper
+from ..chains.loop import Density, laid_out
+from ..compile.callback import FLOAT, INT, VECTOR, helper, kernel
 
 FIRST_DECAY, SECOND_DECAY, TINY = 0.9, 0.999, 1e-8  # of Adam, as its authors chose them
 ROUND = 20.0  # steps of a round's window, times the step size
@@ -25,6 +27,12 @@ def adam(parameters, gradient, first, second, t, step_size):
         parameters[i] += step_size * mean / (spread + TINY)
 
 
+@kernel(types.void, VECTOR, VECTOR, VECTOR, VECTOR, INT, FLOAT)
+def adam_step(parameters, gradient, first, second, t, step_size):
+    """`adam`, for callers that are not compiled."""
+    adam(parameters, gradient, first, second, t, step_size)
+
+
 @helper
 def adagrad(parameters, gradient, squares, step_size):
     """Take a step of AdaGrad uphill; `squares` sums the squared gradients, all (k,), in place."""
@@ -39,9 +47,17 @@ def robbins_monro(t, step_size, decay):
     return step_size * (1.0 + t) ** -decay
 
 
-@dataclass(frozen=True)
-class Ascent:
-    """Where `run_rounds` came to.
+def asked(target, *, gradient):
+    """Return a `Bound` of the target, and the `Density` that a kernel asks."""
+    bound = target.bind(gradient=gradient)
+    return bound, laid_out(
+        Density, address=bound.address, handle=bound.handle, unused=(target.dim,),
+        points=(2, target.dim),
+    )  # fmt: skip
+
+
+class Ascent(NamedTuple):
+    """Where an ascent came to.
 
     Attributes
     ----------
@@ -59,7 +75,7 @@ class Ascent:
     converged: bool
 
 
-def run_rounds(run, restart, distance, stopped=lambda: False, *, step_size, max_steps, tolerance):
+def run_rounds(fit, *, step_size, max_steps, tolerance):
     """Ascend in rounds of constant steps, each half as long as the one before.
 
     With a constant step the iterates settle to a cloud about the optimum, whose average is closer
@@ -68,15 +84,11 @@ def run_rounds(run, restart, distance, stopped=lambda: False, *, step_size, max_
 
     Parameters
     ----------
-    run : callable
-        run(step_size, num_steps) goes on for so many steps, and returns what is watched,
-        (num_steps, m), and the parameters averaged over these steps, (k,).
-    restart : callable
-        restart(average) goes on from these parameters.
-    distance : callable
-        distance(average, average) -> float, in nats.
-    stopped : callable, optional
-        stopped() says whether an interrupt has ended the last run early.
+    fit : object
+        Its run(step_size, num_steps) goes on for so many steps, and returns what is watched,
+        (num_steps, m), and the parameters averaged over these steps, (k,); restart(average) goes
+        on from these; distance(average, average) -> float, in nats; and `interrupted` says that
+        the last run ended early.
     step_size : float
         Of the first round.
     max_steps : int
@@ -96,21 +108,20 @@ def run_rounds(run, restart, distance, stopped=lambda: False, *, step_size, max_
     done, sizes, last = 0, [], None
     while True:
         sizes.append(step_size)
-        average, steps, still = _run_round(
-            run, step_size, max_steps - done, distance, stopped, tolerance
-        )
+        average, steps, still = _run_round(fit, step_size, max_steps - done, tolerance)
         done += steps
-        close = last is not None and distance(average, last) < tolerance
-        if (still and close) or done >= max_steps or stopped():
-            return Ascent(average, np.array(sizes), done, bool(still and close))
-        restart(average)
+        settled = still and last is not None and fit.distance(average, last) < tolerance
+        if settled or done >= max_steps or fit.interrupted:
+            return Ascent(average, np.array(sizes), done, settled)
+        fit.restart(average)
         last, step_size = average, 0.5 * step_size
 
 
-def _run_round(run, step_size, max_steps, distance, stopped, tolerance):
+def _run_round(fit, step_size, max_steps, tolerance):
+    """Return the average, the steps taken, and whether the last of them had no trend."""
     window, paths, averages, done = int(np.ceil(ROUND / step_size)), [], [], 0
-    while done < max_steps and not stopped():
-        path, average = run(step_size, min(window, max_steps - done))
+    while done < max_steps and not fit.interrupted:
+        path, average = fit.run(step_size, min(window, max_steps - done))
         done += len(path)
         if len(path) < window and averages:
             break  # what is left is too short to weigh as much as the others
@@ -119,13 +130,14 @@ def _run_round(run, step_size, max_steps, distance, stopped, tolerance):
         if len(averages) % 2:
             continue
         half = len(averages) // 2
-        if _no_trend(np.concatenate(paths[half:])):
-            return np.mean(averages[half:], axis=0), done, True
-        if half > 1:
+        still = _no_trend(np.concatenate(paths[half:]))
+        if not still and half > 1:
             middle = half + half // 2
             earlier = np.mean(averages[half:middle], axis=0)
-            if distance(np.mean(averages[middle:], axis=0), earlier) < 0.1 * tolerance:
-                return np.mean(averages[half:], axis=0), done, True
+            later = np.mean(averages[middle:], axis=0)
+            still = fit.distance(later, earlier) < 0.1 * tolerance
+        if still:
+            return np.mean(averages[half:], axis=0), done, True
     return np.mean(averages[len(averages) // 2 :], axis=0), done, False
 
 

@@ -1,10 +1,9 @@
 """Is there another mode? A few climbs from elsewhere, after a fit that has seen one."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..validate import shown
+from .newton import Mode
 
 APART = 5.0  # standard deviations, of either of two Gaussians, between two modes
 NO_MATTER = np.log(100.0)  # nats by which a mode is lower that does not count
@@ -15,6 +14,39 @@ _MOST, _MOST_BLIND = 200, 20  # dimensions with a gradient, and without
 _MOST_HESSIANS = 8
 _SAME = 0.1  # standard deviations between two climbs to one mode
 _LEVEL = 0.1  # squared length of a Newton step that would be left, in standard deviations
+
+
+def parameters_at(x, transform):
+    """Return the parameters at coordinates `x`, which they are themselves without a transform."""
+    return x if transform is None else transform.constrain(x)
+
+
+def elsewhere_problem(gaussians, elbos, transform, what):
+    """Say that a fit with a comparable bound lies far from the best one, or return None.
+
+    Parameters
+    ----------
+    gaussians : sequence of Gaussian or None
+        One a fit, of the coordinates in which they are Gaussian; None for one that failed.
+    elbos : numpy.ndarray, shape (n,)
+    transform : Transform or None
+    what : str
+        What a fit is called.
+    """
+    best = int(np.argmax(elbos))
+    for i in np.argsort(-elbos):
+        if gaussians[i] is None or not elbos[i] > elbos[best] - NO_MATTER:
+            continue
+        shift = gaussians[i].mean - gaussians[best].mean
+        apart = [np.linalg.norm(np.linalg.solve(gaussians[j].scale, shift)) for j in (i, best)]
+        if min(apart) > APART:
+            place = shown(parameters_at(gaussians[i].mean, transform))
+            return (
+                f"{what} {i} of {len(elbos)} ended elsewhere, about theta={place}, with a "
+                f"bound {elbos[best] - elbos[i]:.2f} lower: one Gaussian does not cover both; "
+                "multipathfinder weighs them, or use parallel_tempering"
+            )
+    return None
 
 
 def scout(free, gaussians, log_mass, transform):
@@ -59,32 +91,21 @@ def scout(free, gaussians, log_mass, transform):
         end = slopes.climb(start)
         if end is None or found and end.log_mass <= found.log_mass:
             continue
-        shifts = [np.linalg.solve(g.scale, end.x - g.mean) for g in gaussians]
+        shifts = [np.linalg.solve(g.scale, end.position - g.mean) for g in gaussians]
         apart = [np.linalg.norm(shift) for shift in shifts]
         for home in homes:
-            apart += [_apart(end.x - home.x, h) for h in (end.hessian, home.hessian)]
+            apart += [end.distance(home.position), home.distance(end.position)]
         if min(apart) > APART:
             found = end
     covered = max([log_mass, *(home.log_mass for home in homes)])
     if found is None or not found.log_mass > covered - NO_MATTER:
         return None, slopes.num_evals
-    place = found.x if transform is None else transform.constrain(found.x)
+    place = shown(parameters_at(found.position, transform))
     return (
-        f"another mode, about theta={shown(place)}, which this does not cover, holds about "
+        f"another mode, about theta={place}, which this does not cover, holds about "
         f"{np.exp(min(found.log_mass - covered, 600.0)):.2g} times the mass of what it does: start "
         "multipathfinder at both, or use parallel_tempering"
     ), slopes.num_evals
-
-
-def _apart(shift, precision):
-    return float(np.sqrt(max(shift @ precision @ shift, 0.0)))
-
-
-@dataclass(frozen=True)
-class _Mode:
-    x: np.ndarray
-    hessian: np.ndarray
-    log_mass: float
 
 
 class _Climber:
@@ -106,14 +127,11 @@ class _Climber:
     def _gradient(self, x):
         if self._exact:
             return self._value(x)[1]
-        steps = np.diag(1e-4 * self._units)
-        return np.array(
-            [(self._value(x + s)[0] - self._value(x - s)[0]) / (2.0 * s.sum()) for s in steps]
-        )
+        return _differences(lambda x: self._value(x)[0], x, 1e-4 * self._units)
 
     @np.errstate(all="ignore")
     def climb(self, start):
-        """Return the `_Mode` above `start`, or None where no climb ended at one."""
+        """Return the `Mode` above `start`, or None where no climb ended at one."""
         from scipy import optimize
 
         if not np.isfinite(self._value(start)[0]) or self._hessians > _MOST_HESSIANS:
@@ -124,18 +142,21 @@ class _Climber:
             options={"maxiter": _MOST_STEPS, "ftol": 1e-13, "gtol": 1e-6},
         ).x  # fmt: skip
         for mode in self._modes:
-            if _apart(x - mode.x, mode.hessian) < _SAME:
+            if mode.distance(x) < _SAME:
                 return mode
         self._hessians += 1
         value, gradient = -self._value(x)[0], self._gradient(x)
-        steps = np.diag(1e-3 * self._units)
-        rows = [(self._gradient(x + s) - self._gradient(x - s)) / (2.0 * s.sum()) for s in steps]
-        hessian = 0.5 * (np.array(rows) + np.array(rows).T)
+        rows = _differences(self._gradient, x, 1e-3 * self._units)
+        hessian = 0.5 * (rows + rows.T)
         if not np.isfinite(hessian).all() or np.linalg.eigvalsh(hessian)[0] <= 0.0:
             return None
         if gradient @ np.linalg.solve(hessian, gradient) > _LEVEL:
             return None
-        log_det = np.linalg.slogdet(hessian)[1]
-        log_mass = value + 0.5 * x.size * np.log(2.0 * np.pi) - 0.5 * log_det
-        self._modes.append(_Mode(x, hessian, float(log_mass)))
+        self._modes.append(Mode(x, value, hessian))
         return self._modes[-1]
+
+
+def _differences(function, x, steps):
+    """Central differences of a function along each coordinate, a row each."""
+    ways = np.diag(steps)
+    return np.array([(function(x + s) - function(x - s)) / (2.0 * s.sum()) for s in ways])

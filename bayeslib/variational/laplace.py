@@ -9,10 +9,20 @@ from ..errors import BayeslibError, GradientError, StartError, warn
 from ..results import Estimate, Gaussian
 from ..target.target import as_target
 from ..target.transforms import unconstrained
-from ..validate import as_count, as_floats, as_position, blame, check_finite, check_memory, shown
+from ..validate import (
+    as_choice,
+    as_count,
+    as_floats,
+    as_position,
+    blame,
+    check_finite,
+    check_memory,
+    shown,
+)
 from ..waiting import watched
+from .elsewhere import parameters_at
 from .newton import FAR, Slopes, climb, run_optimiser
-from .verdict import first_draws, judged, warn_of
+from .verdict import checked
 
 _COORDINATES = ("own", "unconstrained")
 _NUM_STARTS = 8
@@ -93,8 +103,7 @@ def laplace(target, initial_position=None, *, coordinates="own", max_steps=200, 
     -14.1 -14.02
     """
     dim = as_target(target).dim
-    if not (isinstance(coordinates, str) and coordinates in _COORDINATES):
-        raise BayeslibError(f'coordinates must be "own" or "unconstrained", got {coordinates!r}')
+    as_choice(coordinates, "coordinates", _COORDINATES)
     max_steps = as_count(max_steps, "max_steps")
     check_memory((4, dim, dim), "the Hessian")
     if not target.has_gradient:
@@ -106,35 +115,20 @@ def laplace(target, initial_position=None, *, coordinates="own", max_steps=200, 
     starts = _starts(target, initial_position)
     if transform is not None:
         starts = transform.unconstrain(starts)
-    tried = 0
+    spent = 0
     if initial_position is None:
-        tried, starts = len(starts), _usable(work, starts)
-    starts, spent = initial_positions(work, starts, [None] * len(starts), gradient=True)
-    modes, errors, slopes, ends = [], [], Slopes(work), []
-    for start in starts:
-        end, num_evals = _ascend(work, start, max_steps)
-        spent += num_evals
-        ends.append((slopes(end)[0], end, start))
-    for _, end, start in sorted(ends, key=lambda each: -each[0]):
-        if any(_same(end, mode, _NEAR) for mode in modes):
-            continue
-        try:
-            modes.append(climb(slopes, end, max_steps, work.names, origin=start))
-        except BayeslibError as error:
-            errors.append(error)
+        spent, starts = len(starts), _usable(work, starts)
+    starts, num_evals = initial_positions(work, starts, [None] * len(starts), gradient=True)
+    slopes = Slopes(work)
+    modes, errors = _modes(slopes, starts, max_steps)
     if not modes:
         raise errors[0]
-    modes = _different(modes)
     best = modes[0]
-    spent += slopes.num_evals + tried
-    _, log_det = np.linalg.slogdet(best.hessian)
-    positions = np.array([mode.position for mode in modes])
-    positions = positions if transform is None else transform.constrain(positions)
-    log_evidence = best.value + 0.5 * dim * np.log(2.0 * np.pi) - 0.5 * log_det
+    spent += num_evals + slopes.num_evals
+    positions = parameters_at(np.array([mode.position for mode in modes]), transform)
     result = Gaussian(
-        best.position, _inverse(best.hessian),
-        log_evidence=Estimate(float(log_evidence), np.nan, spent), names=target.names,
-        num_evals=spent, method="laplace", transform=transform,
+        best.position, _inverse(best.hessian), names=target.names, num_evals=spent,
+        method="laplace", transform=transform,
         settings={
             "coordinates": coordinates, "mode": positions[0], "logdensity": best.value,
             "hessian": best.hessian, "modes": positions,
@@ -143,13 +137,28 @@ def laplace(target, initial_position=None, *, coordinates="own", max_steps=200, 
         },
         problems=tuple(_problems(positions, modes, starts, errors)),
     )  # fmt: skip
-    rng = np.random.default_rng(_SEED)
-    first = first_draws(work, result.base, _NUM_CHECK, rng)
-    result = judged(work, result, first, rng, edges=True)
-    log_evidence = replace(result.log_evidence, num_evals=result.num_evals)
-    result = replace(result, log_evidence=log_evidence)
-    warn_of(result)
-    return result
+    result = checked(work, result, _NUM_CHECK, np.random.default_rng(_SEED), edges=True)
+    log_evidence = Estimate(best.log_mass, np.nan, result.num_evals)
+    return replace(result, log_evidence=log_evidence)
+
+
+def _modes(slopes, starts, max_steps):
+    """Return the modes above the starts, the highest first, and the errors met on other climbs."""
+    ends, modes, errors, different = [], [], [], []
+    for start in starts:
+        end = _ascend(slopes, start, max_steps)
+        ends.append((slopes(end)[0], end, start))
+    for _, end, start in sorted(ends, key=lambda each: -each[0]):
+        if any(mode.distance(end) <= _NEAR for mode in modes):
+            continue
+        try:
+            modes.append(climb(slopes, end, max_steps, origin=start))
+        except BayeslibError as error:
+            errors.append(error)
+    for mode in sorted(modes, key=lambda mode: -mode.value):
+        if all(other.distance(mode.position) > _SAME for other in different):
+            different.append(mode)
+    return different, errors
 
 
 def _starts(target, initial_position):
@@ -187,32 +196,17 @@ def _usable(target, starts):
     return np.array(kept)
 
 
-def _different(modes):
-    """Return the modes that differ, the highest first."""
-    found = []
-    for mode in sorted(modes, key=lambda mode: -mode.value):
-        if not any(_same(mode.position, other, _SAME) for other in found):
-            found.append(mode)
-    return found
-
-
-def _same(position, mode, limit):
-    apart = position - mode.position
-    return apart @ mode.hessian @ apart <= limit**2
-
-
-def _ascend(target, start, max_steps):
-    """Return where L-BFGS leads, or `start` where it ran off, and what it cost."""
-    end, spent = start, 0
+def _ascend(slopes, start, max_steps):
+    """Return where L-BFGS leads, or `start` where it ran off."""
+    end = start
     for _ in range(_RUNS):
-        path, _, num_evals = run_optimiser(target, end, history=_HISTORY, max_iterations=max_steps)
-        spent += num_evals
-        if np.abs(path[-1]).max() > FAR * (1.0 + np.abs(start).max()):
-            return start, spent
+        path, _ = run_optimiser(slopes, end, history=_HISTORY, max_iterations=max_steps)
         end = path[-1]
+        if np.abs(end).max() > FAR * (1.0 + np.abs(start).max()):
+            return start
         if len(path) <= 2:
             break
-    return end, spent
+    return end
 
 
 def _inverse(hessian):

@@ -2,13 +2,14 @@
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import BayeslibError, ImproperError
 from ..validate import shown
 from ..waiting import count
+from .gaussian_family import LOG_2_PI
 
 SETTLED = 1e-14  # squared length of a Newton step, in posterior standard deviations
 NEAR, EXACT = 1e-8, 1e-20  # the same, of a step that needs no damping, and that is the last
@@ -22,19 +23,25 @@ _FIRST_STEP, _STEP, _FINE_STEP = 1e-5, 1e-4, 2e-3
 
 
 class Slopes:
-    """Log densities and gradients at points, counted; -inf where either is not finite."""
+    """Log densities and gradients at points, counted."""
 
     def __init__(self, target):
-        self.target, self.bound = target, target.bind(gradient=True)
-        self.num_evals, self.smooth = 0, True
+        self._target, self._bound = target, target.bind(gradient=True)
+        self.names, self.num_evals, self.smooth = target.names, 0, True
 
-    def __call__(self, x):
+    def ask(self, x):
+        """Return what the target says at `x`, whatever it is."""
         gradient = np.zeros(x.size)
-        value = self.bound(np.ascontiguousarray(x), gradient)
+        value = self._bound(np.ascontiguousarray(x), gradient)
         self.num_evals += 1
         count()
-        if self.bound.num_errors:
-            raise self.target.explain(self.bound.failed_at)
+        if self._bound.num_errors:
+            raise self._target.explain(self._bound.failed_at)
+        return value, gradient
+
+    def __call__(self, x):
+        """The same, with -inf where the value or its gradient is not finite."""
+        value, gradient = self.ask(x)
         if value == math.inf:
             raise ImproperError(
                 f"the log density is +inf at theta={shown(x)}: it has no maximum to expand about"
@@ -49,15 +56,11 @@ class Slopes:
         Of fourth order in `steps` (dim,) when `fine`, else of second. None when a point that it
         needs is outside the support, however close.
         """
-        dim, self.smooth = x.size, True
-        matrix = np.empty((dim, dim))
-        for i in range(dim):
-            step, column = max(steps[i], 64.0 * np.spacing(abs(x[i]))), None
-            for _ in range(6):
-                column = self._column(x, i, step, fine)
-                if column is not None:
-                    break
-                step *= 0.1
+        matrix, self.smooth = np.empty((x.size, x.size)), True
+        for i in range(x.size):
+            step = max(steps[i], 64.0 * np.spacing(abs(x[i])))
+            columns = (self._column(x, i, step * 0.1**k, fine) for k in range(6))
+            column = next((column for column in columns if column is not None), None)
             if column is None:
                 return None
             matrix[i] = column
@@ -84,12 +87,12 @@ class Slopes:
         return (4.0 * near - wide) / 3.0
 
 
-def run_optimiser(free, start, *, history, max_iterations):
+def run_optimiser(slopes, start, *, history, max_iterations):
     """Climb the log density by L-BFGS.
 
     Parameters
     ----------
-    free : Target
+    slopes : Slopes
     start : numpy.ndarray, shape (dim,)
     history, max_iterations : int
 
@@ -97,26 +100,18 @@ def run_optimiser(free, start, *, history, max_iterations):
     -------
     positions, gradients : numpy.ndarray, shape (num_iterations + 1, dim)
         Of the points that the optimiser accepted, the start first.
-    num_evals : int
     """
     from scipy import optimize
 
-    bound, seen, num_evals = free.bind(gradient=True), {}, 0
+    seen, path = {}, [start]
 
     def descend(x):
-        nonlocal num_evals
-        x, gradient = np.array(x, dtype=float), np.zeros(free.dim)
-        value = bound(x, gradient)
-        count()
-        num_evals += 1
-        if bound.num_errors:
-            raise free.explain(bound.failed_at)
+        value, gradient = slopes.ask(x)
         if not np.isfinite(value) or not np.isfinite(gradient).all():
-            return np.inf if value != np.inf else -np.inf, np.zeros(free.dim)
+            return np.inf if value != np.inf else -np.inf, np.zeros(x.size)
         seen[x.tobytes()] = gradient
         return -value, -gradient
 
-    path = [start]
     with np.errstate(all="ignore"):
         optimize.minimize(
             descend, start, jac=True, method="L-BFGS-B",
@@ -127,11 +122,10 @@ def run_optimiser(free, start, *, history, max_iterations):
             },
         )  # fmt: skip
     known = [x for x in path if x.tobytes() in seen]
-    return np.array(known), np.array([seen[x.tobytes()] for x in known]), num_evals
+    return np.array(known), np.array([seen[x.tobytes()] for x in known])
 
 
-@dataclass(frozen=True)
-class Mode:
+class Mode(NamedTuple):
     """A maximum.
 
     Attributes
@@ -146,9 +140,20 @@ class Mode:
     value: float
     hessian: np.ndarray
 
+    @property
+    def log_mass(self):
+        """The logarithm of the integral, by Laplace's approximation."""
+        _, log_det = np.linalg.slogdet(self.hessian)
+        return float(self.value + 0.5 * self.position.size * LOG_2_PI - 0.5 * log_det)
+
+    def distance(self, position):
+        """How far a position is, in standard deviations by the curvature."""
+        apart = position - self.position
+        return float(np.sqrt(max(apart @ self.hessian @ apart, 0.0)))
+
 
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")
-def climb(slopes, start, max_steps, names, *, origin):
+def climb(slopes, start, max_steps, *, origin):
     """Go up to a maximum from `start` by damped Newton steps.
 
     Parameters
@@ -157,7 +162,6 @@ def climb(slopes, start, max_steps, names, *, origin):
     start : numpy.ndarray, shape (dim,)
         As the end of `run_optimiser`, or at least where the density is not zero.
     max_steps : int
-    names : sequence of str
     origin : numpy.ndarray, shape (dim,)
         Where the way up began, from which distances are.
 
@@ -184,10 +188,10 @@ def climb(slopes, start, max_steps, names, *, origin):
     for _ in range(max_steps):
         hessian = slopes.curvature(x, steps)
         if hessian is None:
-            raise _endless_error(x, max_steps) if far_out() else _edge_error(x, names)
+            raise _endless_error(x, max_steps) if far_out() else _edge_error(x, slopes.names)
         units = _units(hessian)
-        steps = _STEP * np.where(np.isfinite(units), units, 1.0 + np.abs(x))
         units = np.where(np.isfinite(units), units, 1.0 + np.abs(x))
+        steps = _STEP * units
         scaled = hessian * np.outer(units, units)
         if not np.isfinite(scaled).all():
             break
@@ -197,7 +201,7 @@ def climb(slopes, start, max_steps, names, *, origin):
             move = units * (vectors @ ((units * gradient) @ vectors / eigenvalues))
             if gradient @ move < NEAR:
                 with suppress(BayeslibError):  # level, but no maximum: on by damped steps
-                    return _finished(slopes, x, value, units, names)
+                    return _finished(slopes, x, value, units)
         while True:
             ridge = damping if lowest > 0.0 else damping - lowest * (1.0 + 1e-6) + 1e-12
             move = units * np.linalg.solve(scaled + ridge * np.eye(x.size), units * gradient)
@@ -211,12 +215,12 @@ def climb(slopes, start, max_steps, names, *, origin):
                 if np.linalg.norm(units * gradient) > LEVEL:  # it is the damping that is large
                     if hit_edge and far_out():
                         raise _endless_error(x, max_steps)
-                    raise _edge_error(x, names) if hit_edge else _rough_error(x)
+                    raise _edge_error(x, slopes.names) if hit_edge else _rough_error(x)
                 move = 0.1 * down
                 new, slope = slopes(x + move)
                 if lowest < -FLAT and new > value:
                     break  # off a saddle
-                return _finished(slopes, x, value, steps / _STEP, names)
+                return _finished(slopes, x, value, steps / _STEP)
         x, value, gradient, damping = x + move, new, slope, 0.2 * damping
         if np.abs(x).max() > far:
             break
@@ -235,13 +239,13 @@ def _units(hessian):
     return 1.0 / np.sqrt(np.abs(np.diag(hessian)))
 
 
-def _finished(slopes, x, value, units, names):
+def _finished(slopes, x, value, units):
     """Polish a stationary point by plain Newton steps, and check that it is a maximum."""
     for _ in range(3):
         hessian = slopes.curvature(x, _FINE_STEP * units, fine=True)
         if hessian is None:
-            raise _edge_error(x, names)
-        check_definite(hessian, x, names)
+            raise _edge_error(x, slopes.names)
+        check_definite(hessian, x, slopes.names)
         if not slopes.smooth:
             raise _rough_error(x)
         units = _units(hessian)
@@ -265,10 +269,8 @@ def check_definite(hessian, x, names):
         return
     direction = units * vectors[:, 0]
     direction /= np.abs(direction).max()
-    terms = [
-        f"{part:+.2g} {name}" for part, name in zip(direction, names, strict=True)
-        if abs(part) > 0.05
-    ]  # fmt: skip
+    pairs = zip(direction, names, strict=True)
+    terms = [f"{part:+.2g} {name}" for part, name in pairs if abs(part) > 0.05]
     what = "rises (a saddle point)" if eigenvalues[0] < -FLAT else "is flat"
     raise BayeslibError(
         f"at theta={shown(x)}, where the gradient vanishes, the log density {what} in the "

@@ -1,11 +1,23 @@
 """Gaussians along the path of a quasi-Newton optimiser: what Pathfinder chooses among."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from ..chains.blocks import spawn
+from ..chains.starts import initial_positions
+from ..errors import BayeslibError
+from ..results import Gaussian
+from ..target.target import as_target
+from ..target.transforms import unconstrained
+from ..validate import as_count, as_floats, check_memory
+from .gaussian_family import log_density
+from .newton import Slopes, run_optimiser
+
+_MOST_DIMENSIONS = 1000
+_NUM_PATHS = 4
 _CURVATURE = 1e-12  # the least curvature, in units of the gradient's change, that is learned from
-_LOG_2_PI = float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True)
@@ -32,11 +44,8 @@ class PathGaussian:
         inside = normals @ self.basis
         moved = normals + (inside @ self.factor.T - inside) @ self.basis.T
         log_det = np.log(self.root).sum() + np.log(np.diag(self.factor)).sum()
-        square = np.square(normals).sum(axis=1)
-        return (
-            self.mean + self.root * moved,
-            -log_det - 0.5 * square - 0.5 * normals.shape[1] * _LOG_2_PI,
-        )
+        log_q = log_density(log_det, np.square(normals).sum(axis=1), self.mean.size)
+        return self.mean + self.root * moved, log_q
 
     @property
     def cov(self):
@@ -109,3 +118,102 @@ def _gaussian(position, gradient, diagonal, steps, changes):
     found = PathGaussian(mean, root, basis, factor)
     finite = all(np.isfinite(part).all() for part in (mean, root, basis, factor))
     return found if finite and np.diag(factor).min() > 0.0 else None
+
+
+@dataclass(frozen=True)
+class Path:
+    """One path: its points, and a Gaussian (or None) with its bound for each after the first."""
+
+    positions: np.ndarray
+    found: list
+    elbos: np.ndarray
+    num_evals: int
+
+    @property
+    def elbo(self):
+        return float(self.elbos.max(initial=-np.inf))
+
+    @property
+    def chosen(self):
+        return int(np.argmax(self.elbos))
+
+    @cached_property
+    def gaussian(self):
+        """The `Gaussian` with the highest bound, or None where none has a finite one."""
+        if self.elbo == -np.inf:
+            return None
+        return Gaussian(self.found[self.chosen].mean, self.found[self.chosen].cov)
+
+
+def find_paths(
+    target, initial_position, rng, *, num_paths, history, max_iterations, num_elbo_draws
+):  # fmt: skip
+    """Return the target in unconstrained coordinates, its `Path`s, and what the settings say."""
+    free = unconstrained(as_target(target))
+    if free.dim > _MOST_DIMENSIONS:
+        raise BayeslibError(
+            f"pathfinder returns a full covariance, and takes at most {_MOST_DIMENSIONS} "
+            f"dimensions, got {free.dim}; advi with family='meanfield' takes more"
+        )
+    how = {
+        "history": as_count(history, "history", maximum=10_000),
+        "max_iterations": as_count(max_iterations, "max_iterations"),
+        "num_elbo_draws": as_count(num_elbo_draws, "num_elbo_draws"),
+    }
+    check_memory((num_elbo_draws, 2 * free.dim), "the draws")
+    starts, num_paths = _as_starts(initial_position, num_paths, free.dim)
+    if starts is not None:
+        starts = free.unconstrain(starts)
+    generators = spawn(rng, num_paths)
+    starts, spent = initial_positions(free, starts, generators, gradient=True)
+    paths = []
+    for start, generator in zip(starts, generators, strict=True):
+        paths.append(_path(free, start, generator, spent, **how))
+        spent = 0
+    if not any(path.gaussian for path in paths):
+        raise BayeslibError(
+            f"none of {num_paths} paths met a Gaussian whose evidence lower bound is finite: a "
+            "start at the mode, a density that grows without end, or one with an edge; begin "
+            "elsewhere, say the target's support, or use advi"
+        )
+    elbos = np.array([path.elbo for path in paths])
+    lengths = np.array([len(path.elbos) for path in paths])
+    return free, paths, how | {"num_paths": num_paths, "elbos": elbos, "lengths": lengths}
+
+
+def _as_starts(initial_position, num_paths, dim):
+    if num_paths is not None:
+        num_paths = as_count(num_paths, "num_paths", maximum=10_000)
+    if initial_position is None:
+        return None, num_paths or _NUM_PATHS
+    starts = as_floats(initial_position, "initial_position")
+    if starts.ndim == 0 or (starts.shape == (dim,) and num_paths in (None, 1)):
+        starts = starts.reshape(1, -1)
+    if dim == 1 and starts.ndim == 1:
+        starts = starts[:, None]
+    if starts.ndim != 2 or starts.shape[1] != dim or not len(starts):
+        raise BayeslibError(
+            f"initial_position must have shape ({dim},) or (num_paths, {dim}), got {starts.shape}; "
+            "from one point all paths would be the same"
+        )
+    if num_paths not in (None, len(starts)):
+        raise BayeslibError(
+            f"initial_position has {len(starts)} rows, but num_paths={num_paths}: give one start a "
+            "path, or none"
+        )
+    return starts, len(starts)
+
+
+def _path(free, start, rng, spent, *, history, max_iterations, num_elbo_draws):
+    slopes = Slopes(free)
+    positions, gradients = run_optimiser(
+        slopes, start, history=history, max_iterations=max_iterations
+    )
+    found, elbos = [None] * (len(positions) - 1), np.full(max(len(positions) - 1, 0), -np.inf)
+    spent += slopes.num_evals
+    for i, gaussian in gaussians(positions, gradients, history):
+        x, log_q = gaussian.place(rng.standard_normal((num_elbo_draws, free.dim)))
+        elbo = np.mean(free.many(x) - log_q)
+        spent += num_elbo_draws
+        found[i - 1], elbos[i - 1] = gaussian, elbo if np.isfinite(elbo) else -np.inf
+    return Path(positions, found, elbos, spent)

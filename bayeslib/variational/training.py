@@ -1,13 +1,14 @@
 """Training a recognition network, on simulations of parameters and data."""
 
 import numpy as np
+from numba import types
 
-from ..errors import BayeslibError, BayeslibTypeError, TargetError
-from ..validate import as_floats, check_finite
+from ..compile.callback import ADDRESS, HANDLE, MATRIX, VECTOR, density, kernel, together
+from ..errors import BayeslibError, TargetError
 from ..waiting import count
-from .bbvi_kernels import evaluate_with_gradients
-from .checking import freed
-from .network import adam_step, backward, bound, forward, log_q, new_layers, num_outputs, split
+from .ascent import adam_step
+from .gaussian_family import bound, log_q, num_parameters
+from .network import backward, forward, gaussians, limited, new_layers
 
 _HELD_BACK = 0.1  # the share of simulations that the network is never shown
 _MOST_HELD_BACK = 2000
@@ -23,6 +24,13 @@ _BULK = 3.0  # standard deviations up to which the network sees data nearly as t
 _QUARTILES = 1.349  # standard deviations between those of a Gaussian
 
 
+@kernel(types.void, ADDRESS, HANDLE, MATRIX, VECTOR, MATRIX)
+def evaluate_with_gradients(address, handle, points, values, gradients):
+    """Fill `values` with the log density at each row of `points`, and `gradients` with its rows."""
+    for i in range(points.shape[0]):
+        values[i] = density(address, points[i], gradients[i], handle)
+
+
 class Trainer:
     """A network in training.
 
@@ -31,16 +39,21 @@ class Trainer:
     x : numpy.ndarray, shape (n, dim)
         Simulated parameters, in unconstrained coordinates.
     data : numpy.ndarray, shape (n, k)
+    rng : numpy.random.Generator
     names : tuple of str
     hidden : tuple of int
     dense : bool
     free : Target or None
         The joint density in unconstrained coordinates; None trains on pairs.
     batch_size : int
-    rng : numpy.random.Generator
+
+    Attributes
+    ----------
+    num_evals : int
+        Of the joint density.
     """
 
-    def __init__(self, x, data, names, hidden, dense, free, batch_size, rng):
+    def __init__(self, x, data, rng, *, names, hidden, dense, free, batch_size):
         num, dim = x.shape
         for array, what in ((x, "parameters"), (data, "data")):
             if np.abs(array).max() > _HUGE:
@@ -58,44 +71,67 @@ class Trainer:
         self._inputs = as_inputs(data, self.data_centre, self.data_spread)
         self._units, self._data = (x - self.centre) / self.spread, data
         self._names = names
-        self._dense, self._log_spread = dense, float(np.log(self.spread).sum())
+        self._log_spread = float(np.log(self.spread).sum())
         held = min(int(_HELD_BACK * num), _MOST_HELD_BACK)
         self._held, self._kept = np.arange(held), np.arange(held, num)
         self.batch_size = min(batch_size, num - held)
-        self.layers = new_layers((data.shape[1], *hidden, num_outputs(dim, dense)), rng)
-        self._joint = None if free is None else _Joint(free, self.centre, self.spread)
-        self._normals = None if free is None else rng.standard_normal((held, dim))
+        layers = new_layers((data.shape[1], *hidden, num_parameters(dim, dense)), rng)
+        zeros = np.zeros(sum(layer.size for layer in layers))
+        self._weights, *self._moments = together(_flat(layers), zeros, zeros)
+        parts = np.split(self._weights, np.cumsum([layer.size for layer in layers])[:-1])
+        self.layers = [p.reshape(layer.shape) for p, layer in zip(parts, layers, strict=True)]
+        self._joint, self.num_evals, self._normals = free, 0, None
+        if free is not None:
+            self._bound = free.bind(gradient=True)
+            self._normals = rng.standard_normal((held, dim))
         self.loss, self.validation, self._done, self._every = np.empty(0), [], 0, 1
-
-    @property
-    def num_evals(self):
-        """Evaluations of the joint density."""
-        return 0 if self._joint is None else self._joint.num_evals
 
     def gains(self, rows, normals):
         """What is maximised, for each of `rows`, its gradient by the outputs, and activations."""
         activations = forward(self.layers, self._inputs[rows])
+        packed = limited(activations[-1], self.centre.size)
         if self._joint is None:
-            value, slope = log_q(activations[-1], self._units[rows], self._dense)
-            return value - self._log_spread, slope, activations
-        joint = self._joint.given(self._data[rows])
-        value, slope = bound(activations[-1], normals, joint, self._dense)
-        return value + self._log_spread, slope, activations
+            value, slope = log_q(packed, self._units[rows])
+            value -= self._log_spread
+        else:
+            data = self._data[rows]
+            value, slope = bound(packed, normals, lambda units: self._log_joint(units, data))
+            value += self._log_spread
+        return value, slope * (packed == activations[-1]), activations
+
+    def _log_joint(self, units, data):
+        """log p(x, y), (n,), and its gradient by x, (n, dim), x in the network's units."""
+        points = np.concatenate([self.centre + self.spread * units, data], axis=1)
+        values, gradients = np.empty(len(points)), np.zeros(points.shape)
+        evaluate_with_gradients(self._bound.address, self._bound.handle, points, values, gradients)
+        self.num_evals += len(points)
+        if self._bound.num_errors:
+            raise self._joint.explain(self._bound.failed_at)
+        fine = np.isfinite(values) & np.isfinite(gradients).all(axis=1)
+        if not fine.all():
+            raise TargetError(
+                "the joint density or its gradient is not finite at "
+                f"{points[int(fine.argmin())].tolist()}, theta in unconstrained coordinates, then "
+                "y: say the support of theta"
+            )
+        return values, gradients[:, : units.shape[1]] * self.spread
 
     def gradient(self, rows, normals):
         """The mean gain of `rows`, and its gradient by the layers."""
         value, slope, activations = self.gains(rows, normals)
         return value.mean(), backward(self.layers, activations, slope / len(rows))
 
+    def _validate(self):
+        self.validation.append(-self.gains(self._held, self._normals)[0].mean())
+
     def run(self, num_steps, step_size, rng):
         """Take the steps, or those before an interrupt; return how many."""
         self.loss = np.empty(num_steps)
-        memory = [(np.zeros_like(layer), np.zeros_like(layer)) for layer in self.layers]
         order, self._every = np.empty(0, dtype=int), max(1, num_steps // _CHECKS)
         try:
             for t in range(num_steps):
                 if t % self._every == 0:
-                    self.validation.append(-self.gains(self._held, self._normals)[0].mean())
+                    self._validate()
                 if order.size < self.batch_size:
                     order = rng.permutation(self._kept)
                 rows, order = order[: self.batch_size], order[self.batch_size :]
@@ -108,15 +144,14 @@ class Trainer:
                         f"the loss is {-gain} at step {t}: take a smaller step_size than "
                         f"{step_size:g}"
                     )
-                self.loss[t] = -gain
-                rate = step_size * (1.0 - t / num_steps)
-                adam_step(self.layers, gradients, memory, t + 1, rate)
+                self.loss[t], rate = -gain, step_size * (1.0 - t / num_steps)
+                adam_step(self._weights, _flat(gradients), *self._moments, t + 1, rate)
                 self._done = t + 1
                 count(rows.size)
         except KeyboardInterrupt:
             if self._done == 0:
                 raise
-        self.validation.append(-self.gains(self._held, self._normals)[0].mean())
+        self._validate()
         return self._done
 
     def problems(self, num_steps):
@@ -141,7 +176,7 @@ class Trainer:
         straight line, tell better. None where nothing was found.
         """
         inputs = self._inputs[self._held]
-        means, factors = split(forward(self.layers, inputs)[-1], self.centre.size, self._dense)
+        means, factors = gaussians(self.layers, inputs, self.centre.size)
         sds = np.sqrt(np.square(factors).sum(axis=2))
         scores, found = (self._units[self._held] - means) / sds, []
         inputs = np.column_stack([np.ones(len(inputs)), inputs])
@@ -175,70 +210,8 @@ class Trainer:
         return bool(now.mean() < then.mean())
 
 
-class _Joint:
-    """log p(x, y) in the units in which the network works."""
-
-    def __init__(self, free, centre, spread):
-        self._bound, self._free = free.bind(gradient=True), free
-        self._centre, self._spread, self.num_evals = centre, spread, 0
-
-    def given(self, data):
-        """Return units (n, dim) -> log densities (n,) and gradients (n, dim), for these data."""
-
-        def evaluate(units):
-            points = np.concatenate([self._centre + self._spread * units, data], axis=1)
-            values, gradients = np.empty(len(points)), np.zeros(points.shape)
-            evaluate_with_gradients(
-                self._bound.address, self._bound.handle, points, values, gradients
-            )
-            self.num_evals += len(points)
-            if self._bound.num_errors:
-                raise self._free.explain(self._bound.failed_at)
-            fine = np.isfinite(values) & np.isfinite(gradients).all(axis=1)
-            if not fine.all():
-                first = points[int(fine.argmin())].tolist()
-                raise TargetError(
-                    f"the joint density or its gradient is not finite at {first}, theta in "
-                    "unconstrained coordinates, then y: say the support of theta"
-                )
-            return values, gradients[:, : units.shape[1]] * self._spread
-
-        return evaluate
-
-
-def simulated(simulate, num_simulations, rng):
-    """Return simulated parameters (n, dim) and data (n, k), checked."""
-    found = simulate(num_simulations, rng)
-    if not isinstance(found, tuple) or len(found) != 2:
-        raise BayeslibTypeError(f"simulate must return (thetas, data), got {type(found).__name__}")
-    pair = []
-    for array, name in zip(found, ("thetas", "data"), strict=True):
-        array = as_floats(array, f"the {name} of simulate")
-        if array.ndim == 1:
-            array = array[:, None]
-        if array.ndim != 2 or len(array) != num_simulations or not array.shape[1]:
-            raise BayeslibError(
-                f"simulate must return {num_simulations} rows of {name}, got shape {array.shape}"
-            )
-        check_finite(array, f"the {name} of simulate")
-        pair.append(array)
-    return pair
-
-
-def as_joint(joint, transform, dim, size):
-    """Return the joint density with theta in unconstrained coordinates, checked."""
-    free, found = freed(joint)
-    if free.dim != dim + size:
-        raise BayeslibError(
-            f"joint must have dim {dim + size}, theta's {dim} and y's {size}, got {free.dim}"
-        )
-    wanted = ((-np.inf, np.inf),) * dim if transform is None else transform.support
-    support = ((-np.inf, np.inf),) * free.dim if found is None else found.support
-    if support != (*wanted, *((-np.inf, np.inf),) * size):
-        raise BayeslibError(
-            f"the support of joint must be that of theta, {wanted}, and open for y, got {support}"
-        )
-    return free
+def _flat(layers):
+    return np.concatenate([layer.ravel() for layer in layers])
 
 
 def as_inputs(data, centre, spread):

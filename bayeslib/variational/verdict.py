@@ -1,5 +1,6 @@
 """What weighted draws say of a Gaussian fit: one verdict for every method that makes one."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import lgamma
 
@@ -8,9 +9,8 @@ import numpy as np
 from ..diagnostics.tails import fit_weights
 from ..diagnostics.trouble import khat_limit
 from ..errors import warn
-from ..validate import shown
 from .elbo import bound_terms, mean_of
-from .elsewhere import APART, NO_MATTER, scout
+from .elsewhere import parameters_at, scout
 
 NARROW, WIDE = 0.82, 1.25  # a standard deviation over that of the weighted draws
 OFF = 0.48  # a mean, from that of the weighted draws, in their standard deviations
@@ -70,50 +70,19 @@ def weigh(free, base, num_draws, rng, *, wide=False):
     return Weighed(values, logdensity, base.logdensity(values))
 
 
-def first_draws(free, base, num_draws, rng, *, interrupted=False):
-    """Return what `weigh` does; None if that is interrupted, or if the fit has been."""
-    try:
-        return None if interrupted else weigh(free, base, num_draws, rng)
-    except KeyboardInterrupt:
-        return None
-
-
-def check_approximation(free, approximation, num_check, rng):
-    """Weigh `num_check` draws of `approximation`, and return it `judged`."""
-    interrupted = approximation.settings.get("interrupted", False)
-    first = first_draws(free, approximation.base, num_check, rng, interrupted=interrupted)
-    return judged(free, approximation, first, rng)
-
-
-def judged(free, approximation, weighed, rng, *, edges=False):
-    """Return the approximation after its verdict, or with a word on an interrupt instead of it.
-
-    `weighed` is from `first_draws`; for the other arguments see `_judged`.
-    """
-    try:
-        if weighed is not None:
-            return _judged(free, approximation, weighed, rng, edges)
-    except KeyboardInterrupt:
-        pass
-    said = "interrupted before its draws were weighed, so that nothing is known of its errors"
-    return replace(
-        approximation, problems=(*approximation.problems, said),
-        settings=approximation.settings | {"khat": np.nan, "num_weighed": 0, "interrupted": True},
-    )  # fmt: skip
-
-
-def _judged(free, approximation, weighed, rng, edges):
-    """Return the approximation with its ``elbo``, its ``khat`` and what speaks against it.
+def checked(free, approximation, num_check, rng, *, weighed=None, edges=False):
+    """Return the approximation with ``elbo``, ``khat`` and what speaks against it, and warn.
 
     Parameters
     ----------
     free : Target
         In the coordinates in which the approximation is Gaussian.
     approximation : Gaussian
-    weighed : Weighed
+    num_check : int
         Its first draws, of which the bound is.
     rng : numpy.random.Generator
-        For more draws.
+    weighed : Weighed, optional
+        These draws, where they have been made.
     edges : bool
         Whether the density may be zero beyond an edge without fault. There is no bound then.
 
@@ -148,26 +117,31 @@ def _judged(free, approximation, weighed, rng, edges):
     Campbell and Broderick (2020), for why the bound tells nothing of means and spreads, which have
     to be measured. Hesterberg (1995), for the wide share.
     """
-    base, size, own, wide = approximation.base, len(weighed.values), weighed, None
-    for stage in (int(size / (1.0 - _SHARE)), *_STAGES):
-        if wide is not None:
-            stage = min(stage, _MOST_TIMES * size, _MOST_NUMBERS // base.dim)
-        num_wide = int(_SHARE * stage) - (0 if wide is None else len(wide.values))
-        num_own = stage - int(_SHARE * stage) - len(own.values)
-        if num_wide <= 0 or num_own < 0:
-            break
-        if num_own:
-            own = own.and_more(weigh(free, base, num_own, rng))
-        more = weigh(free, base, num_wide, rng, wide=True)
-        wide = more if wide is None else wide.and_more(more)
-        found = _Comparison(own, wide, base, approximation.transform)
-        if found.clear:
-            break
-    problems, first = list(approximation.problems), weighed.elbo
+    judged = None
+    if not approximation.settings.get("interrupted", False):
+        with suppress(KeyboardInterrupt):
+            weighed = weighed or weigh(free, approximation.base, num_check, rng)
+            judged = _judged(free, approximation, weighed, rng, edges)
+    if judged is None:
+        said = "interrupted before its draws were weighed, so that nothing is known of its errors"
+        unknown = {"khat": np.nan, "num_weighed": 0, "interrupted": True}
+        judged = replace(
+            approximation, problems=(*approximation.problems, said),
+            settings=approximation.settings | unknown,
+        )  # fmt: skip
+    if judged.problems:
+        warn("; ".join(judged.problems))
+    return judged
+
+
+def _judged(free, approximation, weighed, rng, edges):
+    base, first = approximation.base, weighed.elbo
+    found = _compared(free, approximation, weighed, rng)
+    problems = list(approximation.problems)
     if first.value == -np.inf and not edges:
         problems.append(
-            f"{np.sum(weighed.logdensity == -np.inf)} of {size} draws have no finite density, so "
-            "that the evidence lower bound is -inf: give the Target its support="
+            f"{np.sum(weighed.logdensity == -np.inf)} of {len(weighed.values)} draws have no "
+            "finite density, so that the evidence lower bound is -inf: give the Target its support="
         )
     problems += _problems(found, approximation)
     other, num_scouted = None, 0
@@ -185,39 +159,24 @@ def _judged(free, approximation, weighed, rng, edges):
     )  # fmt: skip
 
 
-def warn_of(approximation):
-    """Warn, once and on the caller of a public function, of what speaks against the result."""
-    if approximation.problems:
-        warn("; ".join(approximation.problems))
-
-
-def elsewhere_problem(gaussians, elbos, transform, what):
-    """Say that a fit with a comparable bound lies far from the best one, or return None.
-
-    Parameters
-    ----------
-    gaussians : sequence of Gaussian or None
-        One a fit, of the coordinates in which they are Gaussian; None for one that failed.
-    elbos : numpy.ndarray, shape (n,)
-    transform : Transform or None
-    what : str
-        What a fit is called.
-    """
-    best = int(np.argmax(elbos))
-    for i in np.argsort(-elbos):
-        if gaussians[i] is None or not elbos[i] > elbos[best] - NO_MATTER:
-            continue
-        shift = gaussians[i].mean - gaussians[best].mean
-        apart = [np.linalg.norm(np.linalg.solve(gaussians[j].scale, shift)) for j in (i, best)]
-        if min(apart) > APART:
-            place = gaussians[i].mean
-            place = place if transform is None else transform.constrain(place)
-            return (
-                f"{what} {i} of {len(elbos)} ended elsewhere, about theta={shown(place)}, with a "
-                f"bound {elbos[best] - elbos[i]:.2f} lower: one Gaussian does not cover both; "
-                "multipathfinder weighs them, or use parallel_tempering"
-            )
-    return None
+def _compared(free, approximation, own, rng):
+    """Return the comparison by as many draws as it takes; `own` are the first."""
+    base, size, wide = approximation.base, len(own.values), None
+    for stage in (int(size / (1.0 - _SHARE)), *_STAGES):
+        if wide is not None:
+            stage = min(stage, _MOST_TIMES * size, _MOST_NUMBERS // base.dim)
+        num_wide = int(_SHARE * stage) - (0 if wide is None else len(wide.values))
+        num_own = stage - int(_SHARE * stage) - len(own.values)
+        if num_wide <= 0 or num_own < 0:
+            break
+        if num_own:
+            own = own.and_more(weigh(free, base, num_own, rng))
+        more = weigh(free, base, num_wide, rng, wide=True)
+        wide = more if wide is None else wide.and_more(more)
+        found = _Comparison(own, wide, base, approximation.transform)
+        if found.clear:
+            break
+    return found
 
 
 class _Comparison:
@@ -243,10 +202,8 @@ class _Comparison:
         self.khat = _khat(draws.logdensity - log_made)
         self.spread = self.spread_error = self.shift = self.shift_error = np.zeros(base.dim)
         if np.any(draws.logdensity > -np.inf):
-            theta = draws.values if transform is None else transform.constrain(draws.values)
-            self._compare(
-                theta, _weights(draws.logdensity - log_made), _weights(draws.log_q - log_made)
-            )
+            p, q = _weights(draws.logdensity - log_made), _weights(draws.log_q - log_made)
+            self._compare(parameters_at(draws.values, transform), p, q)
 
     @np.errstate(all="ignore")
     def _compare(self, theta, p, q):

@@ -48,7 +48,7 @@ class Noisy:
 
     def __init__(self, start, noise=1.0, drift=0.0):
         self.x, self.noise, self.drift = start, noise, drift
-        self.rng, self.restarts = np.random.default_rng(1), []
+        self.rng, self.restarts, self.interrupted = np.random.default_rng(1), [], False
 
     def run(self, step_size, num_steps):
         path = np.empty((num_steps, 1))
@@ -58,6 +58,9 @@ class Noisy:
             path[i] = self.x
         return path, path.mean(axis=0)
 
+    def distance(self, one, other):
+        return float((one - other) @ (one - other))
+
     def restart(self, average):
         self.restarts.append(float(average[0]))
         self.x = float(average[0])
@@ -65,7 +68,7 @@ class Noisy:
 
 def rounds(noisy, **options):
     options = {"step_size": 0.2, "max_steps": 20_000, "tolerance": 1e-3} | options
-    return run_rounds(noisy.run, noisy.restart, lambda a, b: float((a - b) @ (a - b)), **options)
+    return run_rounds(noisy, **options)
 
 
 def test_rounds_halve_their_steps_until_two_agree():

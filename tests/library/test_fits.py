@@ -14,7 +14,7 @@ from bayeslib.errors import (
     ImproperError,
     TargetError,
 )
-from bayeslib.variational.verdict import elsewhere_problem
+from bayeslib.variational.elsewhere import elsewhere_problem
 
 
 def standard(theta):

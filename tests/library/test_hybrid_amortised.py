@@ -9,7 +9,7 @@ from scipy import special, stats
 import bayeslib as bl
 from bayeslib import posteriors
 from bayeslib.errors import BayeslibError, BayeslibTypeError, BayeslibWarning, TargetError
-from bayeslib.variational import network, training
+from bayeslib.variational import ascent, gaussian_family, training
 
 NOISE = 0.5
 X = np.array([[1.0, 0.9], [0.0, 0.4], [1.0, 1.1]])
@@ -62,7 +62,9 @@ def test_the_gradient_is_the_derivative_of_the_loss(free, dense):
     """Of every weight of two hidden layers, against central differences, to 1e-6."""
     rng = np.random.default_rng(1)
     thetas, data = in_the_plane(100, rng)
-    trainer = training.Trainer(thetas, data, ("a", "b"), (4, 3), dense, free, 100, rng)
+    trainer = training.Trainer(
+        thetas, data, rng, names=("a", "b"), hidden=(4, 3), dense=dense, free=free, batch_size=100
+    )
     for layer in trainer.layers:
         layer += 0.3 * rng.standard_normal(layer.shape)
     rows, normals = np.arange(30), rng.standard_normal((30, 2))
@@ -89,12 +91,12 @@ def test_the_gradient_of_pairs_is_the_derivative():
 def test_log_q_is_the_density_of_the_gaussian_it_stands_for():
     rng = np.random.default_rng(1)
     outputs, x = rng.standard_normal((20, 9)), rng.standard_normal((20, 3))
-    means, factors = network.split(outputs, 3, True)
-    value, _ = network.log_q(outputs, x, True)
+    means, factors = gaussian_family.unpack(outputs, 3)
+    value, _ = gaussian_family.log_q(outputs, x)
     for i in range(20):
         exact = bl.Gaussian(means[i], factors[i] @ factors[i].T).logdensity(x[i])
         assert value[i] == pytest.approx(exact, rel=1e-10)
-    value, _ = network.log_q(outputs[:, :6], x, False)
+    value, _ = gaussian_family.log_q(outputs[:, :6], x)
     sd = np.exp(outputs[:, 3:6])
     np.testing.assert_allclose(value, stats.norm.logpdf(x, outputs[:, :3], sd).sum(axis=1))
 
@@ -253,7 +255,7 @@ def test_an_interrupt_returns_what_was_learned(monkeypatch):
         calls.append(arguments)
         if len(calls) == 8:
             raise KeyboardInterrupt
-        return network.adam_step(*arguments)
+        return ascent.adam_step(*arguments)
 
     monkeypatch.setattr(training, "adam_step", interrupted)
     with pytest.warns(BayeslibWarning, match="interrupted after 7 of 50 steps"):

@@ -240,7 +240,7 @@ def test_stated_errors_are_those_that_are_made(name):
 @over("name", ["log_gamma", "gamma_student"], few=1)
 def test_gaussians_alone_state_errors_that_are_too_small(name, monkeypatch):
     """The twin: lighter tails than the target's, of which every run or one in three says so."""
-    monkeypatch.setattr("bayeslib.variational.pathfinder._WIDE_SHARE", 0.0)
+    monkeypatch.setattr("bayeslib.variational.multipathfinder._WIDE_SHARE", 0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayeslibWarning)
         z, fine = stated_errors(SKEWED[name])

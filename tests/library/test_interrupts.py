@@ -10,7 +10,7 @@ import bayeslib as bl
 from bayeslib import posteriors, waiting
 from bayeslib.compile import callback
 from bayeslib.errors import BayeslibWarning
-from bayeslib.variational import fit, verdict
+from bayeslib.variational import advi_ascent, verdict
 
 TARGET = posteriors.gaussian([0.0, 1.0], [1.0, 4.0])
 WIDE = bl.Gaussian([0.0, 0.0], 9.0)
@@ -103,14 +103,14 @@ def test_a_fit_keeps_where_it_had_come_to(how, interrupt, monkeypatch):
     np.testing.assert_array_equal(small.settings["means"], whole.settings["means"])
     np.testing.assert_array_equal(small.cov, whole.cov)
     assert not whole.settings["interrupted"]
-    interrupt(4, fit, "ascent_kernel")
+    interrupt(4, advi_ascent, "ascent_kernel")
     with pytest.warns(BayeslibWarning, match="interrupted after .* steps; interrupted before its"):
         q = bl.advi(target, rng=1, keep_path=True, **how)
     steps = len(q.elbo_trace)
     assert q.settings["interrupted"] and 100 < steps == q.settings["num_steps"]
     np.testing.assert_array_equal(q.settings["means"], whole.settings["means"][:steps])
     np.testing.assert_allclose(np.sqrt(np.diag(q.cov)), q.settings["scales"][-1], rtol=0.5)
-    interrupt(0, fit, "ascent_kernel")
+    interrupt(0, advi_ascent, "ascent_kernel")
     with pytest.raises(KeyboardInterrupt):
         bl.advi(target, rng=1, **how)
 

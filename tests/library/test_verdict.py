@@ -11,7 +11,7 @@ from sparing import over
 import bayeslib as bl
 from bayeslib import BayeslibWarning, Gaussian, posteriors
 from bayeslib.variational import verdict
-from bayeslib.variational.verdict import check_approximation
+from bayeslib.variational.verdict import checked
 
 BOOK = {
     "challenger": posteriors.challenger,
@@ -127,7 +127,7 @@ SQUARE = posteriors.gaussian([0.0, 0.0], np.eye(2))
 
 def of(target, gaussian, num_check=2000, seed=1, **settings):
     q = Gaussian(gaussian.mean, gaussian.cov, names=("a", "b")[: gaussian.dim], settings=settings)
-    return check_approximation(target, q, num_check, np.random.default_rng(seed))
+    return quiet(checked, target, q, num_check, np.random.default_rng(seed))
 
 
 def test_its_words_name_the_parameter_the_ratio_and_the_remedy():
@@ -190,7 +190,7 @@ def test_more_draws_are_taken_only_in_doubt():
     assert doubtful.settings["num_weighed"] in (20_000, 100_000)
     many = posteriors.gaussian(np.zeros(80), np.eye(80))
     q = Gaussian(np.zeros(80), 0.68 * np.eye(80))
-    found = check_approximation(many, q, 2000, np.random.default_rng(1))
+    found = quiet(checked, many, q, 2000, np.random.default_rng(1))
     assert found.settings["num_weighed"] <= 50_000
 
 

@@ -11,7 +11,8 @@ from verdict import two_sided
 import bayeslib as bl
 from bayeslib import BayeslibError, BayeslibWarning, Estimate, Gaussian, posteriors
 from bayeslib.errors import GradientError, StartError, TargetError
-from bayeslib.variational.fit import Fit
+from bayeslib.variational.advi_ascent import Fit
+from bayeslib.variational.gaussian_family import unpack
 
 STUDENT = posteriors.gamma_student()
 FREE = bl.unconstrained(STUDENT)
@@ -109,6 +110,10 @@ def test_draws_outside_make_the_bound_minus_infinity():
 # The gradient
 
 
+def fit_of(target, start, *, seed=1, dense=False, **how):
+    return Fit(target, start, np.random.default_rng(seed), dense=dense, **how)
+
+
 def frozen_bound(target, mean, scale, z, sticking):
     """The bound with common random numbers as a function of local steps a (dim,), b (dim, dim)."""
 
@@ -130,15 +135,14 @@ def test_steps_follow_the_slope_of_the_bound(dense, sticking):
     """Against central differences with common random numbers, to 1e-6."""
     target = bl.unconstrained(posteriors.banana(1.2, width=0.5))
     mean, scale, size = np.array([0.4, -0.3]), 0.3, 1e-7
-    fit = Fit(target, mean, scale, dense, 7, sticking, np.random.default_rng(5))
+    fit = fit_of(target, mean, scale=scale, dense=dense, num_draws=7, sticking=sticking, seed=5)
     for _ in range(30):  # to a scale that is not a multiple of the identity
         fit.run(0.01, 1)
-    mean = fit._mean.copy()
-    scale = fit._scale.copy() if dense else np.diag(fit._scale[0])
+    mean, scale = unpack(fit.climb.parameters, 2)
     z = np.random.default_rng(5).standard_normal((31, 7, 2))[30]
     fit.run(size, 1)
-    after = fit._scale if dense else np.diag(fit._scale[0])
-    shift = np.linalg.solve(scale, fit._mean - mean) / size
+    moved, after = unpack(fit.climb.parameters, 2)
+    shift = np.linalg.solve(scale, moved - mean) / size
     slope = (np.linalg.solve(scale, after) - np.eye(2)) / size
     bound = frozen_bound(target, mean, scale, z, sticking)
     zero, step = np.zeros((2, 2)), 1e-5
@@ -162,22 +166,21 @@ def test_the_two_estimators_agree_on_average():
     target = bl.unconstrained(CORRELATED)
     moved = []
     for sticking in (True, False):
-        fit = Fit(target, np.array([0.0, 0.0]), 0.5, False, 400_000, sticking,
-                  np.random.default_rng(1))  # fmt: skip
+        fit = fit_of(target, np.zeros(2), scale=0.5, num_draws=400_000, sticking=sticking)
         fit.run(1e-3, 1)
-        moved.append(np.append(fit._mean / 0.5, np.log(fit._scale[0] / 0.5)) / 1e-3)
+        mean, log_scale = np.split(fit.climb.parameters, 2)
+        moved.append(np.append(mean / 0.5, log_scale - np.log(0.5)) / 1e-3)
     # a draw's u z has a variance below 40 for both: 4.9 * sqrt(2 * 40 / 4e5)
     np.testing.assert_allclose(moved[0], moved[1], atol=0.07)
     assert np.abs(moved[0]).max() > 0.5
 
 
 def test_a_perfect_fit_does_not_move():
-    fit = Fit(bl.unconstrained(posteriors.gaussian([0.0], [[4.0]])), np.zeros(1), 2.0, False, 3,
-              True, np.random.default_rng(1))  # fmt: skip
+    target = bl.unconstrained(posteriors.gaussian([0.0], [[4.0]]))
+    fit = fit_of(target, np.zeros(1), scale=2.0, num_draws=3, sticking=True)
     path, _ = fit.run(0.5, 20)
     np.testing.assert_allclose(path, np.tile([0.0, np.log(2.0)], (20, 1)), atol=1e-14)
-    noisy = Fit(bl.unconstrained(posteriors.gaussian([0.0], [[4.0]])), np.zeros(1), 2.0, False, 3,
-                False, np.random.default_rng(1))  # fmt: skip
+    noisy = fit_of(target, np.zeros(1), scale=2.0, num_draws=3, sticking=False)
     assert np.ptp(noisy.run(0.5, 20)[0][:, 0]) > 0.1
 
 

@@ -1,0 +1,240 @@
+"""One ascent of the evidence lower bound by natural gradients.
+
+Steps are taken in the coordinates of the approximation itself, m + L a and L (I + b), in which the
+Fisher information is nearly the identity: the gradient is a natural one, and neither the units of
+the parameters nor, of the family "fullrank", their correlation matter.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..chains.loop import Density, laid_out, loaned, numba_type, record
+from ..compile.callback import GENERATOR, INT, MATRIX, VECTOR, density, helper, kernel
+from ..errors import ImproperError
+from ..results import Gaussian
+from ..validate import shown
+from ..waiting import blocks, count
+from .ascent import Ascent, asked, run_rounds
+from .gaussian_family import draw_normals, factorise, is_dense, pack, place, pull_back, unpack
+from .verdict import weigh
+
+# What a single step may change at most, in the scale of the approximation.
+MEAN_STEP, SCALE_STEP = 1.0, 0.2
+_FAR = 1e100  # where squares may soon overflow
+
+Options = record(num_draws="i8", sticking="?", step_size="f8", num_outside="i8")
+
+
+class Climb(NamedTuple):
+    """An ascent: the packed Gaussian, and room for a step.
+
+    `total` adds up the parameters after each step, `how.num_outside` counts draws at which the
+    density or its gradient is not finite. Of a mean-field `slope` the diagonal alone is used.
+    """
+
+    parameters: VECTOR
+    total: VECTOR
+    factor: MATRIX
+    shift: VECTOR  # the gradient by a, (dim,)
+    slope: MATRIX  # the gradient by b, (dim, dim)
+    z: VECTOR
+    x: VECTOR
+    gradient: VECTOR
+    u: VECTOR
+    how: Options
+
+
+@helper
+def clipped(step, most):
+    return min(max(step, -most), most)
+
+
+@helper
+def add_gradient(climb, dense):
+    """Add one draw's u and, to the lower triangle, u z'."""
+    pull_back(climb.parameters, climb.factor, climb.gradient, climb.u)
+    for i in range(climb.u.size):
+        if climb.how.sticking:
+            climb.u[i] += climb.z[i]
+        climb.shift[i] += climb.u[i]
+        for j in range(0 if dense else i, i + 1):
+            climb.slope[i, j] += climb.u[i] * climb.z[j]
+
+
+@helper
+def move(climb, dense):
+    """Take a step along the averaged gradients."""
+    parameters, factor, shift, slope = climb.parameters, climb.factor, climb.shift, climb.slope
+    dim, size = shift.size, climb.how.step_size
+    square, growth = 0.0, climb.u
+    for i in range(dim):
+        shift[i] = clipped(size * shift[i], MEAN_STEP)
+        slope[i, i] = clipped(size * slope[i, i], SCALE_STEP)
+        growth[i] = np.exp(slope[i, i])
+        for j in range(0 if dense else i, i):
+            square += slope[i, j] ** 2
+    off = size * min(1.0, SCALE_STEP / (size * np.sqrt(square) + 1e-300))
+    k = 2 * dim
+    for i in range(dim):
+        for j in range(0 if dense else i, i + 1):
+            parameters[i] += factor[i, j] * shift[j]
+        parameters[dim + i] += slope[i, i]
+        for j in range(0 if dense else i, i):
+            parameters[k] = factor[i, j] * growth[j]
+            for m in range(j + 1, i + 1):
+                parameters[k] += factor[i, m] * off * slope[m, j]
+            k += 1
+
+
+@kernel(INT, numba_type(Density), GENERATOR, numba_type(Climb), MATRIX, VECTOR, seconds=2)
+def ascent_kernel(target, rng, climb, path, trace):
+    """Take as many steps as `trace` is long; returns how many were, fewer when the density raised.
+
+    `path` (num_steps, 2 dim) gets the mean and the logarithm of the standard deviations after
+    each step, `trace` the average of log p - log q over its draws. A draw at which the density or
+    its gradient is not finite pulls every scale in.
+    """
+    target, climb = loaned(target), loaned(climb)
+    dim, num_draws = climb.x.size, climb.how.num_draws
+    dense = is_dense(climb.parameters, dim)
+    log_det = factorise(climb.parameters, climb.factor)
+    for t in range(trace.size):
+        climb.shift[:] = 0.0
+        climb.slope[:] = 0.0
+        total, outside = 0.0, 0
+        for _ in range(num_draws):
+            draw_normals(rng, climb.z)
+            log_q = place(climb.parameters, climb.factor, log_det, climb.z, climb.x)
+            log_p = density(target.address, climb.x, climb.gradient, target.handle)
+            if target.handle[target.handle.size - 1] != 0:
+                return t
+            finite = np.isfinite(log_p)
+            for i in range(dim):
+                finite = finite and np.isfinite(climb.gradient[i])
+            if finite:
+                total += log_p - log_q
+                add_gradient(climb, dense)
+            else:
+                outside += 1
+        climb.how.num_outside += outside
+        trace[t] = total / num_draws if outside == 0 else -np.inf
+        inward = outside / num_draws
+        if not climb.how.sticking:
+            inward = 2.0 * inward - 1.0  # the gradient of the entropy is the identity
+        for i in range(dim):
+            climb.shift[i] /= num_draws
+            for j in range(0 if dense else i, i + 1):
+                climb.slope[i, j] /= num_draws
+            climb.slope[i, i] -= inward
+        move(climb, dense)
+        log_det = factorise(climb.parameters, climb.factor)
+        for k in range(climb.total.size):
+            climb.total[k] += climb.parameters[k]
+        for i in range(dim):
+            path[t, i] = climb.parameters[i]
+            square = 0.0
+            for j in range(0 if dense else i, i + 1):
+                square += climb.factor[i, j] ** 2
+            path[t, dim + i] = 0.5 * np.log(square)
+    return trace.size
+
+
+class Fit:
+    """The state of one ascent.
+
+    Parameters
+    ----------
+    target : UnconstrainedTarget
+    start : numpy.ndarray, shape (dim,)
+    rng : numpy.random.Generator
+    scale : float
+        Of every coordinate at the start.
+    dense : bool
+    num_draws : int
+        For each step.
+    sticking : bool
+        Whether the gradient of the entropy goes along the draws.
+
+    Attributes
+    ----------
+    ascent : Ascent
+    gaussian : Gaussian
+        Where `ascend` has led, of the unconstrained coordinates.
+    weighed : Weighed or None
+        Its draws, from `weigh`.
+    """
+
+    def __init__(self, target, start, rng, *, scale, dense, num_draws, sticking):
+        dim = target.dim
+        parameters = pack(start, scale * np.eye(dim), dense)
+        self.climb = laid_out(
+            Climb, parameters=parameters, total=parameters.shape, factor=(dim, dim), shift=(dim,),
+            slope=(dim, dim), z=(dim,), x=(dim,), gradient=(dim,), u=(dim,),
+            how={"num_draws": num_draws, "sticking": sticking},
+        )  # fmt: skip
+        self.target, self.rng = target, rng
+        self._bound, self._density = asked(target, gradient=True)
+        self.paths, self.traces, self.num_steps = [], [], 0
+        self.interrupted, self.weighed = False, None
+
+    def run(self, step_size, num_steps):
+        """Take steps; returns the path (num_steps, 2 dim) and the parameters averaged over it.
+
+        After an interrupt the path is shorter, and the parameters are those that it came to.
+        """
+        done, bound, climb = 0, self._bound, self.climb
+        climb.how.step_size = step_size
+        path, trace = np.empty((num_steps, 2 * self.target.dim)), np.empty(num_steps)
+        climb.total[:] = 0.0
+        try:
+            for begin, end in blocks(num_steps, first=1):
+                ascent_kernel(self._density, self.rng, climb, path[begin:end], trace[begin:end])
+                done = end
+                if bound.num_errors:
+                    raise self.target.explain(bound.failed_at)
+                count((end - begin) * int(climb.how.num_draws))
+        except KeyboardInterrupt:
+            self.interrupted = True
+        mean, factor = climb.parameters[: self.target.dim], climb.factor
+        if not (np.abs(mean).max() < _FAR and np.abs(factor).max() < _FAR):
+            raise ImproperError(
+                f"the approximation ran off, to mean {shown(mean)} in unconstrained "
+                f"coordinates and a scale of {np.abs(factor).max():.3g}: the posterior is "
+                "improper, or flat; give every parameter a proper prior"
+            )
+        self.num_steps += done
+        self.paths.append(path[:done])
+        self.traces.append(trace[:done])
+        return path[:done], climb.parameters.copy() if self.interrupted else climb.total / num_steps
+
+    def restart(self, average):
+        """Go on from averaged parameters."""
+        self.climb.parameters[:] = average
+
+    def distance(self, one, other):
+        """Symmetrised Kullback-Leibler divergence between two averages."""
+        one, other = self._gaussian(one), self._gaussian(other)
+        return one.kl(other) + other.kl(one)
+
+    def _gaussian(self, average):
+        mean, factor = unpack(average, self.target.dim)
+        return Gaussian(mean, factor @ factor.T)
+
+    def ascend(self, num_steps, max_steps, step_size, tolerance):
+        """Run to the end, by rounds or by `num_steps` steps of one size."""
+        if num_steps is None:
+            self.ascent = run_rounds(
+                self, step_size=step_size, max_steps=max_steps, tolerance=tolerance
+            )
+        else:
+            _, average = self.run(step_size, num_steps // 2)
+            if not self.interrupted:
+                _, average = self.run(step_size, num_steps - num_steps // 2)
+            self.ascent = Ascent(average, np.array([step_size]), self.num_steps, False)
+        self.gaussian = self._gaussian(self.ascent.average)
+
+    def weigh(self, num_draws):
+        """Ask the target at draws of what has been fitted, unless it was interrupted."""
+        if not self.interrupted:
+            self.weighed = weigh(self.target, self.gaussian, num_draws, self.rng)

@@ -1,0 +1,254 @@
+"""The ascent of black-box variational inference: gradient estimates, and steps along them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..chains.loop import (
+    INFINITE,
+    UNDEFINED,
+    Density,
+    copy,
+    ended,
+    laid_out,
+    loaned,
+    log_density_and_gradient,
+    numba_type,
+    record,
+)  # fmt: skip
+from ..compile.callback import GENERATOR, INT, INTS, MATRIX, VECTOR, density, helper, kernel
+from ..errors import BayeslibError, TargetError
+from ..validate import shown
+from ..waiting import blocks, count
+from .ascent import adagrad, adam, asked, robbins_monro
+from .gaussian_family import add_pathwise, draw_normals, factorise, place, score
+
+ESTIMATORS = ("score", "baseline", "loo", "rao_blackwell", "reparam")
+SCORE, BASELINE, LOO, RAO_BLACKWELL, REPARAM = range(5)
+OPTIMISERS = ("sgd", "adagrad", "adam")
+SGD, ADAGRAD, ADAM = range(3)
+
+FARTHEST = 1e8  # of a parameter that has run off
+
+# `average_from` is the first step of which the parameters are averaged, `keep` what the baseline
+# keeps of its running averages; a `step_size` of 0 estimates gradients and takes no step.
+Options = record(
+    estimator="i8", optimiser="i8", entropy="?", average_from="i8", step_size="f8", decay="f8",
+    delay="f8", keep="f8",
+)  # fmt: skip
+
+
+class Climb(NamedTuple):
+    """An ascent: the packed Gaussian, what it remembers, and room for a step.
+
+    `above` and `below` are running averages of f h^2 and h^2 for each parameter, whose ratio is
+    the best baseline; h is the score.
+    """
+
+    parameters: VECTOR
+    averaged: VECTOR
+    first: VECTOR  # the optimiser's moments
+    second: VECTOR
+    above: VECTOR
+    below: VECTOR
+    baseline: VECTOR
+    gradient: VECTOR
+    score: VECTOR
+    factor: MATRIX
+    normals: MATRIX  # (num_draws, dim)
+    values: VECTOR  # f of each draw
+    theta: VECTOR
+    slope: VECTOR
+    outside: VECTOR  # the first draw at which the density was not finite
+    how: Options
+
+
+@helper
+def add_by_coordinate(target, climb, z, log_p):
+    """Add the score times what is lost when one coordinate after the other goes to its mean."""
+    theta, dim = climb.theta, z.size
+    score(climb.factor, z, climb.slope, climb.score)
+    for i in range(dim):
+        here = theta[i]
+        theta[i] = climb.parameters[i]
+        gain = log_p - density(target.address, theta, climb.slope, target.handle)
+        theta[i] = here
+        target.account.num_evals += 1
+        if climb.how.entropy:
+            gain += 0.5 * z[i] * z[i]
+        climb.gradient[i] += gain * climb.score[i]
+        climb.gradient[dim + i] += gain * climb.score[dim + i]
+
+
+@helper
+def set_baseline(climb):
+    """Write what is taken from f: the mean of all draws, the best number for each parameter, 0."""
+    mean, code = 0.0, climb.how.estimator
+    for s in range(climb.values.size):
+        mean += climb.values[s] / climb.values.size
+    for k in range(climb.baseline.size):
+        climb.baseline[k] = mean if code == LOO else 0.0
+        if code == BASELINE and climb.below[k] > 0.0:
+            climb.baseline[k] = climb.above[k] / climb.below[k]
+        climb.above[k] *= climb.how.keep
+        climb.below[k] *= climb.how.keep
+
+
+@helper
+def add_by_score(climb):
+    """Add h (f - baseline) of all draws, and learn the next step's baseline from them."""
+    set_baseline(climb)
+    new = (1.0 - climb.how.keep) / climb.values.size
+    for s in range(climb.values.size):
+        score(climb.factor, climb.normals[s], climb.slope, climb.score)
+        for k in range(climb.score.size):
+            h, f = climb.score[k], climb.values[s]
+            climb.gradient[k] += h * (f - climb.baseline[k])
+            climb.above[k] += new * f * h * h
+            climb.below[k] += new * h * h
+
+
+@helper
+def estimate(target, rng, climb):
+    """Write one estimate of the gradient; return that of the bound, nan where a draw has none."""
+    estimator, entropy = climb.how.estimator, climb.how.entropy
+    num_draws, dim = climb.normals.shape
+    log_det = factorise(climb.parameters, climb.factor)
+    for s in range(num_draws):
+        draw_normals(rng, climb.normals[s])
+    for k in range(climb.gradient.size):
+        climb.gradient[k] = 0.0
+    finite, total, divisor = True, 0.0, float(num_draws)
+    for s in range(num_draws):
+        z = climb.normals[s]
+        log_q = place(climb.parameters, climb.factor, log_det, z, climb.theta)
+        log_p = log_density_and_gradient(target, climb.theta, climb.slope)
+        if ended(target):
+            return np.nan
+        if log_p == -np.inf:
+            if target.account.num_outside == 0:
+                copy(climb.theta, climb.outside)
+            target.account.num_outside += 1
+            finite = False
+            continue
+        total += log_p - log_q
+        climb.values[s] = log_p - log_q if entropy else log_p
+        if estimator == REPARAM:
+            add_pathwise(climb.factor, z, climb.slope, climb.gradient)
+        elif estimator == RAO_BLACKWELL:
+            add_by_coordinate(target, climb, z, log_p)
+    if finite and estimator <= LOO:
+        add_by_score(climb)
+        if estimator == LOO:
+            divisor = num_draws - 1.0
+    for k in range(climb.gradient.size):
+        climb.gradient[k] /= divisor
+        if estimator == REPARAM and entropy and k >= dim and k < 2 * dim:
+            climb.gradient[k] += 1.0
+    return total / num_draws if finite else np.nan
+
+
+@helper
+def move(t, climb):
+    """Take step t along the gradient."""
+    how, parameters, gradient = climb.how, climb.parameters, climb.gradient
+    rate = robbins_monro(t / how.delay, how.step_size, how.decay)
+    if how.optimiser == ADAM:
+        adam(parameters, gradient, climb.first, climb.second, t + 1, rate)
+    elif how.optimiser == ADAGRAD:
+        adagrad(parameters, gradient, climb.second, rate)
+    else:
+        for k in range(gradient.size):
+            parameters[k] += rate * gradient[k]
+
+
+@kernel(
+    INT, numba_type(Density), GENERATOR, INTS, numba_type(Climb), MATRIX, VECTOR, seconds=3
+)  # fmt: skip
+def bbvi_kernel(target, rng, span, climb, gradients, trace):
+    """Do the steps ``span[0]``, …, ``span[1] - 1``; returns where it stopped.
+
+    The bound of step t is left in ``trace[t]``, and its gradient in ``gradients[t]`` while there
+    are rows. A step with a draw where f is not finite is not taken.
+    """
+    target, climb = loaned(target), loaned(climb)
+    for t in range(span[0], span[1]):
+        trace[t] = estimate(target, rng, climb)
+        if ended(target):
+            return t
+        finite = np.isfinite(trace[t])
+        for k in range(climb.gradient.size):
+            finite = finite and np.isfinite(climb.gradient[k])
+        if t < gradients.shape[0]:
+            for k in range(climb.gradient.size):
+                gradients[t, k] = climb.gradient[k] if finite else np.nan
+        if finite and climb.how.step_size > 0.0:
+            move(t, climb)
+            for k in range(climb.parameters.size):
+                if not abs(climb.parameters[k]) < FARTHEST:
+                    target.account.status = UNDEFINED
+                    return t
+        after = t - climb.how.average_from
+        if after >= 0:
+            for k in range(climb.parameters.size):
+                climb.averaged[k] += (climb.parameters[k] - climb.averaged[k]) / (after + 1.0)
+    return span[1]
+
+
+class Fit:
+    """One run of the kernel.
+
+    Parameters
+    ----------
+    free : Target
+    parameters : numpy.ndarray, shape (k,)
+        To begin with.
+    num_draws, num_steps : int
+    num_kept : int
+        Of how many steps `gradients` keeps the estimate.
+    **how
+        See `Options`; the estimator by its name.
+    """
+
+    def __init__(self, free, parameters, num_draws, num_steps, *, num_kept=0, estimator, **how):
+        dim, size = free.dim, parameters.size
+        self.free, self.num_steps = free, num_steps
+        self._bound, self._density = asked(free, gradient=estimator == "reparam")
+        self.climb = laid_out(
+            Climb, parameters=parameters, averaged=(size,), first=(size,), second=(size,),
+            above=(size,), below=(size,), baseline=(size,), gradient=(size,), score=(size,),
+            factor=(dim, dim), normals=(num_draws, dim), values=(num_draws,), theta=(dim,),
+            slope=(dim,), outside=(dim,), how=how | {"estimator": ESTIMATORS.index(estimator)},
+        )  # fmt: skip
+        self.account = self._density.account
+        self.gradients, self.trace = np.empty((num_kept, size)), np.empty(num_steps)
+
+    def run(self, rng):
+        """Do the steps, or those before an interrupt; return how many."""
+        done = 0
+        try:
+            for first, last in blocks(self.num_steps):
+                count((last - first) * len(self.climb.normals))
+                span = np.array([first, last])
+                done = bbvi_kernel(self._density, rng, span, self.climb, self.gradients, self.trace)
+                if done < last:
+                    self._raise(f"step {done}")
+        except KeyboardInterrupt:
+            if done == 0:
+                raise
+        return done
+
+    def _raise(self, where):
+        if self._bound.num_errors:
+            error = self.free.explain(self._bound.failed_at)
+            error.add_note(f"bayeslib: raised at x={shown(self._bound.failed_at)} in {where}")
+            raise error
+        if self.account.status == INFINITE:
+            raise TargetError(
+                f"the log density is +inf at x={shown(self._density.points[1])} in {where}: it "
+                "overflows, or the density is not integrable there"
+            )
+        raise BayeslibError(
+            f"the parameters ran off at {where}: the gradients are too noisy for this step. Take "
+            'a smaller step_size, more draws, estimator="loo" or "reparam", or optimiser="adam"'
+        )

@@ -1,0 +1,154 @@
+"""The estimators of black-box variational inference, many times over."""
+
+import numpy as np
+
+from ..errors import BayeslibError, TargetError
+from ..target.target import as_target
+from ..target.transforms import unconstrained
+from ..validate import (
+    as_bool,
+    as_count,
+    as_floats,
+    as_position,
+    as_rng,
+    as_scale,
+    blame,
+    check_finite,
+    check_memory,
+    shown,
+)  # fmt: skip
+from .bbvi import as_num_draws
+from .bbvi_ascent import Fit
+from .gaussian_family import FAMILIES, pack
+
+_PILOT = 10_000  # draws that a baseline is estimated from
+
+
+def bbvi_gradients(
+    target,
+    mean,
+    scale,
+    *,
+    estimator,
+    num_draws=1,
+    num_samples=1000,
+    baseline=None,
+    entropy=True,
+    rng,
+):
+    """Estimate the gradient of the evidence lower bound many times, as `bbvi` does at each step.
+
+    Parameters
+    ----------
+    target : Target
+    mean : array_like, shape (dim,)
+        Of q, in unconstrained coordinates.
+    scale : float or array_like, shape (dim,) or (dim, dim)
+        Standard deviations of a q of family "meanfield", or the lower triangular factor of one of
+        "fullrank".
+    estimator : {"score", "baseline", "loo", "rao_blackwell", "reparam"}
+        As in `bbvi`.
+    num_draws : int
+        Draws for each estimate.
+    num_samples : int
+        Estimates.
+    baseline : float or array_like, shape (num_parameters,), optional
+        The c of "baseline". None estimates the best one from 10,000 draws made before.
+    entropy : bool
+        False leaves out log q: the gradient is that of the expectation of log p alone.
+    rng : int, Generator, SeedSequence or None
+
+    Returns
+    -------
+    numpy.ndarray, shape (num_samples, num_parameters)
+        Independent rows: the gradient by the means, by the logarithms of the scales (the factor's
+        diagonal) and by the factor's entries below it, row by row.
+
+    Raises
+    ------
+    BayeslibError
+        For arguments out of range, each named.
+    TargetError
+        When the log density is not finite at a draw.
+
+    Notes
+    -----
+    Draw order: 10,000 × dim standard normals when a baseline is to be estimated, then for each
+    estimate num_draws × dim.
+
+    Examples
+    --------
+    >>> target = bl.posteriors.gaussian([0.0], 1.0)
+    >>> how = dict(num_draws=4, rng=1)
+    >>> for estimator in ("score", "loo", "reparam"):
+    ...     g = bl.bbvi_gradients(target, [1.0], 0.5, estimator=estimator, **how)
+    ...     print(estimator, g.mean(axis=0).round(1), g.std(axis=0).round(1))
+    score [-1.   0.8] [1.2 1.3]
+    loo [-1.   0.8] [1.4 1.6]
+    reparam [-1.   0.8] [0.3 0.3]
+    """
+    free = unconstrained(as_target(target))
+    mean = as_position(mean, "mean", free.dim)
+    factor, dense = _as_factor(scale, free.dim)
+    num_draws = as_num_draws(num_draws, estimator, FAMILIES[dense])
+    num_samples = as_count(num_samples, "num_samples")
+    entropy = as_bool(entropy, "entropy")
+    parameters = pack(mean, factor, dense)
+    check_memory((num_samples, parameters.size), "the gradients")
+    check_memory((num_draws, free.dim), "the draws")
+    if baseline is not None:
+        if estimator != "baseline":
+            raise BayeslibError(f'baseline belongs to estimator="baseline", not to {estimator!r}')
+        baseline = _as_baseline(baseline, parameters.size)
+    rng, _ = as_rng(rng)
+    how = {"estimator": estimator, "entropy": entropy, "delay": 1.0}
+    if estimator == "baseline" and baseline is None:
+        pilot = _run(Fit(free, parameters, _PILOT, 1, average_from=1, keep=0.0, **how), rng)
+        baseline = pilot.climb.above / pilot.climb.below
+    fit = Fit(
+        free, parameters, num_draws, num_samples, num_kept=num_samples, average_from=num_samples,
+        keep=1.0, **how,
+    )  # fmt: skip
+    if baseline is not None:
+        fit.climb.above[:], fit.climb.below[:] = baseline, 1.0
+    return _run(fit, rng).gradients
+
+
+def _run(fit, rng):
+    fit.run(rng)
+    if fit.account.num_outside:
+        words = (
+            f"the log density is not finite at {fit.account.num_outside} draws of q, the first at "
+            f"{shown(fit.climb.outside)} in unconstrained coordinates: take a narrower scale"
+        )
+        raise TargetError(blame(fit.free, words))
+    return fit
+
+
+def _as_factor(scale, dim):
+    """Return L and whether it is dense."""
+    array = as_floats(scale, "scale")
+    if array.ndim < 2:
+        return np.diag(as_scale(scale, "scale", dim)), 0
+    if array.shape != (dim, dim):
+        raise BayeslibError(f"scale must have shape ({dim},) or ({dim}, {dim}), got {array.shape}")
+    check_finite(array, "scale")
+    if np.any(np.triu(array, 1)) or not np.all(np.diag(array) > 0.0):
+        raise BayeslibError(
+            "scale must be lower triangular with a positive diagonal: a covariance's factor, "
+            "np.linalg.cholesky(cov)"
+        )
+    return array, 1
+
+
+def _as_baseline(baseline, size):
+    array = as_floats(baseline, "baseline")
+    if array.ndim == 0:
+        array = np.full(size, float(array))
+    if array.shape != (size,):
+        raise BayeslibError(
+            f"baseline must be a number or have shape ({size},), one for each parameter, got "
+            f"{array.shape}"
+        )
+    check_finite(array, "baseline")
+    return array

@@ -1,0 +1,153 @@
+"""Draws from several paths, weighted against each other."""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import special
+
+from ..diagnostics.trouble import tail_problem
+from ..errors import warn
+from ..independent.importance_sample import importance_sample, with_tails
+from ..independent.mixture import StudentMixture
+from ..target.target import as_target
+from ..validate import as_count, as_rng, check_memory
+from ..waiting import watched
+from .elsewhere import scout
+from .path import find_paths
+
+_WIDE_SHARE = 0.2  # of the draws
+_WIDTH = 2.0  # of a wide part, in units of its Gaussian, which the bound makes too narrow
+_DF = 3.0  # of a wide part; with fewer, exp of a coordinate may overflow
+
+
+@watched("for its draws weigh all paths against each other")
+def multipathfinder(
+    target,
+    initial_position=None,
+    *,
+    num_paths=None,
+    num_samples=1000,
+    history=6,
+    max_iterations=1000,
+    num_elbo_draws=100,
+    progress=None,
+    rng,
+):
+    """Draw from near the best Gaussians of several paths, weighted to stand for the target.
+
+    Parameters
+    ----------
+    target : Target
+    initial_position : array_like, shape (dim,) or (num_paths, dim), optional
+    num_paths : int, optional
+    num_samples : int
+    history : int
+    max_iterations : int
+    num_elbo_draws : int
+        All as in `pathfinder`.
+    progress : bool, optional
+        None shows a bar on runs of more than about two seconds.
+    rng : int, Generator, SeedSequence or None
+
+    Returns
+    -------
+    Draws
+        Independent, shape (1, num_samples, dim), in the target's coordinates, with ``log_weights``,
+        ``log_evidence`` and ``settings["khat"]`` as `importance_sample` has them, and the settings
+        ``elbos``, ``lengths`` and ``num_scouted`` of `pathfinder`, and ``elsewhere``, what is said
+        of another mode, or None. ``num_evals`` counts the paths too. `resample` makes them equally
+        weighted.
+
+    Raises
+    ------
+    BayeslibError
+        As `pathfinder`; ZeroWeightsError when no draw has a positive weight.
+
+    Warns
+    -----
+    BayeslibWarning
+        When k-hat is too large, as `importance_sample` does, or another mode was found.
+
+    Notes
+    -----
+    The proposal is a mixture in which all paths have equal parts, so that a mode which only some
+    reached is weighted by how much they know of it together. Four fifths of a part are the path's
+    Gaussian, one fifth is a Student-t of 3 degrees of freedom about the same mean and twice as
+    wide. A Gaussian alone falls faster than most targets: its weights have no variance, and errors
+    come out too small long before k-hat objects. Against the wide share weights are bounded unless
+    the target's tails are heavier than the t's; a Gaussian that is exact loses at most a fifth of
+    its draws' worth.
+
+    Draw order: as `pathfinder` up to its check, then one multinomial for the number of draws of
+    each wide part and of all Gaussians together, for each wide part its standard normals and its
+    chi-square variates, and for the Gaussians an integer a draw for the path and the normals.
+
+    References
+    ----------
+    As for `pathfinder`; there each path's draws are weighted by its own Gaussian, and resampled by
+    smoothed weights. Hesterberg (1995) for the wide share.
+
+    Examples
+    --------
+    >>> two = bl.posteriors.mixture([0.3, 0.7], [-4.0, 4.0], [1.0, 1.0])
+    >>> draws = bl.multipathfinder(two, [[-6.0], [6.0]], num_samples=2000, rng=1)
+    >>> print(draws.expect(), two.truth.mean.round(2))
+    [1.521 ± 0.082] [1.6]
+    >>> print(draws.log_evidence)
+    -0.002 ± 0.011
+    """
+    rng, seed = as_rng(rng)
+    num_samples = as_count(num_samples, "num_samples")
+    check_memory((num_samples, as_target(target).dim + 3), "the draws")
+    free, paths, settings = find_paths(
+        target, initial_position, rng, num_paths=num_paths, history=history,
+        max_iterations=max_iterations, num_elbo_draws=num_elbo_draws,
+    )  # fmt: skip
+    gaussians = [path.gaussian for path in paths if path.gaussian]
+    draws = importance_sample(free, _defended(gaussians), num_samples=num_samples, rng=rng)
+    other, num_scouted = scout(free, gaussians, float(draws.log_evidence), free.transform)
+    if other:
+        warn(other)
+    num_evals = draws.num_evals + sum(path.num_evals for path in paths) + num_scouted
+    settings = draws.settings | settings | {
+        "proposal": "mixture of paths", "elsewhere": other, "num_scouted": num_scouted,
+        "seed": seed,
+    }  # fmt: skip
+    draws = with_tails(target, replace(
+        free.constrain(draws), method="multipathfinder", num_evals=num_evals, settings=settings,
+        log_evidence=replace(draws.log_evidence, num_evals=num_evals),
+    ))  # fmt: skip
+    heavy = tail_problem(draws)
+    if heavy:
+        warn(heavy)
+    return draws
+
+
+def _defended(gaussians):
+    """The equal mixture of `gaussians`, and a share of wide, heavy-tailed ones about each."""
+    shares = np.full(len(gaussians), _WIDE_SHARE / len(gaussians))
+    means = np.array([gaussian.mean for gaussian in gaussians])
+    covs = _WIDTH**2 * np.array([gaussian.cov for gaussian in gaussians])
+    return StudentMixture(
+        np.append(shares, 1.0 - _WIDE_SHARE), means, covs, _DF, _Mixture(gaussians)
+    )
+
+
+class _Mixture:
+    """The equal mixture of path Gaussians, as a proposal."""
+
+    def __init__(self, parts):
+        self._parts = parts
+        self._factors = [part.scale for part in self._parts]
+        self.dim = self._parts[0].dim
+
+    def sample(self, num_samples, rng):
+        which = rng.integers(len(self._parts), size=num_samples)
+        x = rng.standard_normal((num_samples, self.dim))
+        for i, (part, factor) in enumerate(zip(self._parts, self._factors, strict=True)):
+            x[which == i] = part.mean + x[which == i] @ factor.T
+        return x
+
+    def logdensity(self, x):
+        each = [part.logdensity(x) for part in self._parts]
+        return special.logsumexp(each, axis=0) - np.log(len(each))
