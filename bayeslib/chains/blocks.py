@@ -7,31 +7,10 @@ import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
 from ..waiting import Progress, blocks
-from .loop import FINE, IMPROPER, INFINITE, UNDEFINED, Account  # noqa: F401
+from .loop import FINE, Account
 
 _POLL_SECONDS = 0.05
 _MOST_THREADS = 32
-
-# What a kernel leaves in Record.counts: why it ended early, proposals that were nan, evaluations,
-# transitions kept whose trajectory ended where the log density is -inf.
-STATUS, NUM_NAN, NUM_EVALS, NUM_OUTSIDE = range(4)
-
-
-class Record:
-    """What a kernel notes while it runs, for one chain.
-
-    Attributes
-    ----------
-    counts : numpy.ndarray of int64, shape (4,)
-        Why it ended early (`FINE`, `INFINITE`, `IMPROPER`, `UNDEFINED`), how often the log density
-        was nan, how often it was evaluated, how often a trajectory ended outside the support.
-    points : numpy.ndarray, shape (2, dim)
-        The first position that gave nan, and the one at which the run ended.
-    """
-
-    def __init__(self, dim):
-        self.counts = np.zeros(4, dtype=np.int64)
-        self.points = np.full((2, dim), np.nan)
 
 
 @dataclass
@@ -254,14 +233,3 @@ def _wait(pending, control, num_iterations, progress):
 
 def _ended_early(job):
     return _error(job) is not None or job.result().ended_early
-
-
-def outcome(done, *, bound, record, rng, values, logdensity, stats, settings, raised=None):
-    """Collect what a chain made, for its `Outcome`."""
-    failed_at = bound.failed_at.copy() if bound.num_errors else None
-    account = np.zeros(1, dtype=Account)[0]
-    account.status, account.num_nan, account.num_evals, account.num_outside = record.counts
-    return Outcome(
-        done, values, logdensity, stats, settings, account, record.points, failed_at,
-        rng.bit_generator.state, raised=raised,
-    )  # fmt: skip
