@@ -1,22 +1,19 @@
 """The bug zoo of chains: each specimen is caught by the checks named for it, and by no others."""
 
-import json
-import linecache
-from itertools import count
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 import yaml
-from mutants import BUGS
+from bookext.cells import read
+from bugs import BUGS
+from prose import CHAPTERS, cells
+from twins import run
 
 from bayeslib.errors import BayeslibError, BayeslibTypeError
 from needles.specimens import Findings, plant
 
-CHAPTERS = Path(__file__).parents[2] / "chapters"
 SEEDS = (21, 22)
-_cells = count()
 
 # The 31 mathematical errors of the five sources, by the page that keeps the specimen.
 ERRATA = {
@@ -30,12 +27,8 @@ ERRATA = {
         *("D3 L18", "D3 L45", "D4 L62", "D4 L80", "D4 L89", "D4 L90"),
     },
 }
-GROUPS = {
-    "chains": {"metropolis", "hmc", "nuts", "gibbs", "stochastic"},
-    "draws": {"independent", "diagnostics", "variational", "hybrid"},
-}
 
-# What each error and each mutant is on the page: the section's label, sec-bug-zoo-<name>.
+# What each error, and each bug shown, is on the page: the section's label, sec-bug-zoo-<name>.
 COVERS = {
     "D0 L40": "formulas",
     "D2 L68-71": "tilted",
@@ -64,20 +57,20 @@ COVERS = {
     "hmc: the step depends on the state": "slide",
     "hmc: the position drifts": "slide",
     "hmc: the step size is never frozen": "thaw",
-    "hmc: a gradient is 15 % wrong in one coordinate": "gradient",
+    "target: a gradient is 15 % wrong in one coordinate": "gradient",
     "nuts: uniform weights": "tree",
     "nuts: a half that turned counts": "tree",
     "nuts: the new half is preferred too much": "tree",
     "nuts: the momentum is too small": "tree",
     "nuts: proposes the end of the new half": "tree",
     "nuts: its step size is never frozen": "thaw",
-    "gibbs: a scan there and back that only goes there": "there",
-    "gibbs: a conditional's spread is not looked at": "spread",
-    "gibbs: a table of acceptances forgets that a flip counts twice": "ring",
-    "gibbs: an edge is not carried to the other side": "ring",
-    "gibbs: clusters join too often": "ring",
-    "gibbs: a Boltzmann machine counts its pairs twice": "machine",
-    "gibbs: a Boltzmann machine draws all its units from the old state": "machine",
+    "temperatures: a scan there and back that only goes there": "there",
+    "temperatures: a conditional's spread is not looked at": "spread",
+    "lattices: a table of acceptances forgets that a flip counts twice": "ring",
+    "lattices: an edge is not carried to the other side": "ring",
+    "lattices: clusters join too often": "ring",
+    "lattices: a Boltzmann machine counts its pairs twice": "machine",
+    "lattices: a Boltzmann machine draws all its units from the old state": "machine",
     "stochastic: a batch counts as if it were all rows": "batch",
     "stochastic: a batch is drawn with replacement": "batch",
     "stochastic: Langevin noise of size eps": "noise",
@@ -87,65 +80,36 @@ COVERS = {
 }
 
 
-def wanted(page):
-    """Return the errors and mutants that a page must keep."""
-    return ERRATA[page] | {name for name in BUGS if name.split(":")[0] in GROUPS[page]}
+def bugs(covers):
+    return {name for name in covers if ": " in name}
 
 
-def cells(page):
-    return json.loads((CHAPTERS / f"{page}.ipynb").read_text("utf-8"))["cells"]
-
-
-def labels(page, prefix):
-    """Return the section labels of a page without their prefix."""
-    found = set()
-    for cell in cells(page):
-        for line in "".join(cell["source"]).splitlines():
-            if line.startswith(f"({prefix}") and line.endswith(")="):
-                found.add(line[len(prefix) + 1 : -2])
-    return found
-
-
-class Page:
-    """The names that a page's cells tagged specimen-… define, run in their order."""
-
-    def __init__(self, page):
-        self.names = {"__name__": page}
-        for cell in cells(page):
-            tags = cell["metadata"].get("tags", [])
-            if cell["cell_type"] == "code" and any(t.startswith("specimen-") for t in tags):
-                self.run("".join(cell["source"]))
-
-    def run(self, source):
-        name = f"<cell {next(_cells)}>"
-        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-        exec(compile(source, name, "exec"), self.names)
-
-    def __call__(self, expression):
-        return eval(expression, self.names)
+LABELS = {name.removeprefix("sec-bug-zoo-") for name in read(CHAPTERS / "bug_zoo.ipynb").sections}
 
 
 @pytest.fixture(scope="module")
 def page():
-    return Page("bug_zoo")
+    """Return what the page's cells tagged specimen-… make of an expression."""
+    names = {"__name__": "bug_zoo"}
+    for cell in cells(CHAPTERS / "bug_zoo.ipynb"):
+        if any(tag.startswith("specimen-") for tag in cell.tags):
+            run(cell.source, names)
+    return lambda expression: eval(expression, names)
 
 
-def test_every_error_and_every_mutant_of_chains_has_its_specimen():
-    assert set(COVERS) == wanted("chains")
-    assert set(COVERS.values()) <= labels("bug_zoo", "sec-bug-zoo-")
-
-
-def test_the_two_pages_miss_nothing():
+def test_every_error_has_its_specimen_and_every_bug_shown_is_planted():
     from test_specimens_draws import COVERS as others
 
     assert len(ERRATA["chains"] | ERRATA["draws"]) == 31
-    assert wanted("chains") | wanted("draws") == set(COVERS) | set(others)
-    assert set(BUGS) <= set(COVERS) | set(others)
+    for covers, page in ((COVERS, "chains"), (others, "draws")):
+        assert set(covers) - bugs(covers) == ERRATA[page]
+    assert bugs(COVERS) | bugs(others) <= set(BUGS)
+    assert set(COVERS.values()) <= LABELS
 
 
-def test_a_mutant_without_a_specimen_would_be_noticed(monkeypatch):
-    monkeypatch.setitem(BUGS, "hmc: a new one", None)
-    assert set(COVERS) != wanted("chains")
+def test_a_bug_that_nobody_plants_would_be_noticed(monkeypatch):
+    monkeypatch.delitem(BUGS, "hmc: no accept step")
+    assert not bugs(COVERS) <= set(BUGS)
 
 
 def test_the_errors_are_those_of_the_ledger():
@@ -326,7 +290,7 @@ def test_no_specimen_is_without_a_check_that_catches_it():
     caught = {case.name.split(":")[0] for case in CASES if case.caught}
     caught |= {name.split(":")[0] for name in EXACT} | {"formulas"}
     assert set(COVERS.values()) <= caught
-    assert {case.name.split(":")[0] for case in CASES} <= labels("bug_zoo", "sec-bug-zoo-")
+    assert {case.name.split(":")[0] for case in CASES} <= LABELS
 
 
 def test_the_law_of_the_steps_is_the_theorems(page):

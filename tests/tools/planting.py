@@ -105,7 +105,10 @@ def places():
 
 @contextlib.contextmanager
 def planted(bug):
-    """Let the wrong function stand in the place of the right one, compiled code included."""
+    """Let the wrong function stand in the place of the right one, compiled code included.
+
+    Yields what is measured and noted meanwhile, which no record keeps.
+    """
     owner, name = bug.found()
     old = inspect.getattr_static(owner, name)
     wrong = bug.made(old)
@@ -130,8 +133,8 @@ def planted(bug):
         given |= {id(chain): again(chain, given) for chain in chains}
         given |= {id(algorithm): again(algorithm, given) for algorithm in algorithms}
         put()
-        with unheard():
-            yield
+        with unheard() as found:
+            yield found
     finally:
         setattr(owner, name, old)
         for place, names in before:

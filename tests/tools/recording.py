@@ -61,11 +61,11 @@ def note(what, **values):
 
 @contextlib.contextmanager
 def unheard():
-    """Keep nothing meanwhile: of a test that runs over a planted bug, which it does not know."""
+    """Keep nothing meanwhile, of a test over a planted bug that it does not know; yield it all."""
     global _found
-    kept, _found = _found, None
+    kept, _found = _found, {}
     try:
-        yield
+        yield _found
     finally:
         _found = kept
 
@@ -150,7 +150,7 @@ class Recorder:
             known = self.collected if whole else set()
             tests = merge(read(self.path), self.reports, run, known, self.root)
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.write_text(written(tests), "utf-8")
+            self.path.write_text(written(tests, stamp_in(self.path)), "utf-8")
 
 
 def register(config):
@@ -187,6 +187,11 @@ def read(path):
         return dict(entries(stored))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise pytest.UsageError(f"{path} is damaged ({error}): mend it or delete it") from error
+
+
+def stamp_in(path):
+    """Return the stamp of a record, see `stamp`: it stays until another is put in its place."""
+    return json.loads(path.read_text("utf-8")).get("stamp", {}) if path.exists() else {}
 
 
 def entries(stored):
@@ -245,7 +250,7 @@ def by_owner(tests, old):
     return groups
 
 
-def written(tests):
+def written(tests, stamp=None):
     """Return the record as text: a line for each function, runs that nothing comes from dropped."""
     runs, files = [], {}
     for test, entry in sorted(tests.items()):
@@ -259,8 +264,8 @@ def written(tests):
     for file, functions in files.items():
         body = (f"  {dump(name)}:{dump(line(group, runs))}" for name, group in functions.items())
         lines.append(f" {dump(file)}:{{\n" + ",\n".join(body) + "}")
-    head = f'{{"schema":{SCHEMA},\n"runs":[\n ' + ",\n ".join(map(dump, runs))
-    return head + '],\n"files":{\n' + ",\n".join(lines) + "}}\n"
+    head = f'{{"schema":{SCHEMA},\n"stamp":{dump(stamp or {})},\n"runs":[\n '
+    return head + ",\n ".join(map(dump, runs)) + '],\n"files":{\n' + ",\n".join(lines) + "}}\n"
 
 
 def line(group, runs):
