@@ -89,57 +89,6 @@ def untried(monkeypatch):
 
 
 @every_exercise
-def test_a_blank_is_blank(name):
-    blanks = [..., None, "", "...", (..., ...)]
-    if isinstance(named(name).expects, Routine):
-        blanks += [does_nothing, lambda *case: ...]
-    assert {check(named(name), blank).outcome for blank in blanks} == {"blank"}
-
-
-def does_nothing(*case):
-    """A function as the page leaves it."""
-    ...
-
-
-def raises(*case):
-    raise ZeroDivisionError
-
-
-def forgets(*case):
-    len(case)
-
-
-UNREADABLE = {
-    Value: [
-        ("about three", "asks for numbers"),
-        (True, "true or false"),
-        (Estimate(1.0, 0.1), "exact number"),
-        (np.zeros((2, 7)), "shape"),
-        (float, "call it"),
-    ],
-    Statistical: [(1.0, "no error bar"), (Estimate(1.0, 0.0), "positive")],
-    Sample: [("many", "asks for numbers"), (np.ones(3), "too few"), ([np.nan] * 2000, "nan")],
-    Routine: [
-        (3.0, "asks for a function"),
-        (raises, "raised ZeroDivisionError"),
-        (forgets, "Is a return missing?"),
-    ],
-    Choice: [("something else", "not among the choices"), (3, "Answer with one of")],
-}
-
-
-@every_exercise
-def test_what_cannot_be_read_is_told_what_is_asked(name):
-    exercise = named(name)
-    kind = next(kind for kind in UNREADABLE if isinstance(exercise.expects, kind))
-    for answer, words in UNREADABLE[kind]:
-        if isinstance(answer, Estimate) and getattr(exercise.expects, "with_error", False):
-            continue
-        verdict = check(exercise, answer)
-        assert verdict.outcome == "unreadable" and words in verdict.message, verdict
-
-
-@every_exercise
 def test_wrong_answers_are_told_apart(name):
     exercise = named(name)
     assert untold(exercise, ANSWERS.get(name, ())) == []
