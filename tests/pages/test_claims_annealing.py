@@ -1,43 +1,20 @@
 """What the page on annealing and tempering claims of one seed, asserted over several: no luck."""
 
-import contextlib
-import json
-import warnings
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 from sparing import over
+from twins import Z_LIMIT, page, quiet
 
 import bayeslib as bl
 from bayeslib import posteriors
 
+pytestmark = quiet
 CHAPTERS = Path(__file__).parents[2] / "chapters"
-SEEDS = range(1, 6)
-every_seed = over("seed", SEEDS)
+every_seed = over("seed", range(1, 6))
 TWO = posteriors.mixture([1 / 3, 2 / 3], [-10.0, 10.0], 1.0)
 CENTRE = np.array([10.0, 0.0, 0.0, 0.0, 0.0])
 HILLS = posteriors.mixture([1 / 3, 2 / 3], [-CENTRE, CENTRE], 1.0)
-Z_LIMIT = 5.6  # two-sided alpha 2e-8, with sample sizes of a thousand and more
-
-
-@cache
-def page():
-    """Run the page's cells that define its functions and data, and return what they define."""
-    cells = json.loads((CHAPTERS / "annealing.ipynb").read_text("utf-8"))["cells"]
-    marks = (
-        "def length(", "def reverse(", "TOWNS = ", "def held_karp", "def spread", "SCHEDULES = ",
-        "haystack = ", "def energy(", "LOW, HIGH, WIDTH = ", "def log_prior", "def log_joint",
-        "def anneal(", "def seen(",
-    )  # fmt: skip
-    namespace = {"np": np, "bl": bl, "posteriors": posteriors}
-    exec("from scipy import special", namespace)
-    for cell in cells:
-        source = "".join(cell["source"])
-        if cell["cell_type"] == "code" and any(mark in source for mark in marks):
-            kept = source.split("def draw_race")[0]
-            exec(kept.split("by = {")[0], namespace)
-    return namespace
 
 
 def near(seed):
@@ -46,11 +23,9 @@ def near(seed):
 
 def on_ladder(betas, starts, seed):
     scale = np.outer(1.0 / np.sqrt(betas), np.full(5, 2.4 / np.sqrt(5.0)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bl.BayeslibWarning)
-        return bl.parallel_tempering(
-            HILLS, starts, inverse_temperatures=betas, scale=scale, num_samples=20_000, rng=seed
-        )
+    return bl.parallel_tempering(
+        HILLS, starts, inverse_temperatures=betas, scale=scale, num_samples=20_000, rng=seed
+    )
 
 
 def first(draws):
@@ -59,51 +34,31 @@ def first(draws):
 
 def test_annealing_the_figure_of_the_ladder_has_the_heat_at_the_top():
     """As the words beside it say; every ladder of the menu."""
-    cells = json.loads((CHAPTERS / "annealing.ipynb").read_text("utf-8"))["cells"]
-    source = next(s for c in cells if "def draw_replicas" in (s := "".join(c["source"])))
-    names = {"np": np, "bl": bl, "plots": bl.plots, "two": TWO, "quietly": contextlib.nullcontext}
-    names["ladder"] = [0.01, 0.04, 0.13, 0.39, 1.0]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bl.BayeslibWarning)
-        exec(source.split("def replicas_caption")[0], names)
-    for name, betas in names["LADDERS"].items():
+    ladders, draw_replicas = page("annealing", "LADDERS", "draw_replicas")
+    for name, betas in ladders.items():
         assert betas[0] == min(betas)
-        left = names["draw_replicas"](name).axes[0]
+        left = draw_replicas(name).axes[0]
         low, high = left.get_ylim()  # bottom and top
         assert low > len(betas) > 1 > high
         said = [text.get_text() for text in left.get_yticklabels()]
         assert said[0] == "hot 1" and said[-1] == f"cold {len(betas)}"
 
 
-@every_seed
-def test_annealing_plain_equals_fast(seed):
-    names = page()
-    cooling = np.geomspace(1000.0, 10.0, 1500)
-    tour = {"propose": names["reverse"], "args": (names["KM"],), "schedule": cooling, "rng": seed}
-    start = np.arange(14.0)
-    best, energies = names["anneal"](names["length"], start, **tour)
-    fast = bl.anneal(names["length"], start, num_chains=1, **tour)
-    np.testing.assert_allclose(energies, fast.energies[0], rtol=1e-10)
-    np.testing.assert_array_equal(best, fast.best_state)
-    other = bl.anneal(names["length"], start, num_chains=1, **(tour | {"rng": seed + 100}))
-    assert not np.array_equal(other.energies[0], energies)
-
-
 def test_annealing_the_shortest_tour_of_burma_is_the_published_one():
-    names = page()
-    assert names["shortest"] == 3323.0  # TSPLIB's optimum of burma14
-    assert np.array_equal(names["KM"], names["KM"].T)
+    shortest, KM = page("annealing", "shortest", "KM")
+    assert shortest == 3323.0  # TSPLIB's optimum of burma14
+    assert np.array_equal(KM, KM.T)
 
 
 @every_seed
 def test_annealing_the_tour_races(seed):
     """Shares of 100 runs; the order of the table's ends holds for every seed."""
-    names = page()
-    options = {"propose": names["reverse"], "args": (names["KM"],), "num_chains": 100, "rng": seed}
+    reverse, KM, length, shortest = page("annealing", "reverse", "KM", "length", "shortest")
+    options = {"propose": reverse, "args": (KM,), "num_chains": 100, "rng": seed}
 
     def share(**schedule):
-        run = bl.anneal(names["length"], np.arange(14.0), **options, **schedule)
-        return np.mean(run.best_energies == names["shortest"])
+        run = bl.anneal(length, np.arange(14.0), **options, **schedule)
+        return np.mean(run.best_energies == shortest)
 
     long = {"num_iterations": 10_000}
     hot = share(schedule="logarithmic", initial_temperature=2000.0, **long)
@@ -116,8 +71,8 @@ def test_annealing_the_tour_races(seed):
 
 
 def test_annealing_the_row_and_its_race():
-    names = page()
-    spread, schedules, goal = names["spread"], names["SCHEDULES"], names["GOAL"]
+    spread, schedules, goal, row = page("annealing", "spread", "SCHEDULES", "GOAL", "ROW")
+    seen = page("annealing", "seen")
     chance = {
         name: {n: spread(make(n))[goal] for n in (1000, 10_000)} for name, make in schedules.items()
     }
@@ -126,32 +81,29 @@ def test_annealing_the_row_and_its_race():
     assert sure[10_000] < quick[1000] < quick[10_000] < 1.0
     assert half[10_000] < 0.01 and half[10_000] - half[1000] < 0.002
     assert chance["none: T = 0.01"][10_000] < 1e-100
-    seen = {
-        name: names["seen"](schedules[name](n))
-        for name, n in (("logarithmic, c = d*", 10_000), ("geometric, 3 to 0.1", 1000))
-    }
-    assert sure[10_000] < seen["logarithmic, c = d*"] < 0.5 < seen["geometric, 3 to 0.1"]
-    assert names["seen"](np.full(5, 0.6)) == 0.0  # eleven steps away
+    patient = seen(schedules["logarithmic, c = d*"](10_000))
+    assert sure[10_000] < patient < 0.5 < seen(schedules["geometric, 3 to 0.1"](1000))
+    assert seen(np.full(5, 0.6)) == 0.0  # eleven steps away
     p = spread(np.full(10_000, 0.6))
     np.testing.assert_allclose(p.sum(), 1.0)
-    weights = np.exp(-names["ROW"] / 0.6)  # where a chain at a constant temperature would settle
+    weights = np.exp(-row / 0.6)  # where a chain at a constant temperature would settle
     assert abs(spread(np.full(400_000, 0.6))[goal] - weights[goal] / weights.sum()) < 1e-3
 
 
 @every_seed
 def test_annealing_more_patience_makes_a_worse_sample(seed):
-    names = page()
+    energy, step, parts, haystack = page("annealing", "energy", "step", "parts", "haystack")
     starts = np.random.default_rng(seed).uniform(-6.0, 6.0, (400, 1))
     shares = []
     for patience in (100, 1000, 10_000):
         ends = bl.anneal(
-            names["energy"], starts, propose=names["step"], args=names["parts"],
+            energy, starts, propose=step, args=parts,
             initial_temperature=3.0, num_iterations=patience, num_chains=400, rng=seed,
             progress=False,
         ).final_states[:, 0]  # fmt: skip
         shares.append(np.mean(abs(ends + 1.0) < 0.5))
     assert 0.3 < shares[0] < shares[1] < shares[2] and shares[2] > 0.97
-    exact = np.mean(abs(names["haystack"].truth.sample(100_000, np.random.default_rng(seed)) + 1.0)
+    exact = np.mean(abs(haystack.truth.sample(100_000, np.random.default_rng(seed)) + 1.0)
                     < 0.5)  # fmt: skip
     assert 0.2 < exact < 0.26 < shares[0]
 
@@ -183,25 +135,18 @@ def test_annealing_a_ladder_that_leads_nowhere(seed):
 
 @every_seed
 def test_annealing_the_star(seed):
-    names = page()
-    data = (names["night"], names["velocity"], names["LOW"], names["HIGH"], names["WIDTH"])
-    model = {"dim": 3, "data": data, "gradient": None}
-    star = bl.Target(names["log_joint"], **model)
-    prior = bl.Target(names["log_prior"], **model, truth=bl.Truth(log_evidence=0.0))
-    starts = np.column_stack([np.linspace(0.1, 0.4, 4), np.zeros((4, 2))])
+    star, prior, starts = page("annealing", "star", "prior", "starts")
+    f, density, (low, high) = page("annealing", "f", "density_f", "NEAR")
     run = {"num_samples": 40_000, "num_warmup": 2_000, "rng": seed}
     draws = bl.parallel_tempering(star, starts, reference=prior, **run)
     assert not any("ladder" in problem or "replica" in problem for problem in draws.problems)
-    f, density, (low, high) = names["f"], names["density_f"], names["NEAR"]
     spacing, inside = f[1] - f[0], (f > low) & (f < high)
     assert abs(draws.expect(lambda x: x[:, 0]).z(density @ f * spacing)) < Z_LIMIT
     peak = draws.expect(lambda x: (x[:, 0] > low) & (x[:, 0] < high))
     assert abs(peak.z(density[inside].sum() * spacing)) < Z_LIMIT
-    assert abs(draws.log_evidence.z(names["exact_log_evidence"])) < Z_LIMIT
+    assert abs(draws.log_evidence.z(page("annealing", "exact_log_evidence"))) < Z_LIMIT
     assert 0.5 < density[inside].sum() * spacing < 0.65
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bl.BayeslibWarning)
-        walk = bl.metropolis(star, starts, **run)
+    walk = bl.metropolis(star, starts, **run)
     assert bl.rhat(walk)[0] > 1.2
 
 

@@ -1,40 +1,18 @@
 """What the page on importance sampling claims of one seed, asserted over five: no luck."""
 
-import json
-import warnings
-from pathlib import Path
-
 import numpy as np
-import pytest
 from scipy import stats
 from sparing import over
+from twins import page, quiet
 
 import bayeslib as bl
 from bayeslib import posteriors
 from bayeslib.diagnostics.trouble import khat_limit
 from bayeslib.independent.resample import choose
 
-CHAPTERS = Path(__file__).parents[2] / "chapters"
-SEEDS = range(1, 6)
+pytestmark = quiet
+every_seed = over("seed", range(1, 6))
 TWO_MODES = posteriors.mixture([0.4, 0.6], [-6.0, 6.0], [1.0, 1.0])
-every_seed = over("seed", SEEDS)
-
-
-def quietly(function, *args, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bl.BayeslibWarning)
-        return function(*args, **options)
-
-
-def plain(*tags):
-    """Run the page's cells with any of the tags, and return what they define."""
-    cells = json.loads((CHAPTERS / "importance.ipynb").read_text("utf-8"))["cells"]
-    wanted = {f"plain-{tag}" for tag in tags}
-    namespace = {"np": np}
-    for cell in cells:
-        if wanted & set(cell["metadata"].get("tags", ())):
-            exec("".join(cell["source"]), namespace)
-    return namespace
 
 
 def narrow_runs(variance, seed, draws=1_000):
@@ -166,12 +144,9 @@ def test_importance_systematic_resampling_has_no_guarantee(seed):
 
 @every_seed
 def test_importance_weights_may_even_out_for_a_while(seed):
-    alone = quietly(
-        bl.particle_filter,
-        nile(),
-        **(nile_model() | {"num_particles": 300, "rng": seed}),
-        ess_threshold=0.0,
-    )
+    flow, model = page("importance", "flow", "model")
+    options = model | {"num_particles": 300, "rng": seed}
+    alone = bl.particle_filter(flow, ess_threshold=0.0, **options)
     assert np.any(np.diff(alone.ess) > 0) and alone.ess[20] < alone.ess[0] / 3
 
 
@@ -188,54 +163,17 @@ def test_importance_a_share_of_little_is_a_poor_estimate():
     assert spread[100] > 0.15 and spread[10] < 0.03
 
 
-def nile_model():
-    def initial(num_particles, rng):
-        return rng.normal(1000, 300, num_particles)
-
-    def transition(level, step, rng):
-        return level + rng.normal(0, np.sqrt(1469.1), len(level))
-
-    def log_observation(flow, level, step):
-        return stats.norm.logpdf(flow - level, scale=np.sqrt(15099))
-
-    return {"initial": initial, "transition": transition, "log_observation": log_observation}
-
-
-def nile():
-    return np.loadtxt(CHAPTERS / "data" / "nile.csv", delimiter=",", skiprows=4)[:, 1]
-
-
 @every_seed
 def test_importance_without_resampling_the_filter_dies(seed):
-    flow, options = nile(), nile_model() | {"num_particles": 300, "rng": seed}
-    alone = quietly(bl.particle_filter, flow, ess_threshold=0.0, **options)
-    kept = quietly(bl.particle_filter, flow, **options)
+    flow, model = page("importance", "flow", "model")
+    options = model | {"num_particles": 300, "rng": seed}
+    alone = bl.particle_filter(flow, ess_threshold=0.0, **options)
+    kept = bl.particle_filter(flow, **options)
     reference = bl.particle_filter(flow, **(options | {"num_particles": 20_000})).mean.value
     off = [np.sqrt(np.mean((f.mean.value - reference) ** 2)) for f in (alone, kept)]
     assert alone.ess[-1] < 10 and kept.ess[-1] > 50
     assert off[1] < 0.4 * off[0]
     assert kept.ess[42] < 100, "the drought of 1913"
-
-
-@every_seed
-def test_importance_plain_filter_equals_fast(seed):
-    slow = plain("particle_filter")["particle_filter"]
-    options = nile_model() | {"num_particles": 400, "rng": seed}
-    means, log_p = slow(nile(), **options)
-    fast = quietly(bl.particle_filter, nile(), **options)
-    np.testing.assert_allclose(means, fast.mean.value[:, 0], rtol=1e-10)
-    assert log_p == pytest.approx(fast.log_evidence.value, rel=1e-10)
-    other = quietly(bl.particle_filter, nile(), **(options | {"rng": seed + 100}))
-    assert not np.allclose(means, other.mean.value[:, 0], rtol=1e-6)
-
-
-@every_seed
-def test_importance_plain_resampling_equals_fast(seed):
-    systematic = plain("resample")["systematic"]
-    weights = np.random.default_rng(seed).dirichlet(np.full(50, 0.3))
-    first = systematic(weights, 200, np.random.default_rng(seed))
-    second = choose(weights, 200, np.random.default_rng(seed), "systematic")
-    np.testing.assert_array_equal(first, second)
 
 
 @every_seed
@@ -245,10 +183,8 @@ def test_importance_long_ladders_reach_the_schools(seed):
     broad = stats.multivariate_normal(np.zeros(10), np.diag(widths**2))
     options = {"num_samples": 2_000, "rng": seed}
     exact = schools.truth.log_evidence
-    direct = quietly(bl.importance_sample, schools, broad, **options)
-    ladder = quietly(
-        bl.annealed_importance_sample, schools, broad, inverse_temperatures=200, **options
-    )
+    direct = bl.importance_sample(schools, broad, **options)
+    ladder = bl.annealed_importance_sample(schools, broad, inverse_temperatures=200, **options)
     assert direct.settings["khat"] > 0.68 and direct.worth < 60
     assert ladder.settings["khat"] < khat_limit(2_000) and ladder.worth > 4 * direct.worth
     learned = bl.adaptive_importance_sample(schools, broad, **options)
@@ -258,9 +194,7 @@ def test_importance_long_ladders_reach_the_schools(seed):
     assert learned.settings["round_ess"][-1] > 3 * learned.settings["round_ess"][0]
     gain = {run.method: run.worth / run.num_evals for run in (direct, ladder, tempered)}
     assert learned.worth / learned.num_evals > 2 * max(gain.values())
-    short = quietly(
-        bl.annealed_importance_sample, schools, broad, inverse_temperatures=5, **options
-    )
+    short = bl.annealed_importance_sample(schools, broad, inverse_temperatures=5, **options)
     assert ladder.worth / ladder.num_evals < 1.2 * short.worth / short.num_evals
 
 

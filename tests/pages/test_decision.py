@@ -5,53 +5,21 @@ seeded; a mean must lie within five of its own errors (alpha below 1e-6 for one 
 all of them together, of which a seed has one chance), or the answer must be flagged.
 """
 
-import json
 import re
-import warnings
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from scipy import stats
+from twins import page, quiet
 
 import bayeslib as bl
 from bayeslib import posteriors
 
-CHAPTERS = Path(__file__).parents[2] / "chapters"
 LIMIT = 5.0
-
-
-def cells():
-    return json.loads((CHAPTERS / "together.ipynb").read_text("utf-8"))["cells"]
-
-
-@cache
-def table():
-    (source,) = (
-        "".join(cell["source"])
-        for cell in cells()
-        if "decision" in cell["metadata"].get("tags", ())
-    )
-    namespace = {"NamedTuple": NamedTuple}
-    exec(source.split("\ndef linked(")[0], namespace)
-    return namespace
-
-
-@cache
-def contest():
-    """The three problems of the page's contest, with priors, simulators and truths."""
-    namespace = {
-        "np": np, "bl": bl, "stats": stats, "posteriors": posteriors, "NamedTuple": NamedTuple,
-        "running": posteriors.gamma_student(), "schools": posteriors.eight_schools(),
-    }  # fmt: skip
-    for cell in cells():
-        source = "".join(cell["source"])
-        if cell["cell_type"] == "code" and ("mixing = " in source or "class Problem(" in source):
-            source = source.split("\nFIRST = ")[0].split("\n# Gibbs on eight schools")[0]
-            exec(source, namespace)
-    return namespace["PROBLEMS"]
+pytestmark = quiet
+ANSWERS, DECISION, advised = page("together", "ANSWERS", "DECISION", "advised")
 
 
 class Known(NamedTuple):
@@ -69,7 +37,7 @@ def of(target, **names):
 
 
 def of_contest(name):
-    p = contest()[name]
+    p = page("together", "PROBLEMS")[name]
     names = {"target": p.target, "prior": p.prior, "simulate": p.simulate, "data": p.data}
     blur = p.blur * np.sqrt(np.diag(p.truth.cov))
     return Known(names, p.truth.mean, blur, p.truth.log_evidence)
@@ -124,13 +92,6 @@ POSTERIORS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bl.BayeslibWarning)
-        yield
-
-
 def run(code, known):
     """Run a row's line: statements, of which the last is the answer."""
     namespace = {"bl": bl, "np": np, "stats": stats} | known.names
@@ -144,7 +105,7 @@ def run(code, known):
 def recommended(name):
     """A posterior, and the answer that the table's line gives for it."""
     known = POSTERIORS[name]()
-    return run(table()["advised"](table()["ANSWERS"][name]).code, known), known
+    return run(advised(ANSWERS[name]).code, known), known
 
 
 def flagged(answer):
@@ -170,7 +131,7 @@ def acceptable(answer, known):
 
 
 def test_the_answers_are_about_these_posteriors():
-    assert list(table()["ANSWERS"]) == list(POSTERIORS) and len(POSTERIORS) >= 8
+    assert list(ANSWERS) == list(POSTERIORS) and len(POSTERIORS) >= 8
 
 
 @pytest.mark.parametrize("name", POSTERIORS)
@@ -199,12 +160,13 @@ def test_where_no_row_is_good_enough_the_answer_is_flagged(name):
 
 
 def test_every_row_is_somebodys_answer():
-    advised = [table()["advised"](asked).then for asked in table()["ANSWERS"].values()]
-    assert set(advised) == {advice.then for advice in table()["DECISION"][:-1]}
+    assert {advised(asked).then for asked in ANSWERS.values()} == {
+        advice.then for advice in DECISION[:-1]
+    }
 
 
 def row(word):
-    (advice,) = (a for a in table()["DECISION"] if word in a.then)
+    (advice,) = (a for a in DECISION if word in a.then)
     return advice
 
 
@@ -227,8 +189,8 @@ def test_integration_takes_a_bounded_parameter_as_it_is():
 
 def test_the_prior_is_not_asked_before_the_gradient():
     """An easy prior and a gradient lead to NUTS; the prior's row would be of no use there."""
-    asked = table()["ANSWERS"]["regression"]._replace(like_prior=True)
-    assert table()["advised"](asked) is row("NUTS")
+    asked = ANSWERS["regression"]._replace(like_prior=True)
+    assert advised(asked) is row("NUTS")
     known = of_contest("regression")
     answer = run(row("prior draws").code, known)
     assert flagged(answer) and worst(answer, known) > 100.0
@@ -236,7 +198,7 @@ def test_the_prior_is_not_asked_before_the_gradient():
 
 @pytest.mark.parametrize("name", ["eight schools", "regression"])
 def test_the_question_about_the_prior_tells_them_apart(name):
-    p = contest()[name]
+    p = page("together", "PROBLEMS")[name]
     pilot = bl.importance_sample(p.target, p.prior, num_samples=1000, rng=1).settings
     assert (pilot["khat"] <= 0.5 and pilot["ess"] >= 100) == (name == "eight schools")
 
@@ -261,6 +223,6 @@ def test_the_last_row_finds_what_one_method_does_not():
             "bl.importance_sample(target, stats.norm(scale=10), num_samples=10_000, rng=1)", known
         ),
     }
-    final = table()["DECISION"][-1]
+    final = DECISION[-1]
     assert not flagged(pair["chain"])
     assert np.max(run(final.code, Known(pair, known.mean))) > 4.0
