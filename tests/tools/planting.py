@@ -27,13 +27,11 @@ from bayeslib.chains.loop import Chain
 from bayeslib.compile.callback import Kernel
 
 _copies = count()
-# What were imported first while a bug is planted would keep it.
+# What was imported first while a bug is planted would keep it.
 for _module in pkgutil.walk_packages(bl.__path__, "bayeslib."):
-    with contextlib.suppress(ImportError):
-        importlib.import_module(_module.name)
+    importlib.import_module(_module.name)
 for _name in bl.__all__:
-    with contextlib.suppress(ImportError):
-        getattr(bl, _name)
+    getattr(bl, _name)
 
 
 @dataclass(frozen=True)
