@@ -274,9 +274,8 @@ def _log_student(log_q, base):
 
 def _problems(found, approximation):
     """Say what the weights speak against, in one sentence or none."""
-    family, guilty = approximation.settings.get("family"), np.flatnonzero(found.guilty)
-    remedy = "reparameterise, or use nuts"
-    if family == "meanfield" and approximation.dim > 1:
+    guilty, remedy = np.flatnonzero(found.guilty), "reparameterise, or use nuts"
+    if approximation.settings.get("family") == "meanfield" and approximation.dim > 1:
         remedy = f'a mean-field fit knows no correlations, try family="fullrank"; {remedy}'
     if found.told and guilty.size:
         spread, shift = found.spread[guilty], found.shift[guilty]
@@ -286,12 +285,11 @@ def _problems(found, approximation):
             said.append(f"spread is {np.exp(spread[worst]):.2f} of the posterior's")
         if abs(shift[worst]) > OFF:
             said.append(f"mean is {abs(shift[worst]):.2f} posterior standard deviations off")
-        more = f" ({guilty.size} of {approximation.dim} parameters are off)"
-        more = more if guilty.size > 1 else ""
+        several = f" ({guilty.size} of {approximation.dim} parameters are off)"
         if found.own_khat <= khat_limit(found.size):
             remedy = f"importance_sample from it may correct that; or {remedy}"
         said = f"{name}'s {' and its '.join(said)}, by {found.size} weighted draws"
-        yield f"{said}{more}: {remedy}"
+        yield f"{said}{several if guilty.size > 1 else ''}: {remedy}"
     elif found.worth and not found.told:
         limit = khat_limit(found.size)
         high = f"k-hat is {found.khat:.2f}, above {limit:.2f}: " if found.khat > limit else ""
