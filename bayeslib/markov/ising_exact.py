@@ -10,7 +10,6 @@ from .ising_model import as_model
 
 CRITICAL = 0.5 * np.log1p(np.sqrt(2.0))  # inverse temperature times coupling (Kramers, Wannier)
 MOST_SITES = 20
-_CHUNK = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -104,44 +103,38 @@ def ising_exact(shape, *, inverse_temperature, field=0.0, coupling=1.0, periodic
 
 
 def _enumerated(model):
-    from scipy.special import logsumexp  # takes longer to import than a small model to sample
-
-    rows, cols = model.shape
+    """Sum over all states: arrays have an axis of length 2 for each spin."""
     n = model.num_sites
-    log_w, energies, moments = [], [], []
-    field = model.field if model.field.size else np.full(model.shape, model.uniform_field)
-    for first in range(0, 1 << n, _CHUNK):
-        numbers = np.arange(first, min(first + _CHUNK, 1 << n))
-        spins = 2.0 * ((numbers[:, None] >> np.arange(n)) & 1) - 1.0
-        s = spins.reshape(-1, rows, cols)
-        energy = -model.coupling * _bonds(s, model.periodic) - spins @ field.ravel()
-        energies.append(energy)
-        log_w.append(-model.beta * energy)
-        shift = log_w[-1].max()
-        weights = np.exp(log_w[-1] - shift)
-        mean = spins.mean(axis=1)
-        moments.append((shift, weights @ np.column_stack([mean, np.abs(mean), spins])))
-    log_w, energies = np.concatenate(log_w), np.concatenate(energies)
-    log_partition = float(logsumexp(log_w))
-    p = np.exp(log_w - log_partition)
-    sums = np.sum([np.exp(shift - log_partition) * row for shift, row in moments], axis=0)
-    energy = float(p @ energies)
+    spins = [np.array([-1.0, 1.0]).reshape(np.where(np.arange(n) == i, 2, 1)) for i in range(n)]
+    fields = model.field.ravel() if model.field.size else np.full(n, model.uniform_field)
+    total, energy = sum(spins), np.zeros((2,) * n)
+    for i, j in _bonds(model):
+        energy -= model.coupling * spins[i] * spins[j]
+    for spin, own in zip(spins, fields, strict=True):
+        energy -= own * spin
+    shift = model.beta * energy.min()
+    p = np.exp(shift - model.beta * energy)
+    partition = p.sum()
+    p /= partition
+    mean = float(np.sum(p * energy))
     return IsingTruth(
-        log_partition=log_partition,
-        energy=energy / n,
-        heat_capacity=float(model.beta**2 * (p @ np.square(energies - energy))) / n,
-        magnetisation=float(sums[0]),
-        abs_magnetisation=float(sums[1]),
-        mean_spins=sums[2:].reshape(rows, cols),
+        log_partition=float(np.log(partition) - shift),
+        energy=mean / n,
+        heat_capacity=float(model.beta**2 * np.sum(p * np.square(energy - mean))) / n,
+        magnetisation=float(np.sum(p * total)) / n,
+        abs_magnetisation=float(np.sum(p * np.abs(total))) / n,
+        mean_spins=np.array([np.sum(p * spin) for spin in spins]).reshape(model.shape),
     )
 
 
-def _bonds(s, periodic):
-    """Sum of s_i s_j over bonds; s is (..., rows, cols)."""
-    if periodic:
-        return np.sum(s * (np.roll(s, -1, axis=-1) + np.roll(s, -1, axis=-2)), axis=(-2, -1))
-    across = np.sum(s[..., :, 1:] * s[..., :, :-1], axis=(-2, -1))
-    return across + np.sum(s[..., 1:, :] * s[..., :-1, :], axis=(-2, -1))
+def _bonds(model):
+    """Yield the two sites of every bond."""
+    sites = np.arange(model.num_sites).reshape(model.shape)
+    for axis, length in enumerate(model.shape):
+        ends = range(length if model.periodic else length - 1)
+        yield from zip(
+            sites.take(ends, axis).flat, np.roll(sites, -1, axis).take(ends, axis).flat, strict=True
+        )
 
 
 def _torus(rows, cols, k):
