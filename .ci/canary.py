@@ -28,10 +28,11 @@ def main(folder):
     """Make the environment in `folder`; return the exit code of the tests."""
     subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
     python = [folder / "bin" / "python", "-m"]
-    pip = [*python, "pip", "--disable-pip-version-check", "--quiet"]
+    pip = [*python, "pip", "--disable-pip-version-check"]
     newest = [HELD.get(name, name) for name in pins("requirements.txt")]
-    subprocess.run([*pip, "install", *newest], check=True)
-    subprocess.run([*pip, "install", "--no-deps", "-e", ROOT, "-e", ROOT / "needles"], check=True)
+    subprocess.run([*pip, "install", "--quiet", *newest], check=True)
+    ours = ["--no-deps", "-e", ROOT, "-e", ROOT / "needles"]
+    subprocess.run([*pip, "install", "--quiet", *ours], check=True)
     listed = subprocess.run([*pip, "list", "--format=json"], capture_output=True, check=True).stdout
     pinned = {canonical(name): version for name, version in pins("constraints.txt").items()}
     for package in json.loads(listed):
