@@ -118,8 +118,9 @@ def grow(target, rng, tree, here, num_steps, step_size, start):
     for leaf in range(num_steps):
         opens = leaf & 1 == 0
         if opens:
-            copy(tree.total, tree.before[row])
-            copy(p, tree.near[row])
+            for i in range(p.size):
+                tree.before[row, i] = tree.total[i]
+                tree.near[row, i] = p[i]
         log_new, kinetic = leap(target, tree, here, step_size)
         half.steps += 1
         gain = start - (kinetic - log_new)
@@ -129,8 +130,9 @@ def grow(target, rng, tree, here, num_steps, step_size, start):
         own = weigh(half, gain)
         if leaf == 0 or is_taken(rng, half.weight, own):
             half.log_p, half.energy = log_new, kinetic - log_new
-            copy(q, tree.proposal[0])
-            copy(tree.slope, tree.proposal[1])
+            for i in range(q.size):
+                tree.proposal[0, i] = q[i]
+                tree.proposal[1, i] = tree.slope[i]
         if opens:
             copy(p, tree.first[row])
             continue
@@ -178,15 +180,21 @@ def leap(target, tree, here, step_size):
             tree.source[i] = q[i]
             p[i] += kick * force[i]
             q[i] += step_size * root[0, i] * p[i]
-    else:
+        log_p = log_density_and_gradient(target, q, tree.slope)
         for i in range(dim):
-            tree.source[i] = q[i]
+            force[i] = root[0, i] * tree.slope[i]
             p[i] += kick * force[i]
-        for i in range(dim):
-            velocity = 0.0
-            for j in range(i + 1):
-                velocity += root[i, j] * p[j]
-            q[i] += step_size * velocity
+            kinetic += p[i] * p[i]
+            tree.total[i] += p[i]
+        return log_p, 0.5 * kinetic
+    for i in range(dim):
+        tree.source[i] = q[i]
+        p[i] += kick * force[i]
+    for i in range(dim):
+        velocity = 0.0
+        for j in range(i + 1):
+            velocity += root[i, j] * p[j]
+        q[i] += step_size * velocity
     log_p = log_density_and_gradient(target, q, tree.slope)
     set_force(root, tree.slope, force)
     for i in range(dim):

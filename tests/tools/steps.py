@@ -123,13 +123,14 @@ def flow(density, step_size, metric=None, num_steps=4):
     return Row("hmc", density, options, limits={"acceptance_rate": (0.4, 0.999)})
 
 
-def tree(density, step_size, metric=None, depth=6, limits=(1.2, 3.0)):
+def tree(density, step_size, metric=None, depth=6):
     matrix, root = as_metric(metric, EXACT[density][0].dim)
     options = {
         "max_tree_depth": depth, "metric": matrix, "root": root, "learned": 0,
         "step": {"value": step_size, "begun": True},
     }  # fmt: skip
-    return Row("nuts", density, options, num_steps=5, least_move=0.7, limits={"tree_depth": limits})
+    limits = {"tree_depth": (min(1.2, 0.9 * depth), 3.0)}
+    return Row("nuts", density, options, 5, least_move=min(0.2 * depth, 0.7), limits=limits)
 
 
 DIAGONAL, DENSE = [0.5, 2.0], [[1.0, 0.5], [0.5, 0.8]]
@@ -201,8 +202,8 @@ ROWS = {
     "nuts truncated": tree("truncated", 0.6),
     "nuts diagonal": tree("log_gamma_normal", 0.9, DIAGONAL),
     "nuts dense": tree("log_gamma_normal", 0.6, DENSE),
-    "nuts cut at 1": tree("funnel", 0.5, depth=1, limits=(0.9, 1.0)),
-    "nuts cut at 2": tree("funnel", 0.5, depth=2, limits=(1.3, 2.0)),
+    "nuts cut at 1": tree("funnel", 0.5, depth=1),
+    "nuts cut at 2": tree("funnel", 0.5, depth=2),
     "slice_sample no steps mixture": slices("mixture", 2.0, 0),
     "slice_sample few steps log_gamma_normal": slices("log_gamma_normal", 0.6, 3),
     "slice_sample few steps truncated": slices("truncated", 0.6, 3),
