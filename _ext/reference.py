@@ -69,7 +69,8 @@ def returned(thing):
     """Return the classes that the docstring of a function, or of a class's methods, returns."""
     things = [thing]
     if inspect.isclass(thing):
-        things = [f for name, f in vars(thing).items() if name[0] != "_" and inspect.isfunction(f)]
+        methods = inspect.getmembers(thing, inspect.isfunction)  # inherited ones too
+        things = [f for name, f in methods if name[0] != "_"]
     docs = "\n".join(inspect.getdoc(f) or "" for f in things)
     return re.findall(r"^Returns\n-+\n(\w+)$", docs, re.MULTILINE)
 
