@@ -30,9 +30,11 @@ _TRIED = 3  # rows on which the plain function is tried first
 
 # Why a chain stays where it is: something was not finite, or the density is zero there.
 MOVING, LOST, OUTSIDE = range(3)
-# Steps: all, those kept, those kept whose momentum is in the sum of heat, those of them with more
-# noise than friction.
-Tally = record(steps="i8", summed="i8", heated="i8", negative="i8", fate="i8")
+# Iterations; steps: all, those kept, those kept whose momentum is in the sum of heat, those of them
+# with more noise than friction.
+Tally = record(
+    iterations="i8", steps="i8", summed="i8", heated="i8", negative="i8", fate="i8"
+)  # fmt: skip
 
 
 class Noisy(NamedTuple):
