@@ -1,8 +1,8 @@
 """Folded boxes as `<details>`: they open with a key, by a link to what is inside, without a script.
 
 The theme folds an admonition of class ``dropdown`` with a script of its own, which does not know
-proofs. Here the built HTML is rewritten instead, box by box, and nothing else in it is touched. A box of
-class ``open`` too is open at first.
+proofs. Here the built HTML is rewritten instead, box by box, and nothing else in it is touched.
+A box of class ``open`` too is open at first.
 """
 
 import re

@@ -13,6 +13,7 @@ _MOST_STEPS = 200
 _MOST, _MOST_BLIND = 200, 20  # dimensions with a gradient, and without
 _MOST_HESSIANS = 8
 _SAME = 0.1  # standard deviations between two climbs to one mode
+_FLAT = 1e-13  # of the largest curvature: less is rounding
 _LEVEL = 0.1  # squared length of a Newton step that would be left, in standard deviations
 
 
@@ -148,7 +149,10 @@ class _Climber:
         value, gradient = -self._value(x)[0], self._gradient(x)
         rows = _differences(self._gradient, x, 1e-3 * self._units)
         hessian = 0.5 * (rows + rows.T)
-        if not np.isfinite(hessian).all() or np.linalg.eigvalsh(hessian)[0] <= 0.0:
+        if not np.isfinite(hessian).all():
+            return None
+        curvatures = np.linalg.eigvalsh(hessian)
+        if curvatures[0] <= _FLAT * curvatures[-1]:
             return None
         if gradient @ np.linalg.solve(hessian, gradient) > _LEVEL:
             return None
