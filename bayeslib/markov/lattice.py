@@ -160,7 +160,7 @@ def measure(s, n, draws):
     draws[n, 1] = spins / (rows * cols)
 
 
-@kernel(INT, HANDLE, GENERATOR, INTS, INT, numba_type(Spins), MATRIX, VECTOR)
+@kernel(INT, HANDLE, GENERATOR, INTS, INT, numba_type(Spins), MATRIX, VECTOR, seconds=4)
 def spins_kernel(handle, rng, span, num_warmup, spins, draws, log_p):
     """Sweep or flip; keep energy and magnetisation a site; see `Sweeps`."""
     s = loaned(spins)
