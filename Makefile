@@ -65,7 +65,7 @@ test-fresh: $(READY)  ## judge the samplers with the seeds of the day (SEED=2024
 record: $(READY)  ## keep what these three find, for the page on trust
 	failed=0; for part in test test-slow test-study; do \
 	  RECORD=tests/results/trust.json $(MAKE) $$part || failed=1; \
-	done; exit $$failed
+	done; $(BIN)/python tests/tools/stamp.py tests/results/trust.json; exit $$failed
 
 test-book: $(READY)  ## test the built book in a browser (Chromium; make book first)
 	$(BIN)/python -m pytest -n auto --dist worksteal tests/book/test_book*.py
