@@ -405,10 +405,10 @@ def test_a_density_is_compiled_once_and_found_on_disk(kind, tmp_path, monkeypatc
 
 
 def test_kernels_are_found_on_disk_by_the_next_process():
-    metropolis(gaussian2(), None, num_samples=5, num_warmup=5, scale=1.0, rng=1)
+    callback._evaluate_rows.compile()
     code = (
-        "from bayeslib.markov.metropolis import metropolis_kernel\n"
-        "print(sum(metropolis_kernel.compile().stats.cache_hits.values()))"
+        "from bayeslib.compile.callback import _evaluate_rows\n"
+        "print(sum(_evaluate_rows.compile().stats.cache_hits.values()))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert run.stdout.strip() == b"1"
