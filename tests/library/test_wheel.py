@@ -84,6 +84,7 @@ def test_the_wheel_asks_for_five_packages(wheel):
     assert set(metadata.get_all("Provides-Extra")) == EXTRAS
 
 
+@pytest.mark.slow  # in a folder of its own, every kernel that it needs is compiled
 def test_the_wheel_runs_without_anything_of_the_book(python, tmp_path):
     run = subprocess.run(
         [python, "-I", "-W", "error", "-c", USE], cwd=tmp_path, capture_output=True, text=True,
