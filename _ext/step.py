@@ -1,8 +1,8 @@
-"""The directive ``step``: a sampler's own step, printed from the library's source.
+"""The directive ``library-step``: a sampler's own step, printed from the library's source.
 
 .. code-block:: md
 
-    ```{step} metropolis propose
+    ```{library-step} metropolis propose
     ```
 
 prints the step of `bayeslib.metropolis`, and below it the functions of its module that are named.
@@ -33,7 +33,7 @@ def source(name, *parts):
     functions = [found.chain.step]
     for part in parts:
         if not hasattr(module, part):
-            raise ValueError(f"step: {module.__name__} has no {part!r}")
+            raise ValueError(f"library-step: {module.__name__} has no {part!r}")
         functions.append(getattr(getattr(module, part), "py_func", getattr(module, part)))
     return "\n\n".join(inspect.getsource(function).rstrip() for function in functions)
 
@@ -51,5 +51,5 @@ class Step(SphinxDirective):
 
 
 def setup(app):
-    app.add_directive("step", Step)
+    app.add_directive("library-step", Step)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -10,7 +10,7 @@ from browsing import ROOT
 from bayeslib.chains.algorithm import Algorithm
 
 CHAPTERS = ROOT / "chapters"
-SHOWN = re.compile(r"```\{step\} (.+)\n")
+SHOWN = re.compile(r"```\{library-step\} (.+)\n")
 
 
 def cells(page):
