@@ -3,8 +3,11 @@
 import numpy as np
 from planting import Bug
 
+from bayeslib.compile.callback import helper
 from bayeslib.hamiltonian.dynamics import average_step, kick_and_drift
 from bayeslib.hamiltonian.hmc import accepts, hmc_step
+
+step = helper(hmc_step)
 
 
 def accepts_always(rng, note):
@@ -45,7 +48,7 @@ def drifting(position, momentum, gradient, metric, push, step_size):
 
 
 def never_frozen(target, rng, log_p, x, note):
-    log_p = hmc_step(target, rng, log_p, x, note)
+    log_p = step(target, rng, log_p, x, note)
     average_step(x.step, note.acceptance_rate)
     return log_p
 

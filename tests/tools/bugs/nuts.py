@@ -3,8 +3,11 @@
 import numpy as np
 from planting import Bug
 
+from bayeslib.compile.callback import helper
 from bayeslib.hamiltonian.dynamics import average_step
 from bayeslib.hamiltonian.nuts import FORCE, FULL, TURNED, P, grow, leap, nuts_step, set_out, weigh
+
+step = helper(nuts_step)
 
 
 def uniform_weights(half, gain):
@@ -33,21 +36,24 @@ def never(tree, row, last):
     return False
 
 
-def too_small(rng, tree):
-    return rescaled(tree, 0.9 * np.ones(tree.root.shape[1]), set_out(rng, tree))
-
-
-def of_the_inverse(rng, tree):
-    return rescaled(tree, tree.root[0] ** 2, set_out(rng, tree))
-
-
-def rescaled(tree, factors, kinetic):
+@helper
+def rescaled(tree, factors):
     kinetic = 0.0
     for i in range(tree.total.size):
         tree.total[i] *= factors[i]
         tree.left[P, i] = tree.right[P, i] = tree.total[i]
         kinetic += 0.5 * tree.total[i] ** 2
     return kinetic
+
+
+def too_small(rng, tree):
+    set_out(rng, tree)
+    return rescaled(tree, 0.9 * np.ones(tree.root.shape[1]))
+
+
+def of_the_inverse(rng, tree):
+    set_out(rng, tree)
+    return rescaled(tree, tree.root[0] ** 2)
 
 
 def without_the_last_kick(target, tree, here, step_size):
@@ -62,7 +68,7 @@ def without_the_last_kick(target, tree, here, step_size):
 
 
 def never_frozen(target, rng, log_p, tree, note):
-    log_p = nuts_step(target, rng, log_p, tree, note)
+    log_p = step(target, rng, log_p, tree, note)
     average_step(tree.step, note.acceptance_rate)
     return log_p
 
