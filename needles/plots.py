@@ -90,7 +90,7 @@ def figure(width=5.4, height=3.2, *, rows=1, columns=1):
 
     Examples
     --------
-    >>> fig, (left, right) = bl.plots.figure(6.0, 2.5, columns=2)
+    >>> fig, (left, right) = plots.figure(6.0, 2.5, columns=2)
     >>> print(fig.get_size_inches(), left.get_title() == "")
     [6.  2.5] True
     """
@@ -111,8 +111,8 @@ class Picture:
 
     Examples
     --------
-    >>> fig, ax = bl.plots.figure()
-    >>> picture = bl.plots.show(fig, alt="Empty axes")
+    >>> fig, ax = plots.figure()
+    >>> picture = plots.show(fig, alt="Empty axes")
     >>> print(picture.html[:21], picture.png[1:4])
     <div class="picture"> b'PNG'
     """
@@ -156,9 +156,9 @@ def show(fig, *, alt):
 
     Examples
     --------
-    >>> fig, ax = bl.plots.figure()
+    >>> fig, ax = plots.figure()
     >>> lines = ax.plot([0, 1], [0, 1])
-    >>> picture = bl.plots.show(fig, alt="A line rises from 0 to 1")
+    >>> picture = plots.show(fig, alt="A line rises from 0 to 1")
     >>> print("<svg" in picture.html, "A line rises" in picture.html)
     True True
     """
@@ -199,8 +199,8 @@ def label(ax, x, y, text, *, color=INK, align="left"):
 
     Examples
     --------
-    >>> fig, ax = bl.plots.figure()
-    >>> written = bl.plots.label(ax, 0.5, 0.5, "θ", color=bl.plots.DRAWS)
+    >>> fig, ax = plots.figure()
+    >>> written = plots.label(ax, 0.5, 0.5, "θ", color=plots.DRAWS)
     >>> print(written.get_text(), written.get_color())
     θ #1389dd
     """
@@ -237,10 +237,10 @@ def plot_target(ax, target, x, *, log_scale=0.0, filled=False):
     Examples
     --------
     >>> target = bl.posteriors.gamma_student()
-    >>> fig, ax = bl.plots.figure()
+    >>> fig, ax = plots.figure()
     >>> x = np.linspace(0.01, 12.0, 400)
     >>> log_scale = -target.truth.log_evidence
-    >>> density = bl.plots.plot_target(ax, target, x, log_scale=log_scale)
+    >>> density = plots.plot_target(ax, target, x, log_scale=log_scale)
     >>> print(np.trapezoid(density, x).round(2))
     1.0
     """
@@ -281,9 +281,9 @@ def plot_draws(ax, draws, *, bins=40, component=0):
 
     Examples
     --------
-    >>> fig, ax = bl.plots.figure()
+    >>> fig, ax = plots.figure()
     >>> draws = np.random.default_rng(1).normal(size=10_000)
-    >>> heights, edges = bl.plots.plot_draws(ax, draws, bins=30)
+    >>> heights, edges = plots.plot_draws(ax, draws, bins=30)
     >>> print((heights * np.diff(edges)).sum().round(6))
     1.0
     """
@@ -317,9 +317,9 @@ def mark_truth(ax, value, *, axis="x", text=None):
 
     Examples
     --------
-    >>> fig, ax = bl.plots.figure()
-    >>> bl.plots.mark_truth(ax, 3.8, text="exact")
-    >>> print(ax.lines[0].get_color() == bl.plots.TRUTH)
+    >>> fig, ax = plots.figure()
+    >>> plots.mark_truth(ax, 3.8, text="exact")
+    >>> print(ax.lines[0].get_color() == plots.TRUTH)
     True
     """
     if axis not in ("x", "y"):

@@ -53,7 +53,7 @@ class Verdict:
 
     Examples
     --------
-    >>> verdict = bl.check("rejection-price", ...)
+    >>> verdict = check("rejection-price", ...)
     >>> bool(verdict), verdict.outcome
     (False, 'blank')
     >>> print(verdict.message)
@@ -109,10 +109,10 @@ def check(exercise, answer):
 
     Examples
     --------
-    >>> bl.check("rejection-price", ...)
+    >>> check("rejection-price", ...)
     Nothing to check yet. Put your answer in place of the dots and run the cell. Three significant
     digits will do.
-    >>> print(bl.check("rejection-price", "a word").outcome)
+    >>> print(check("rejection-price", "a word").outcome)
     unreadable
     """
     if not isinstance(exercise, Exercise):

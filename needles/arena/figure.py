@@ -69,7 +69,7 @@ def arena(*, alt, start=None):
 
     Examples
     --------
-    >>> picture = bl.arena(alt="A chain walks on a density", start={"algorithm": "hmc"})
+    >>> picture = arena(alt="A chain walks on a density", start={"algorithm": "hmc"})
     >>> picture.html.startswith("<")
     True
     """

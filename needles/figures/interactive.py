@@ -68,13 +68,13 @@ def explore(draw, *, alt, labels=None, caption=None, start=None, play=None, **ra
     --------
     >>> def draw(scale):
     ...     x = np.linspace(-4.0, 4.0, 101)
-    ...     fig, ax = bl.plots.figure()
+    ...     fig, ax = plots.figure()
     ...     ax.plot(x, np.exp(-0.5 * (x / scale) ** 2) / scale)
     ...     return fig
     >>> alt = "A bell, lower as it widens"
-    >>> widget = bl.explore(draw, alt=alt, scale=[0.5, 1.0, 2.0])
+    >>> widget = explore(draw, alt=alt, scale=[0.5, 1.0, 2.0])
     >>> try:  # draw has no such parameter
-    ...     bl.explore(draw, alt=alt, width=[1.0, 2.0])
+    ...     explore(draw, alt=alt, width=[1.0, 2.0])
     ... except bl.BayeslibTypeError as error:
     ...     print("width" in str(error))
     True

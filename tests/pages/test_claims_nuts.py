@@ -204,20 +204,20 @@ def test_nuts_the_funnel_and_its_cure(seed):
     assert abs(cured.expect(lambda x: x[:, 0] < -6.0).z(1.5 * below)) > Z_LIMIT
 
 
-def test_nuts_the_cleanest_schools_are_the_most_wrong():
-    """Twelve runs: some pass every comparison of draws with draws, and those are far off."""
+def test_nuts_schools_that_look_clean_are_no_better():
+    """Twelve runs: all are off, what compares draws with draws lets some pass, and these too."""
     low, truth = CENTRED.truth.quantiles[0.05][1], CENTRED.truth.mean[1]
-    passed = []
+    off = []
     for seed in range(20, 32):
         run = bl.nuts(CENTRED, num_samples=4000, rng=seed)
         assert run.stats["diverging"].any() and bl.bfmi(run).min() < 0.3
         assert any("diverged" in problem for problem in run.problems)
+        off.append(float(run.expect(lambda x: x[:, 1]).z(truth)))
         worst = min(bl.ess(run).min(), bl.ess(run, kind="tail").min())
         if bl.rhat(run).max() < 1.01 and worst > 400:
-            passed.append(run.expect(lambda x: x[:, 1]).z(truth))
-            assert np.mean(run.flat[:, 1] < low) < 0.02
-    assert len(passed) >= 2
-    assert min(passed) > Z_LIMIT
+            assert off[-1] > 2.5
+            assert np.mean(run.flat[:, 1] < low) < 0.03
+    assert np.median(off) > 2.5
 
 
 @every_seed
