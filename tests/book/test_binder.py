@@ -11,7 +11,7 @@ from prose import ROOT, cells, notebooks
 from test_pages import tree
 
 # what a page may import, and the requirement that provides it
-PROVIDERS = {"bayeslib": "-e .", "IPython": "ipywidgets"}
+PROVIDERS = {"needles": "-e ./needles", "bayeslib": "-e .", "IPython": "ipywidgets"}
 
 
 def lines(name):

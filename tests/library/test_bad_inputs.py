@@ -61,8 +61,8 @@ def test_a_long_position_is_shortened():
         run(target, [0.123456789, 2e-7, *[0.5] * 202])
     assert "[0.123457, 2e-07, 0.5, 0.5, 0.5, 0.5, ... 204 in all]" in str(caught.value)
     assert len(str(caught.value)) < 250
-    shown = [shown(x) for x in (np.zeros((1, 2)), 0.25, [True], np.arange(7))]
-    assert shown == ["[0.0, 0.0]", "0.25", "[True]", "[0, 1, 2, 3, 4, 5, ... 7 in all]"]
+    texts = [shown(x) for x in (np.zeros((1, 2)), 0.25, [True], np.arange(7))]
+    assert texts == ["[0.0, 0.0]", "0.25", "[True]", "[0, 1, 2, 3, 4, 5, ... 7 in all]"]
 
 
 def nan_beyond_one(theta):

@@ -14,7 +14,7 @@ from scipy import stats
 
 import bayeslib as bl
 from bayeslib import Draws, Gaussian, Target
-from bayeslib.compile.callback import FAST
+from bayeslib.compile.arithmetic import FAST
 from bayeslib.errors import (
     BayeslibError,
     BayeslibTypeError,
