@@ -31,6 +31,7 @@ $(READY): $(PINS)
 	touch $@
 
 book: $(READY)  ## build the book into _build/html; warnings are errors, every cell runs
+	@test ! -f _build/html/_static || rm _build/html/_static  # the theme's, of a build that failed
 	$(BIN)/jupyter-book build . --all -W -n --keep-going
 	@echo "open _build/html/index.html, or: make serve"
 
