@@ -75,7 +75,7 @@ def same(want, got):
 
 def near(want, got):
     (want, error), (got, other) = want, got
-    if error:
+    if error and float(error):
         room = float(error)
         return abs(float(want) - float(got)) <= room and 0.67 < float(other) / room < 1.5
     if "." not in want:
@@ -160,6 +160,7 @@ def test_a_wrong_example_is_noticed():
         ("[3.50 ± 0.22]", "[3.53 ± 0.24]", True),
         ("3.50 ± 0.02", "3.53 ± 0.02", False),
         ("3.50 ± 0.20", "3.50 ± 0.40", False),
+        ("3.50 ± 0", "3.51 ± 0", True),
     ],
 )
 def test_numbers_agree_to_the_last_digit(want, got, agree):
