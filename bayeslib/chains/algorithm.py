@@ -1,17 +1,20 @@
 """From a target, a start and an algorithm to an outcome: the Python half of every chain."""
 
+import dataclasses
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from .blocks import Outcome, advance
+from ..validate import as_rng, check_memory
+from .blocks import Outcome, advance, spawn
+from .far import tail_index
 from .loop import Chain, Density
-from .run import sample_chains
+from .run import run_from
+from .starts import initial_positions
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Algorithm:
     """A sampler of chains: what is compiled, how a chain begins, and what it settled on.
 
@@ -62,23 +65,60 @@ class Algorithm:
             self.scout.compile()
         self.chain.compile()
 
-    def sample(self, target, initial_position, options, *, numbers=0, **how):
-        """Return `Draws` from `sample_chains`: the public function's last line.
+    def sample(
+        self, target, initial_position, options, *, counts, rng, executor, progress, settings,
+        numbers=0, draw=None, prepare=None, tails=True,
+    ):  # fmt: skip
+        """Run one chain a generator from checked starts, and join what they drew.
 
         Parameters
         ----------
+        target : Target
+        initial_position : array_like or None
+            See `initial_positions`, as for `draw`.
         options : dict
-            Those of `initial`; picklable.
+            Those of `initial`, the same for every chain; picklable.
+        counts : tuple of int
+            From `as_counts`.
+        rng : int, Generator, SeedSequence or None
+            A generator that one chain draws from is left where that chain left it, also when it
+            ran in another process.
+        executor, progress
+            See `run_chains`.
+        settings : dict
+            Completed by ``num_warmup`` and ``seed``, as `collect` says, and by ``tail_index``.
         numbers : int
-            Kept for each draw beside its values, its log density and its note.
-        **how
-            See `sample_chains`.
+            Kept for each draw beside its values, its log density and its note, to estimate the
+            memory.
+        prepare : callable, optional
+            prepare(starts, generators) is called before the chains begin; it draws nothing.
+        tails : bool
+            Whether the target's density is that of the draws, and can be asked about its tails.
+
+        Returns
+        -------
+        Draws
         """
-        return sample_chains(
-            run_chain, (self, options), kernel=self, target=target, method=self.name,
-            initial_position=initial_position, gradient=self.gradient,
-            numbers=1 + len(self.chain.note.names) + numbers, **how,
+        num_samples, _, num_chains = counts
+        numbers += target.dim + 1 + len(self.chain.note.names)
+        check_memory((2, num_chains, num_samples, numbers), "draws")
+        rng, seed = as_rng(rng)
+        generators = spawn(rng, num_chains)
+        starts, num_evals = initial_positions(
+            target, initial_position, generators, gradient=self.gradient, draw=draw
+        )
+        if prepare is not None:
+            prepare(starts, generators)
+        draws = run_from(
+            starts, generators, run_chain, (self, options), kernel=self, target=target,
+            names=target.names, counts=counts, rng=rng, executor=executor, progress=progress,
+            method=self.name, settings={"seed": seed, **settings}, extra_evals=num_evals,
         )  # fmt: skip
+        if draws.settings["interrupted"] or not tails or not np.isfinite(draws.values).all():
+            return draws
+        index, spent = tail_index(target, draws.values, gradient=self.gradient)
+        draws.settings["tail_index"] = index
+        return dataclasses.replace(draws, num_evals=draws.num_evals + spent) if spent else draws
 
 
 def _found(module, name):
@@ -107,10 +147,10 @@ class Run:
         Set by `initial` to what must live as long as the chain: callbacks, say.
     """
 
-    def __init__(self, algorithm, target, rng, start, options, num_warmup, num_samples):
-        self.algorithm, self.target, self.rng, self.done = algorithm, target, rng, 0
-        self.num_warmup, self.num_samples, self.kept = num_warmup, num_samples, None
-        self.options = options
+    def __init__(self, algorithm, target, rng, start, options, counts):
+        self.algorithm, self.target, self.rng, self.options = algorithm, target, rng, options
+        num_samples, self.num_warmup, _ = counts
+        self.num_samples, self.done, self.kept = num_samples, 0, None
         self.bound = target.bind(gradient=algorithm.gradient)
         self.density = Density.of(self.bound)
         self.account = self.density.account
@@ -118,7 +158,7 @@ class Run:
         self.log_p = np.empty(num_samples)
         self.notes = np.zeros(num_samples + 1, dtype=algorithm.chain.note)
         self.state = algorithm.initial(self, start, **options)
-        self.windows = algorithm.windows(num_warmup, self.state)
+        self.windows = algorithm.windows(self.num_warmup, self.state)
         self.ask()
 
     def ask(self):
@@ -153,11 +193,8 @@ class Run:
         )  # fmt: skip
 
 
-def run_chain(control, index, target, rng, start, algorithm, options, num_warmup, num_samples):
+def run_chain(control, index, target, rng, start, algorithm, options, counts):
     """Run one chain; what goes to threads or an executor."""
-    run = Run(algorithm, target, rng, start, options, num_warmup, num_samples)
-    run.done = advance(
-        run.advance, bound=run.bound, control=control, chain=index,
-        num_iterations=num_warmup + num_samples,
-    )  # fmt: skip
+    run = Run(algorithm, target, rng, start, options, counts)
+    run.done = advance(run.advance, run.bound, control, index, run.num_warmup + run.num_samples)
     return run.outcome()

@@ -77,7 +77,7 @@ class Control:
             bound.stop()
 
 
-def advance(step, *, bound, control, chain, num_iterations):
+def advance(step, bound, control, chain, num_iterations):
     """Call a kernel over all iterations, in blocks that take about a tenth of a second.
 
     Parameters

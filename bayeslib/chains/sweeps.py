@@ -39,10 +39,7 @@ class Sweeps:
 
     def run(self, control, chain, num_updates):
         """Return the `Outcome`; each sweep counts as so many evaluations."""
-        done = advance(
-            self.advance, bound=self, control=control, chain=chain,
-            num_iterations=self.num_warmup + len(self.draws),
-        )  # fmt: skip
+        done = advance(self.advance, self, control, chain, self.num_warmup + len(self.draws))
         account = np.zeros(1, dtype=Account)[0]
         account.num_evals = done * num_updates
         return Outcome(

@@ -1,8 +1,8 @@
 """What warm-ups share: windows, and the variances or the covariance that are learned in them.
 
-`moments` has the mean in row 0. Two rows are for variances: row 1 has the sums of squares. More,
-1 + dim, are for a covariance: the others have the sums of products, in the upper triangle. `root`
-is the standard deviations, (1, dim), or the lower Cholesky factor, (dim, dim).
+`moments` has the mean in row 0. Two rows are for variances: row 1 has the sums of squares. Three or
+more are for a covariance: those below the mean have the sums of products, in the upper triangle.
+`root` is the standard deviations, (1, dim), or the lower Cholesky factor, (dim, dim).
 """
 
 import numpy as np
@@ -95,7 +95,7 @@ def set_root(n, moments, root, own):
     Those that were set remain in row 1 of `moments`, covariances in its upper triangle.
     """
     dim = root.shape[1]
-    if root.shape[0] == 1:
+    if moments.shape[0] == 2:
         for i in range(dim):
             old = root[0, i] * root[0, i] if own else 1e-3
             found = moments[1, i] / max(n - 1.0, 1.0)
@@ -109,7 +109,7 @@ def set_root(n, moments, root, own):
         for j in range(i, dim):
             moments[1 + i, j] *= weight if i == j else weight * less
         moments[1 + i, i] += ridge * (variance(root, i) if own else 1e-3)
-    if not factorise(moments[1:]):
+    if not factorise(moments[1 : 1 + dim]):
         return False
     for i in range(dim):
         for j in range(i + 1):

@@ -153,7 +153,7 @@ def learn_metric(t, windows, x):
     if not learn_root(t, windows, window, x.position, moments, x.root, False):
         return False
     for i in range(metric.shape[1]):
-        if metric.shape[0] == 1:
+        if moments.shape[0] == 2:
             metric[0, i] = moments[1, i]
             continue
         metric[i, i] = variance(x.root, i)

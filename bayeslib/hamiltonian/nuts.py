@@ -267,7 +267,7 @@ def initial(run, start, step, metric, root, learned, max_tree_depth):
         Tree, position=start, gradient=(dim,), left=(3, dim), right=(3, dim), proposal=(2, dim),
         slope=(dim,), total=(dim,), source=(dim,), first=(rows, dim), before=(rows, dim),
         near=(rows, dim), metric=metric, root=root, divergences=divergences,
-        moments=(1 + dim if learned == DENSE else 8, dim), max_depth=max_tree_depth,
+        moments=(max(1 + dim, 3) if learned == DENSE else 8, dim), max_depth=max_tree_depth,
         learned=learned, step=step, memory={"deepest": max_tree_depth},
     )  # fmt: skip
 
@@ -418,9 +418,9 @@ def nuts(
     Examples
     --------
     >>> target = bl.posteriors.eight_schools()
-    >>> draws = bl.nuts(target, rng=1)
+    >>> draws = bl.nuts(target, target_accept=0.95, rng=1)
     >>> print(draws.expect(lambda x: x[:, 0]), target.truth.mean[0].round(3))
-    4.375 ± 0.049 4.397
+    4.426 ± 0.055 4.397
     >>> print(draws.stats["diverging"].sum(), bl.bfmi(draws) > 0.3)
     0 [ True  True  True  True]
     """

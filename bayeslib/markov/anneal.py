@@ -317,8 +317,9 @@ def anneal(
     landscape.verify(starts, generators[0])
     ANNEAL.compile()
     options = {"landscape": landscape, "temperatures": temperatures}
+    counts = temperatures.size, 0, num_chains
     jobs = [
-        (landscape.target, generator, start, ANNEAL, options, 0, temperatures.size)
+        (landscape.target, generator, start, ANNEAL, options, counts)
         for generator, start in zip(generators, starts, strict=True)
     ]
     outcomes, interrupted = run_chains(

@@ -30,7 +30,8 @@ def as_starts(initial, shape, num_chains):
     return list(one_a_chain(spins, shape, num_chains))
 
 
-def ising_chain(control, chain, model, rng, start, method, num_warmup, num_samples):
+def ising_chain(control, chain, model, rng, start, method, counts):
+    num_samples, num_warmup, _ = counts
     if start is None:
         start = np.where(rng.random(model.shape) < 0.5, 1, -1)
     table, odds = tables(model)

@@ -54,7 +54,8 @@ def units_kernel(handle, rng, span, num_warmup, units, draws, log_p):
     return span[1]
 
 
-def units_chain(control, chain, machine, rng, start, moving, num_warmup, num_samples):
+def units_chain(control, chain, machine, rng, start, moving, counts):
+    num_samples, num_warmup, _ = counts
     drawn = np.where(rng.random(start.size) < 0.5, 1.0, 0.0)
     units = laid_out(
         Units, state=np.where(np.isnan(start), drawn, start), moving=moving,

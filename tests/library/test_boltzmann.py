@@ -266,7 +266,7 @@ def test_threads_and_chains_leave_no_trace():
     control = Control(1)
     control.stop()
     moving, start, rng = np.arange(6), np.full(6, np.nan), np.random.default_rng(1)
-    assert units_chain(control, 0, m, rng, start, moving, 0, 9).done == 0
+    assert units_chain(control, 0, m, rng, start, moving, (9, 0, 1)).done == 0
 
 
 @pytest.mark.trust("S15")

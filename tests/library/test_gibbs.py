@@ -351,7 +351,7 @@ def test_a_stopped_chain_ends_at_once_and_survives_pickling():
     def run(found, control):
         rng = np.random.default_rng(3)
         options = {"conditionals": found, "known": True, "scan": "systematic"}
-        return run_chain(control, 0, target, rng, STARTS[0], GIBBS, options, 0, 100)
+        return run_chain(control, 0, target, rng, STARTS[0], GIBBS, options, (100, 0, 1))
 
     whole = run(conditionals, Control(1))
     assert whole.done == 100

@@ -309,7 +309,7 @@ def test_a_stopped_chain_ends_before_its_next_sweep():
     model = as_model((8, 8), 0.4, 0.0, 1.0, True)
     for method in ("random", "wolff"):
         rng = np.random.default_rng(1)
-        assert ising_chain(control, 0, model, rng, None, method, 0, 50).done == 0
+        assert ising_chain(control, 0, model, rng, None, method, (50, 0, 1)).done == 0
 
 
 def test_a_common_start_is_warned_of():
