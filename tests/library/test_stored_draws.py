@@ -15,8 +15,8 @@ import bayeslib as bl
 from bayeslib import posteriors
 
 STORED = Path(__file__).parents[1] / "data" / "stored_draws.npz"
-# What compilers and processors do to a sum shows in the last digits, and grows tenfold with every ten
-# iterations of a warm-up that learns: those are short.
+# What compilers and processors do to a sum shows in the last digits, and grows with every iteration
+# of a warm-up that learns: those are short.
 RTOL = 1e-7
 LEARNED = ["metropolis diag", "metropolis dense", "metropolis short", "hmc learned", "nuts learned"]
 WIDER = dict.fromkeys(LEARNED, 1e-6)
