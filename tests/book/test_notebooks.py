@@ -102,7 +102,8 @@ print(page.cells[-1].outputs[0].text)
 @pytest.mark.slow
 def test_the_library_installs_and_a_page_runs_with_it(unpacked, tmp_path):
     options = ("--no-deps", "--no-index", "--no-build-isolation", "--quiet")
-    run("-m", "pip", "install", *options, "--target", str(tmp_path), str(unpacked), cwd=unpacked)
+    both = ("--target", str(tmp_path), str(unpacked), str(unpacked / "needles"))
+    run("-m", "pip", "install", *options, *both, cwd=unpacked)
     assert (tmp_path / "needles" / "arena").is_dir()
     (unpacked / "run.py").write_text(RUN, "utf-8")
     chapters = unpacked / "chapters"

@@ -175,10 +175,10 @@ def wandering(density):
     return Row("metropolis_hastings", density, options, limits={"acceptance_rate": (0.2, 0.9)})
 
 
-def independent(density, proposal):
+def independent(density, proposal, starts=10_000):
     return Row(
         "independence_metropolis", density, {"portable": Portable(proposal)}, power=0.14,
-        limits={"acceptance_rate": (0.2, 0.95)}, afresh=True, starts=10_000,
+        limits={"acceptance_rate": (0.2, 0.95)}, afresh=True, starts=starts,
     )  # fmt: skip
 
 
@@ -217,7 +217,7 @@ ROWS = {
     "independence_metropolis log_gamma_normal": independent(
         "log_gamma_normal", stats.multivariate_t([0.8, 0.4], [[1.0, 0.4], [0.4, 1.0]], df=5)
     ),
-    "independence_metropolis mixture": independent("mixture", stats.t(5, scale=1.5)),
+    "independence_metropolis mixture": independent("mixture", stats.t(5, scale=1.5), 25_000),
     "independence_metropolis wide mixture": independent("mixture", stats.norm(0.0, 4.0)),
     "independence_metropolis truncated": independent("truncated", stats.t(5)),
 }
