@@ -2,7 +2,8 @@
 
 A digest of the samplers' code would change with every renaming. Their draws change when they do
 something else, and only then: a record holds as long as they are the same. They are rounded,
-because machines may differ in the last bits. What is said of draws (diagnostics, warnings) is not
+because machines may differ in the last bits, and warm-ups that learn are short, because there the
+difference grows. What is said of draws (diagnostics, warnings) is not
 in it. ``make record`` puts it into the record when all tests have run.
 """
 
@@ -14,7 +15,7 @@ import numpy as np
 from recording import read, written
 from registry import ALGORITHMS
 
-SEED, NUM_SAMPLES = 2024, 60
+SEED, SHORT, WARMING = 2024, {"num_samples": 60}, {"num_warmup": 60}
 DIGITS = 5
 
 
@@ -27,7 +28,7 @@ def digest(algorithm):
     """Return a short digest of short runs of all cases of an algorithm."""
     said = []
     for case in algorithm.cases:
-        result = algorithm.run(case, SEED, num_samples=NUM_SAMPLES)
+        result = algorithm.run(case, SEED, **SHORT | (WARMING if algorithm.chains else {}))
         said += [case, rounded(result.values)]
         if result.log_weights is not None:
             said.append(rounded(result.log_weights))
