@@ -20,9 +20,7 @@ from types import FunctionType
 from typing import NamedTuple
 
 import numpy as np
-from numba import config, from_dtype, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import from_dtype, types
 
 from ..compile.callback import (
     ADDRESS,
@@ -144,7 +142,7 @@ def chain(target, rng, span, windows, state, draws, log_ps, notes):
 
     Returns where it stopped. The last of `notes` is the warm-up's, and is not kept.
     """
-    target, state, notes = loaned(target), loaned(state), borrowed(notes)
+    target, rng, state, notes = borrowed(target), borrowed(rng), borrowed(state), borrowed(notes)
     num_warmup, log_p = windows[windows.size - 1], target.account.log_p
     for t in range(span[0], span[1]):
         warming = t < num_warmup
@@ -232,26 +230,3 @@ def laid_out(cls, **given):
     assert not given, f"{cls.__name__} has no {', '.join(given)}"
     floats = [name for name, kind in cls.__annotations__.items() if kind in (VECTOR, MATRIX)]
     return cls(**made | dict(zip(floats, together(*(made[name] for name in floats)), strict=True)))
-
-
-@intrinsic
-def _loaned_compiled(typingctx, state):
-    def codegen(context, builder, signature, args):
-        kind, value = signature.args[0], args[0]
-        for i, member in enumerate(kind):
-            if isinstance(member, types.Array):
-                view = context.make_array(member)(context, builder, builder.extract_value(value, i))
-                view.meminfo = cgutils.get_null_value(view.meminfo.type)
-                view.parent = cgutils.get_null_value(view.parent.type)
-                value = builder.insert_value(value, view._getvalue(), i)
-        return value
-
-    return state(state), codegen
-
-
-def _loaned_plain(state):
-    return state
-
-
-# loaned(tuple) -> the same, each of its arrays `borrowed`.
-loaned = _loaned_plain if config.DISABLE_JIT else _loaned_compiled

@@ -71,24 +71,35 @@ def _density_plain(address, theta, grad, handle):
 density = _density_plain if config.DISABLE_JIT else _density_compiled
 
 
+def uncounted(context, builder, kind, value):
+    """Emit the same array, Generator, or tuple of arrays and others, without its owners."""
+    if isinstance(kind, types.BaseTuple):
+        for i, member in enumerate(kind):
+            if isinstance(member, types.Array):
+                part = uncounted(context, builder, member, builder.extract_value(value, i))
+                value = builder.insert_value(value, part, i)
+        return value
+    view = cgutils.create_struct_proxy(kind)(context, builder, value)
+    view.meminfo = cgutils.get_null_value(view.meminfo.type)
+    view.parent = cgutils.get_null_value(view.parent.type)
+    return view._getvalue()
+
+
 @intrinsic
-def _borrowed_compiled(typingctx, array):
+def _borrowed_compiled(typingctx, value):
     def codegen(context, builder, signature, args):
-        view = context.make_array(signature.args[0])(context, builder, args[0])
-        view.meminfo = cgutils.get_null_value(view.meminfo.type)
-        view.parent = cgutils.get_null_value(view.parent.type)
-        return view._getvalue()
+        return uncounted(context, builder, signature.args[0], args[0])
 
-    return array(array), codegen
+    return value(value), codegen
 
 
-def _borrowed_plain(array):
-    return array
+def _borrowed_plain(value):
+    return value
 
 
-# borrowed(array) -> the same array, without counting references: counting is atomic, and costs more
-# than a leapfrog step when a helper is called in the innermost loop. Only for a kernel's arguments
-# and views of them, which the caller keeps alive.
+# borrowed(value) -> the same array, Generator, or tuple, without counting references: counting is
+# atomic, and costs more than a leapfrog step when a helper is called in the innermost loop. Only
+# for a kernel's arguments and views of them, which the caller keeps alive.
 borrowed = _borrowed_plain if config.DISABLE_JIT else _borrowed_compiled
 
 
@@ -151,7 +162,7 @@ def kernel(returns, *arguments, seconds=1):
 
 
 def helper(function):
-    """Decorate a function that kernels of the same file call; it becomes part of them.
+    """Decorate a function that kernels call; it becomes part of them.
 
     A function that stays one is compiled twice, alone and with its caller, and which of the two is
     called depends on whether the caller came from the disk cache: the same run could then differ in

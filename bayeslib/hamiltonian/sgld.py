@@ -49,6 +49,7 @@ def sgld_step(target, rng, log_p, x, note):
     """Take steps theta += eps / 2 M^-1 g + sqrt(eps) L z, as long as they lead somewhere."""
     exact, step_size = target.batch.size == 0, x.step_sizes[target.tally.iterations]
     target.tally.iterations += 1
+    spread = np.sqrt(step_size)
     for _ in range(x.num_steps if target.tally.fate == MOVING else 0):
         if not exact:
             log_p = estimate(target, rng, x.position, x.gradient)
@@ -57,7 +58,7 @@ def sgld_step(target, rng, log_p, x, note):
         times_metric(x.metric, x.slope, x.proposal)
         for i in range(x.position.size):
             x.proposal[i] = x.position[i] + 0.5 * step_size * x.proposal[i]
-        add_normals(rng, x.root, np.sqrt(step_size), target.z, x.proposal)
+        add_normals(rng, x.root, spread, target.z, x.proposal)
         if not moved(target, x.proposal, x.position):
             break
         if exact:

@@ -5,8 +5,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import from_dtype
 
-from ..chains.loop import loaned, numba_type, record
-from ..compile.callback import ADDRESS, GENERATOR, HANDLE, INT, VECTOR, density, helper, kernel
+from ..chains.loop import numba_type, record
+from ..compile.callback import (
+    ADDRESS,
+    GENERATOR,
+    HANDLE,
+    INT,
+    VECTOR,
+    borrowed,
+    density,
+    helper,
+    kernel,
+)
 
 MOST_POINTS = 1000
 
@@ -146,7 +156,7 @@ def _insert(hull, j, x, h, slope):
 )
 def draw(address, handle, rng, hull, notes, first, last):
     """Make the draws first, …, last - 1; the hull's state says where it stopped, and why."""
-    hull = loaned(hull)
+    hull = borrowed(hull)
     state = hull.state
     _rebuild(hull)
     theta, grad = np.empty(1), np.empty(1)

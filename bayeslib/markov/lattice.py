@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from ..chains.loop import copy, loaned, numba_type
+from ..chains.loop import copy, numba_type
 from ..compile.callback import (
     FLOAT,
     GENERATOR,
@@ -163,7 +163,7 @@ def measure(s, n, draws):
 @kernel(INT, HANDLE, GENERATOR, INTS, INT, numba_type(Spins), MATRIX, VECTOR, seconds=4)
 def spins_kernel(handle, rng, span, num_warmup, spins, draws, log_p):
     """Sweep or flip; keep energy and magnetisation a site; see `Sweeps`."""
-    s = loaned(spins)
+    s = borrowed(spins)
     for t in range(span[0], span[1]):
         if handle[0] != 0:
             return t

@@ -52,9 +52,10 @@ def propose(rng, walk):
         return
     for i in range(theta.size):
         walk.z[i] = walk.scale[0] * rng.standard_normal()
-        proposal[i] = theta[i]
+        total = theta[i]
         for j in range(i + 1):
-            proposal[i] += root[i, j] * walk.z[j]
+            total += root[i, j] * walk.z[j]
+        proposal[i] = total
 
 
 @helper
@@ -66,9 +67,10 @@ def propose_coordinate(rng, walk):
 
 @helper
 def accept_or_stay(target, rng, log_p, walk, note):
+    uniform = rng.random()
     log_new = log_density(target, walk.proposal)
     note.acceptance_rate = acceptance(log_new - log_p)
-    note.accepted = rng.random() < note.acceptance_rate
+    note.accepted = uniform < note.acceptance_rate
     if not note.accepted:
         return log_p
     copy(walk.proposal, walk.position)

@@ -4,9 +4,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.loop import laid_out, loaned, numba_type
+from ..chains.loop import laid_out, numba_type
 from ..chains.sweeps import Sweeps
-from ..compile.callback import GENERATOR, HANDLE, INT, INTS, MATRIX, VECTOR, helper, kernel
+from ..compile.callback import (
+    GENERATOR,
+    HANDLE,
+    INT,
+    INTS,
+    MATRIX,
+    VECTOR,
+    borrowed,
+    helper,
+    kernel,
+)
 
 
 class Units(NamedTuple):
@@ -39,7 +49,7 @@ def sweep(rng, units):
 @kernel(INT, HANDLE, GENERATOR, INTS, INT, numba_type(Units), MATRIX, VECTOR)
 def units_kernel(handle, rng, span, num_warmup, units, draws, log_p):
     """Sweep; keep the units and minus their energy; see `Sweeps`."""
-    units = loaned(units)
+    units = borrowed(units)
     state = units.state
     for t in range(span[0], span[1]):
         if handle[0] != 0:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.loop import Density, laid_out, loaned, numba_type, record
-from ..compile.callback import GENERATOR, INT, MATRIX, VECTOR, density, helper, kernel
+from ..chains.loop import Density, laid_out, numba_type, record
+from ..compile.callback import GENERATOR, INT, MATRIX, VECTOR, borrowed, density, helper, kernel
 from ..errors import ImproperError
 from ..results import Gaussian
 from ..validate import shown
@@ -95,7 +95,7 @@ def ascent_kernel(target, rng, climb, path, trace):
     each step, `trace` the average of log p - log q over its draws. A draw at which the density or
     its gradient is not finite pulls every scale in.
     """
-    target, climb = loaned(target), loaned(climb)
+    target, climb = borrowed(target), borrowed(climb)
     dim, num_draws = climb.x.size, climb.how.num_draws
     dense = is_dense(climb.parameters, dim)
     log_det = factorise(climb.parameters, climb.factor)

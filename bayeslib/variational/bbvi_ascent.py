@@ -11,12 +11,21 @@ from ..chains.loop import (
     copy,
     ended,
     laid_out,
-    loaned,
     log_density_and_gradient,
     numba_type,
     record,
 )  # fmt: skip
-from ..compile.callback import GENERATOR, INT, INTS, MATRIX, VECTOR, density, helper, kernel
+from ..compile.callback import (
+    GENERATOR,
+    INT,
+    INTS,
+    MATRIX,
+    VECTOR,
+    borrowed,
+    density,
+    helper,
+    kernel,
+)
 from ..errors import BayeslibError, TargetError
 from ..validate import shown
 from ..waiting import blocks, count
@@ -171,7 +180,7 @@ def bbvi_kernel(target, rng, span, climb, gradients, trace):
     The bound of step t is left in ``trace[t]``, and its gradient in ``gradients[t]`` while there
     are rows. A step with a draw where f is not finite is not taken.
     """
-    target, climb = loaned(target), loaned(climb)
+    target, climb = borrowed(target), borrowed(climb)
     for t in range(span[0], span[1]):
         trace[t] = estimate(target, rng, climb)
         if ended(target):
