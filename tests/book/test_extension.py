@@ -1,5 +1,8 @@
 """The parts of the book's Sphinx extension that work on text."""
 
+import re
+from pathlib import Path
+
 import bookext
 import pytest
 from bookext import accessibility, audit, diet, finish, folds, mathematics, purge
@@ -97,6 +100,16 @@ def test_every_macro_can_be_drawn(macro):
 def test_a_formula_that_cannot_be_read_says_so():
     with pytest.raises(ValueError, match="Undefined control sequence"):
         mathematics.draw(r"\nosuchthing", display=True)
+    with pytest.raises(ValueError, match="MathML is invalid"):
+        mathematics.draw(r"\sigma_{\min}", display=False)
+    assert "<math" in mathematics.draw(r"\sigma_{\mathrm{min}} + \min_x x", display=True)
+
+
+def test_safari_hangs_no_bracket_of_a_formula():
+    """Only WebKit knows the property, and no WebKit runs here."""
+    style = (Path(__file__).parents[2] / "_static" / "book.css").read_text("utf-8")
+    katex = re.search(r"\.katex \{[^}]*\}", style)[0]
+    assert "hanging-punctuation: none" in katex or "hanging-punctuation" not in style
 
 
 def test_the_audit_knows_the_symptoms():
