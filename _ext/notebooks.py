@@ -40,10 +40,9 @@ Code is under the BSD 3-Clause licence (LICENSE), text and figures under CC BY 4
 
 
 def requirements(root):
-    """Return what a reader installs: what Binder does, and JupyterLab."""
+    """Return what a reader installs: what Binder does."""
     lines = (root / "binder" / "requirements.txt").read_text("utf-8").splitlines()
     kept = [line.replace("../constraints.txt", "constraints.txt") for line in lines]
-    kept.insert(next(i for i, line in enumerate(kept) if line.startswith("-e")), "jupyterlab")
     return "\n".join(line for line in kept if not line.startswith("#")) + "\n"
 
 

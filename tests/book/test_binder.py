@@ -5,7 +5,9 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
+import kernels
 import pytest
 from prose import ROOT, cells, notebooks
 from test_pages import tree
@@ -73,6 +75,19 @@ def test_scripts_can_be_run_and_stop_at_an_error(script):
     path = ROOT / "binder" / script
     assert os.access(path, os.X_OK)
     assert re.search(r"^set -euo pipefail$", path.read_text("utf-8"), re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_every_kernel_is_compiled_once_and_no_page_is_run(tmp_path):
+    script = ROOT / "binder" / "postBuild"
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = os.environ | {"HOME": str(tmp_path), "PATH": path}
+    subprocess.run([script], cwd=ROOT, env=environment, check=True)
+    kept = {file.name.split(".")[1].split("-")[0] for file in tmp_path.rglob("*.nbi")}
+    modules = (p.read_text("utf-8") for p in (ROOT / "bayeslib").rglob("*.py"))
+    chains = {name for text in modules for name in re.findall(r"\bChain\((\w+)_step\b", text)}
+    assert {"metropolis", "nuts", "anneal", "coordinate"} <= chains <= kept
+    assert len(kept) == len(kernels.kernels())
 
 
 def test_kernels_of_the_image_run_on_any_processor():

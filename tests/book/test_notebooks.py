@@ -79,13 +79,13 @@ def test_the_whole_library_is_there(unpacked):
     assert shown.strip() == str(unpacked / "bayeslib" / "__init__.py")
 
 
-def test_a_reader_installs_what_binder_does_and_jupyterlab(unpacked):
+def test_a_reader_installs_what_binder_does(unpacked):
     def lines(path):
         text = path.read_text("utf-8")
         return [line for line in text.splitlines() if not line.startswith(("#", "-c"))]
 
     wanted = lines(unpacked / "requirements.txt")
-    assert sorted(wanted) == sorted([*lines(ROOT / "binder" / "requirements.txt"), "jupyterlab"])
+    assert wanted == lines(ROOT / "binder" / "requirements.txt")
     pinned = {line.split("==")[0] for line in lines(unpacked / "constraints.txt")}
     assert set(wanted) - {"-e .", "-e ./needles"} <= pinned
     assert "-c constraints.txt" in (unpacked / "requirements.txt").read_text("utf-8")
