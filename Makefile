@@ -75,9 +75,12 @@ serve: $(READY)  ## read the book at localhost:8000 (PORT=...), building it firs
 	@test -f _build/html/index.html || $(MAKE) book
 	$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
 
-lab: $(READY)  ## work with the notebooks live
+# What is there already may hold a reader's answers.
+lab: $(READY)  ## work with the notebooks live, in _build/live
+	@test -f _build/html/index.html || $(MAKE) book
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt jupyterlab
-	$(BIN)/jupyter lab chapters
+	test -d _build/live || $(BIN)/python -m zipfile -e _build/html/downloads/all-the-needles-notebooks.zip _build/live
+	$(BIN)/jupyter lab _build/live/all-the-needles/chapters
 
 # The peers have an environment of their own; one that does not install is reported, and missing.
 PEERS := .venv-peers

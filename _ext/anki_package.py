@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 
 import genanki
-from bookext.mathematics import MACROS
+from bookext.mathematics import expand
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
@@ -31,40 +31,6 @@ def identity(name):
     """Return the number that stands for a name, always the same, as Anki wants it."""
     digest = hashlib.sha256(f"{BOOK}/{name}".encode()).digest()
     return (1 << 30) + int.from_bytes(digest[:4]) % (1 << 30)
-
-
-def argument(formula, start):
-    """Return the argument of a macro at `start`, without its braces, and where it ends."""
-    start += len(formula[start:]) - len(formula[start:].lstrip())
-    if not formula[start : start + 1] == "{":
-        token = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL).match(formula, start)
-        if token is None:
-            raise ValueError(f"a macro lacks its argument: {formula}")
-        return token[0], token.end()
-    depth = 0
-    for i in range(start, len(formula)):
-        if formula[i] in "{}" and formula[i - 1] != "\\":
-            depth += 1 if formula[i] == "{" else -1
-            if depth == 0:
-                return formula[start + 1 : i], i + 1
-    raise ValueError(f"a brace is not closed: {formula}")
-
-
-NAMES = sorted((name.removeprefix("\\") for name in MACROS), key=len, reverse=True)
-OWN = re.compile(rf"(?<!\\)\\({'|'.join(NAMES)})(?![A-Za-z])")
-
-
-def expand(formula):
-    """Return a formula with the book's own macros written out."""
-    while found := OWN.search(formula):
-        body, end = MACROS[found[0]], found.end()
-        if "#1" in body:
-            text, end = argument(formula, end)
-            body = body.replace("#1", text)
-        elif re.search(r"[A-Za-z]$", body) and formula[end : end + 1].isalpha():
-            body += " "
-        formula = formula[: found.start()] + body + formula[end:]
-    return formula
 
 
 def tex(formula, opening, closing):

@@ -1,7 +1,7 @@
 """The pages as notebooks in one zip, with all that they need, for readers without git.
 
-Written into the built book as ``downloads/all-the-needles-notebooks.zip``. The same sources give
-the same bytes.
+Written into the built book as ``downloads/all-the-needles-notebooks.zip``: its pages are those
+under the header's download button. The same book gives the same bytes.
 """
 
 import io
@@ -32,8 +32,8 @@ folder:
 Open any page and choose Run, Run All Cells. The first page takes a minute longer, while the library
 compiles itself. The sliders then compute instead of replaying, and every cell is yours to change.
 Exercises are at the end of a page: put your answer in place of the dots, and `check` says what it
-thinks of it. Boxes, references and computed numbers are written in MyST, which JupyterLab shows as
-text; the book itself shows them drawn.
+thinks of it. Their solutions are below them, folded, and so is the code that draws and keeps book:
+a click on the bar at its left opens a cell.
 
 Code is under the BSD 3-Clause licence (LICENSE), text and figures under CC BY 4.0 (LICENSE-text).
 """
@@ -53,8 +53,11 @@ def read_by(page):
             yield from READ.findall(source)
 
 
-def contents(root):
-    """Return the files of the zip: a dict of path to bytes."""
+def contents(root, live=None):
+    """Return the files of the zip: a dict of path to bytes.
+
+    The pages are taken from the folder `live`, where it is given, in place of their sources.
+    """
     root = Path(root)
     listed = [root / f"{page}.ipynb" for page in toc_pages(root / "_toc.yml")]
     pages = [page for page in listed if page.is_file()]
@@ -64,6 +67,9 @@ def contents(root):
     for path in (root / name for page in pages for name in read_by(page)):
         paths += path.iterdir() if path.is_dir() else [path]
     files = {str(path.relative_to(root)): path.read_bytes() for path in paths if path.is_file()}
+    if live is not None:
+        names = [str(page.relative_to(root)) for page in pages]
+        files |= {name: (Path(live) / name).read_bytes() for name in names}
     files["README.md"] = README.encode()
     files["requirements.txt"] = requirements(root).encode()
     return files
@@ -88,9 +94,9 @@ def write(app, exception):
         return
     folder = Path(app.outdir) / "downloads"
     folder.mkdir(exist_ok=True)
-    (folder / NAME).write_bytes(pack(contents(root)))
+    (folder / NAME).write_bytes(pack(contents(root, Path(app.outdir) / "_sources")))
 
 
 def setup(app):
-    app.connect("build-finished", write)
+    app.connect("build-finished", write, priority=750)  # after the live notebooks
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,6 +9,7 @@ from . import (
     audit,
     diet,
     finish,
+    live,
     mathematics,
     paper,
     pictures,
@@ -65,6 +66,7 @@ def setup(app):
     social.setup(app)
     diet.setup(app)
     finish.setup(app)
+    live.setup(app)
     addresses.setup(app)
     audit.setup(app)
     return {"parallel_read_safe": False, "parallel_write_safe": False}

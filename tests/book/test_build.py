@@ -108,6 +108,8 @@ def test_a_good_page_builds(tmp_path):
     for wanted in ("Of all darts 38.5% hit", "Share 0.38", "Figure 1", "Theorem 1", "Exercise 1"):
         assert wanted in text, wanted
     assert "One [2000]" in text
+    live = (path.parent / "_sources" / "page.ipynb").read_text("utf-8")
+    assert "Of all darts 38.5% hit" in live and "> **Theorem 1" in live and "{glue" not in live
     assert html.count("<details") == 3  # code, proof, solution
     assert 'class="katex-html"' in html and "katex.min.js" not in html
     assert "mybinder.org" not in html and "<iframe" not in html

@@ -1,0 +1,105 @@
+"""Pages as notebooks that read well in plain JupyterLab."""
+
+import nbformat
+import pytest
+from bookext import live
+from bookext.mathematics import draw
+from bs4 import BeautifulSoup
+
+SHORT, LONG = draw(r"\KL(q) < |x|", display=False), draw(r"\E x", display=True)
+FORMULA = f'<span class="math">{SHORT}</span>'
+DISPLAY = f'<div class="math"><span class="eqno">(7)</span>{LONG}</div>'
+BOX = '<p class="admonition-title">{}</p><p>{}</p>'
+PAGE = f"""<html><article class="bd-article"><section>
+<h1>A page<a class="headerlink">#</a></h1>
+<p>See <a class="reference internal" href="other.html#there">Figure 3</a>: {FORMULA} is 2*3_4.</p>
+{DISPLAY}
+<div class="admonition theorem">{BOX.format("Theorem 1 (Truth)", "It holds.")}</div>
+<div class="cell tag_hide-input"><figcaption><span class="caption-number">Figure 1</span> A dart.
+</figcaption></div>
+<section><h2>Exercises</h2>
+<p>Work on these in a live notebook: <a href="x.zip">all</a>, with data. There, run the above.</p>
+<div class="admonition exercise">{BOX.format("Exercise 1 (Try)", "How many?")}</div>
+<div class="cell"></div>
+<details class="solution admonition"><summary>Solution to Exercise 1</summary><p>Count.</p>
+<div class="cell"></div></details>
+<details class="admonition"><summary>More <em>of</em> <code>x</code></summary>
+<ul><li>one</li><li><p>two</p><p>three</p></li></ul></details>
+<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>{FORMULA} | b</td></tr></tbody></table>
+</section></section></article></html>"""
+
+
+def code(source, *tags):
+    return nbformat.v4.new_code_cell(source, metadata={"tags": list(tags)})
+
+
+def made(**where):
+    cells = [code("import os", "remove-cell"), code("draw()", "hide-input"), code("answer = ...")]
+    cells += [code("answer = 42"), code("record()", "remove-cell")]
+    source = nbformat.v4.new_notebook(cells=cells)
+    found = live.notebook(PAGE, source, **where)
+    nbformat.validate(found)
+    return found
+
+
+def said(notebook):
+    return "\n\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "# A page\n\nSee Figure 3: $\\operatorname{KL}(q) < |x|$ is 2\\*3\\_4.",
+        "$$\n\\operatorname{\\mathbb{E}} x \\tag{7}\n$$",
+        "> **Theorem 1 (Truth)**\n>\n> It holds.",
+        "*Figure 1 A dart.*",
+        "## Exercises\n\nFirst run the above.",
+        "> **Exercise 1 (Try)**\n>\n> How many?",
+        "<details><summary><b>The solution in words</b></summary>\n\nCount.\n\n</details>",
+        "<b>More <em>of</em> <code>x</code></b></summary>\n\n- one\n- two\n\n  three\n\n</details>",
+        "| a |\n| --- |\n| $\\operatorname{KL}(q) < \\vert x\\vert $ &#124; b |",
+    ],
+)
+def test_what_a_page_says_stands_in_plain_markdown(wanted):
+    assert wanted in said(made())
+
+
+def test_code_is_that_of_the_source_and_what_is_in_the_way_is_folded():
+    first, *cells = [cell for cell in made().cells if cell.cell_type == "code"]
+    assert "find_spec" in first.source
+    folds = {cell.source: dict(cell.metadata.get("jupyter", {})) for cell in cells}
+    hidden = {"source_hidden": True}
+    assert folds == {
+        "import os": hidden, "draw()": hidden, "answer = ...": {},
+        live.CLOSED + "answer = 42": hidden | {"outputs_hidden": True}, "record()": hidden,
+    }  # fmt: skip
+
+
+def test_references_lead_to_the_book_where_it_has_an_address():
+    address = "https://example.org/book/chapters/page.html"
+    there = "[Figure 3](https://example.org/book/chapters/other.html#there)"
+    text = said(made(address=address))
+    assert there in text and f"[A page]({address})" in text
+    assert "](" not in said(made())
+
+
+def test_the_first_cell_says_what_to_install_and_is_silent_where_it_is():
+    found = made(repository="https://github.com/someone/needles")
+    first = next(cell for cell in found.cells if cell.cell_type == "code").source
+    exec(first, {})
+    with pytest.raises(ImportError, match="git\\+https://github.com/someone/needles'"):
+        exec(first.replace('"bayeslib"', '"nowhere_else"'), {})
+    with pytest.raises(ImportError, match="zip"):
+        source = next(cell for cell in made().cells if cell.cell_type == "code").source
+        exec(source.replace('"needles"', '"nowhere_else"'), {})
+
+
+def test_a_role_that_stays_is_noticed():
+    note = nbformat.v4.new_markdown_cell("a {prf:ref}`b`\n\n(there)=\n\n`{glue:text}` and {x}")
+    shown = live.LITERAL.findall(live.prose(nbformat.v4.new_notebook(cells=[note])))
+    assert shown == ["(there)="] or shown == ["{prf:ref}`", "(there)="]
+
+
+def test_comments_and_scripts_are_not_read():
+    paragraph = BeautifulSoup("<p>a<!-- b --><script>c</script> d</p>", "html.parser").p
+    assert live.Reader().inline(paragraph) == "a d"
