@@ -120,9 +120,9 @@ def test_it_leaves_the_target_alone(algorithm, right):
     rng = np.random.default_rng(31)
     starts, options = exact(50_000, rng), {"step": as_step(0.8, 0.4, 0)}
     ends, notes = steps(algorithm, target, starts, options, num_steps=10, rng=rng)
-    found = np.abs(paired_z(starts, ends, right=True)[0]).max()
+    found = np.abs(paired_z(starts, ends, right=right)[0]).max()
     ends, _ = steps(algorithm, target, starts[:20_000], options, num_steps=1, rng=rng)
-    swapped = np.abs(swap_z(starts[:20_000], ends, right=True)).max()
+    swapped = np.abs(swap_z(starts[:20_000], ends, right=right)).max()
     assert 0.2 < notes["acceptance_rate"].mean() < 0.9
     assert (found < Z_LIMIT and swapped < Z_LIMIT) == right
 
