@@ -63,7 +63,11 @@ def package(name):
                 raise ExtensionError(f"{name} {version}: expected sha256 {digest}, found {found}")
             with tarfile.open(archive) as members:
                 members.extractall(scratch, filter="data")
-            (Path(scratch) / "package").rename(home)
+            try:
+                (Path(scratch) / "package").rename(home)
+            except OSError:
+                if not home.is_dir():  # else another process was faster
+                    raise
     return home
 
 

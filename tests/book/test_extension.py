@@ -1,11 +1,14 @@
 """The parts of the book's Sphinx extension that work on text."""
 
 import re
+import shutil
+import tarfile
+import types
 from pathlib import Path
 
 import bookext
 import pytest
-from bookext import accessibility, audit, diet, finish, folds, mathematics, purge
+from bookext import accessibility, audit, diet, finish, folds, mathematics, purge, vendor
 
 
 @pytest.mark.parametrize(
@@ -124,3 +127,29 @@ def test_a_quoted_negative_number_has_a_minus_sign(tmp_path):
     found = finish.finish_page(page)
     for text in ("−1,375", "−0.25 ± 0.01", "1e-05", "-x"):
         assert span.format(text) in found
+
+
+def test_two_processes_may_fetch_a_package_at_once(tmp_path, monkeypatch):
+    source = tmp_path / "package"
+    source.mkdir()
+    (source / "file.css").write_text("a {}")
+
+    def pack(name, version, folder):
+        with tarfile.open(Path(folder) / "a.tgz", "w:gz") as archive:
+            archive.add(source, "package")
+        if is_second:
+            shutil.copytree(source, home)
+        return Path(folder) / "a.tgz"
+
+    def digest(archive):
+        return types.SimpleNamespace(hexdigest=lambda: "1")
+
+    monkeypatch.setattr(vendor, "pack", pack)
+    monkeypatch.setattr(vendor.hashlib, "sha256", digest)
+    monkeypatch.setattr(vendor, "PACKAGES", {"a": ("1", "1")})
+    for is_second in (False, True):
+        monkeypatch.setattr(vendor.sys, "prefix", str(tmp_path / str(is_second)))
+        home = tmp_path / str(is_second) / "share/bookext/a-1"
+        assert vendor.package("a") == home
+        assert [path.name for path in home.iterdir()] == ["file.css"]
+        assert list(home.parent.iterdir()) == [home]

@@ -1,19 +1,26 @@
 """Pages as notebooks that read well in plain JupyterLab."""
 
+import functools
+
 import nbformat
 import pytest
 from bookext import live
 from bookext.mathematics import draw
 from bs4 import BeautifulSoup
 
-SHORT, LONG = draw(r"\KL(q) < |x|", display=False), draw(r"\E x", display=True)
-FORMULA = f'<span class="math">{SHORT}</span>'
-DISPLAY = f'<div class="math"><span class="eqno">(7)</span>{LONG}</div>'
 BOX = '<p class="admonition-title">{}</p><p>{}</p>'
-PAGE = f"""<html><article class="bd-article"><section>
+
+
+@functools.cache
+def page():
+    """Return a page with formulas as KaTeX draws them."""
+    short, long = draw(r"\KL(q) < |x|", display=False), draw(r"\E x", display=True)
+    formula = f'<span class="math">{short}</span>'
+    display = f'<div class="math"><span class="eqno">(7)</span>{long}</div>'
+    return f"""<html><article class="bd-article"><section>
 <h1>A page<a class="headerlink">#</a></h1>
-<p>See <a class="reference internal" href="other.html#there">Figure 3</a>: {FORMULA} is 2*3_4.</p>
-{DISPLAY}
+<p>See <a class="reference internal" href="other.html#there">Figure 3</a>: {formula} is 2*3_4.</p>
+{display}
 <div class="admonition theorem">{BOX.format("Theorem 1 (Truth)", "It holds.")}</div>
 <div class="cell tag_hide-input"><figcaption><span class="caption-number">Figure 1</span> A dart.
 </figcaption></div>
@@ -25,7 +32,7 @@ PAGE = f"""<html><article class="bd-article"><section>
 <div class="cell"></div></details>
 <details class="admonition"><summary>More <em>of</em> <code>x</code></summary>
 <ul><li>one</li><li><p>two</p><p>three</p></li></ul></details>
-<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>{FORMULA} | b</td></tr></tbody></table>
+<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>{formula} | b</td></tr></tbody></table>
 </section></section></article></html>"""
 
 
@@ -37,7 +44,7 @@ def made(**where):
     cells = [code("import os", "remove-cell"), code("draw()", "hide-input"), code("answer = ...")]
     cells += [code("answer = 42"), code("record()", "remove-cell")]
     source = nbformat.v4.new_notebook(cells=cells)
-    found = live.notebook(PAGE, source, **where)
+    found = live.notebook(page(), source, **where)
     nbformat.validate(found)
     return found
 
