@@ -1,6 +1,7 @@
-// Exercises ticked as done: beside each exercise, and on the page that lists them all.
+// Exercises: answered in a field, ticked as done, and listed on a page of their own.
 (() => {
   const AREA = "exercises";
+  const ANSWERS = "answers";
   const PREFIX = "ex-";
   const nameOf = (anchor) => anchor.slice(anchor.indexOf("#") + 1).replace(PREFIX, "");
   const make = (tag, attributes = {}, ...children) => {
@@ -30,6 +31,50 @@
     title.after(button);
   };
 
+  // ---- the field below it ----
+
+  const addField = (form) => {
+    const { name } = form.dataset;
+    const asked = judge.unscramble(form.dataset.asked);
+    const box = document.getElementById(PREFIX + name);
+    const place = form.querySelector(".answer-said");
+    const fields = [...form.querySelectorAll("input")];
+    const tried = new Set();
+    const way = make("button", { type: "button", hidden: "" }, "Show the way");
+    form.querySelector("button").after(way);
+    const text = () => {
+      if (!asked.options) return fields[0].value;
+      return (fields.find((field) => field.checked) || { value: "" }).value;
+    };
+    const say = ({ outcome, heading, message }) => {
+      const state = outcome === "right" ? " right" : outcome === "blank" || outcome === "recipe" ? "" : " wrong";
+      place.replaceChildren(
+        make("div", { class: `verdict${state}` }, make("strong", {}, heading), ` ${message}`),
+      );
+      if (outcome === "right") way.hidden = true;
+      else if (state) way.hidden = asked.recipe === "";
+    };
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const verdict = judge(asked, text(), tried);
+      say(verdict);
+      if (verdict.outcome === "blank" || verdict.outcome === "recipe") return;
+      progress.set(ANSWERS, name, text());
+      if (verdict.outcome === "right") progress.set(AREA, name, true);
+      const hint = box && box.querySelector("details.tip");
+      if (hint && verdict.outcome === "wrong") hint.open = true;
+    });
+    way.addEventListener("click", () => say(judge(asked, "?", tried)));
+    const before = progress.get(ANSWERS, name);
+    if (typeof before === "string") {
+      if (asked.options) for (const field of fields) field.checked = field.value === before;
+      else fields[0].value = before;
+      const verdict = judge(asked, before, new Set());
+      if (verdict.outcome === "right") say(verdict);
+    }
+    form.hidden = false;
+  };
+
   // ---- the page that lists them all ----
 
   const select = (label, options) => {
@@ -45,7 +90,10 @@
       const name = nameOf(link.getAttribute("href"));
       tick.addEventListener("change", () => progress.set(AREA, name, tick.checked));
       item.prepend(tick);
-      return { item, tick, name, level: item.querySelector(".exercise-level").textContent };
+      const level = item.querySelector(".exercise-level");
+      const state = make("span", { class: "exercise-level" });
+      level.before(state);
+      return { item, tick, name, level: level.textContent, state };
     });
     const chapters = [...document.querySelectorAll(".exercise-list")].map((list) => {
       const count = make("p", { class: "exercise-count" });
@@ -65,14 +113,17 @@
     const save = make("button", { type: "button" }, "Save progress to a file");
     const file = make("input", { type: "file", accept: ".json,application/json" });
     const restore = make("label", {}, "Restore from a file ", file);
-    const forget = make("button", { type: "button" }, "Forget my ticks");
+    const forget = make("button", { type: "button" }, "Forget my answers");
     const meter = make("progress", { max: items.length, "aria-label": "Exercises done" });
     const total = make("p", { class: "exercise-total", role: "status" });
     const message = make("p", { class: "exercise-message", role: "status" });
 
     const show = () => {
-      const done = progress.all(AREA);
-      for (const entry of items) entry.tick.checked = done[entry.name] === true;
+      const [done, answers] = [progress.all(AREA), progress.all(ANSWERS)];
+      for (const { tick, state, name } of items) {
+        tick.checked = done[name] === true;
+        state.textContent = name in answers && !tick.checked ? "tried" : "";
+      }
       for (const { count, own } of chapters) {
         const ready = own.filter(({ tick }) => tick.checked).length;
         count.textContent = `${ready} of ${own.length} done`;
@@ -99,8 +150,9 @@
     state.addEventListener("change", filter);
     save.addEventListener("click", () => progress.download());
     forget.addEventListener("click", () => {
-      if (!confirm("Forget which exercises are done? Cards and the bug zoo stay.")) return;
+      if (!confirm("Forget which exercises are done, and the answers? Cards and the bug zoo stay.")) return;
       progress.clear(AREA);
+      progress.clear(ANSWERS);
       filter();
       message.textContent = "All exercises are still to do.";
     });
@@ -130,6 +182,7 @@
   const start = () => {
     if (!window.progress) return;
     document.querySelectorAll(`div.exercise[id^="${PREFIX}"]`).forEach(addButton);
+    document.querySelectorAll("form.answer").forEach(addField);
     document.querySelectorAll(".exercise-tools").forEach(buildIndex);
   };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);

@@ -3,9 +3,13 @@
 import os
 import re
 import subprocess
+from pathlib import Path
+
+import yaml
 
 from . import (
     addresses,
+    answers,
     audit,
     diet,
     finish,
@@ -33,9 +37,9 @@ def web_address(remote):
     return f"https://{match['host']}/{match['path']}" if match else ""
 
 
-def origin(folder):
-    """Return what git calls origin in `folder`, or '' where there is no git or no origin."""
-    command = ["git", "-C", str(folder), "remote", "get-url", "origin"]
+def git(folder, *words):
+    """Return what git says in `folder`, or '' where there is no git or it has nothing to say."""
+    command = ["git", "-C", str(folder), *words]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout
     except FileNotFoundError:
@@ -45,7 +49,9 @@ def origin(folder):
 def locate_repository(app, config):
     """Give the launch and repository buttons their address, or take the buttons away."""
     options = config.html_theme_options
-    url = options.get("repository_url") or web_address(origin(app.confdir))
+    url = options.get("repository_url") or web_address(
+        git(app.confdir, "remote", "get-url", "origin")
+    )
     options["repository_url"] = url
     if url:
         options["use_repository_button"] = options["use_issues_button"] = True
@@ -53,11 +59,32 @@ def locate_repository(app, config):
         options["launch_buttons"] = {}
 
 
+def imprint(folder):
+    """Return who is to be cited, and of what day this is, as HTML, or '' where nothing says so."""
+    try:
+        known = yaml.safe_load((Path(folder) / "CITATION.cff").read_text("utf-8"))
+    except FileNotFoundError:
+        return ""
+    day = git(folder, "log", "-1", "--format=%cs").strip()
+    authors = ", ".join(author["name"] for author in known["authors"])
+    when = f", {day}" if day else ""
+    return (
+        f"<p>Cite as: {authors}, <em>{known['title']}</em>, version {known['version']}{when}.</p>"
+    )
+
+
+def sign(app, config):
+    """Put the imprint into the footer."""
+    options = config.html_theme_options
+    options["extra_footer"] = imprint(app.confdir) + options.get("extra_footer", "")
+
+
 def setup(app):
     """Register the parts; kernels started by the build inherit the environment set here."""
     os.environ["BAYESLIB_PRERENDER"] = "1"
     app.config.nitpick_ignore_regex = FOREIGN
     app.connect("config-inited", locate_repository)
+    app.connect("config-inited", sign)
     mathematics.setup(app)
     paper.setup(app)
     side_by_side.setup(app)
@@ -67,6 +94,7 @@ def setup(app):
     diet.setup(app)
     finish.setup(app)
     live.setup(app)
+    answers.setup(app)
     addresses.setup(app)
     audit.setup(app)
     return {"parallel_read_safe": False, "parallel_write_safe": False}

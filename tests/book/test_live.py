@@ -25,7 +25,7 @@ def page():
 <div class="cell tag_hide-input"><figcaption><span class="caption-number">Figure 1</span> A dart.
 </figcaption></div>
 <section><h2>Exercises</h2>
-<p>Work on these in a live notebook: <a href="x.zip">all</a>, with data. There, run the above.</p>
+<p>On the book's page, so. <a href="x.zip">All</a>, with data. There, run the above.</p>
 <div class="admonition exercise">{BOX.format("Exercise 1 (Try)", "How many?")}</div>
 <div class="cell"></div>
 <details class="solution admonition"><summary>Solution to Exercise 1</summary><p>Count.</p>

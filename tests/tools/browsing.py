@@ -13,7 +13,16 @@ from bs4 import BeautifulSoup
 
 ROOT = Path(__file__).parents[2]
 HTML = ROOT / "_build" / "html"
-SOURCES = ("_config.yml", "_toc.yml", "references.bib", "_ext", "_static", "chapters", "bayeslib")
+SOURCES = (
+    "_config.yml",
+    "_toc.yml",
+    "references.bib",
+    "_ext",
+    "_static",
+    "chapters",
+    "bayeslib",
+    "needles",
+)
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 FLAGS += ["--disable-component-update", "--no-first-run", "--disable-quic"]

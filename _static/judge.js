@@ -1,0 +1,220 @@
+// The checker of exercises in the browser: `judge(asked, text, tried)` says of an answer what
+// `needles.check` says of it. What is asked comes from the exercise's definition (answers.py).
+(() => {
+  const HEADINGS = { right: "Right.", blank: "Nothing to check yet.", recipe: "The way there." };
+  const CONSTANTS = { pi: Math.PI, π: Math.PI, e: Math.E };
+  const FUNCTIONS = { sqrt: Math.sqrt, exp: Math.exp, log: Math.log, ln: Math.log };
+  const COUNTS = ["no", "one", "two", "three", "four", "five", "six"];
+  const TOKEN = /\s*(?:(\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?)|([a-zπ]+)|(\*\*|[-+*/^()]))/iy;
+
+  class Unreadable extends Error {}
+
+  // ---- reading: numbers, and what one would type into a pocket calculator ----
+
+  const tokens = (text) => {
+    const found = [];
+    TOKEN.lastIndex = 0;
+    while (TOKEN.lastIndex < text.trimEnd().length) {
+      const match = TOKEN.exec(text);
+      if (!match) return null;
+      const [, number, word, sign] = match;
+      found.push(number ? Number(number) : (word || sign).toLowerCase());
+    }
+    return found;
+  };
+
+  const value = (text) => {
+    const rest = tokens(text);
+    const fail = () => { throw new SyntaxError(); };
+    const next = () => (rest.length ? rest.shift() : fail());
+    const bracket = () => {
+      const inner = sum();
+      return next() === ")" ? inner : fail();
+    };
+    const atom = () => {
+      const token = next();
+      if (typeof token === "number") return token;
+      if (token === "(") return bracket();
+      if (Object.hasOwn(CONSTANTS, token)) return CONSTANTS[token];
+      if (Object.hasOwn(FUNCTIONS, token) && next() === "(") return FUNCTIONS[token](bracket());
+      return fail();
+    };
+    const power = () => {
+      const base = atom();
+      if (rest[0] !== "^" && rest[0] !== "**") return base;
+      rest.shift();
+      return base ** signed();
+    };
+    const signed = () => {
+      if (rest[0] !== "-" && rest[0] !== "+") return power();
+      return rest.shift() === "-" ? -signed() : signed();
+    };
+    const product = () => {
+      let found = signed();
+      while (rest[0] === "*" || rest[0] === "/") {
+        if (rest.shift() === "*") found *= signed();
+        else found /= signed();
+      }
+      return found;
+    };
+    const sum = () => {
+      let found = product();
+      while (rest[0] === "+" || rest[0] === "-") {
+        if (rest.shift() === "+") found += product();
+        else found -= product();
+      }
+      return found;
+    };
+    if (!rest) fail();
+    const found = sum();
+    return rest.length ? fail() : found;
+  };
+
+  // Parts between commas that no bracket holds.
+  const parts = (text) => {
+    const found = [""];
+    let depth = 0;
+    for (const sign of text) {
+      depth += (sign === "(") - (sign === ")");
+      if ((sign === "," || sign === ";") && depth === 0) found.push("");
+      else found[found.length - 1] += sign;
+    }
+    return found;
+  };
+
+  const numbers = (text) => {
+    const plain = text.replace(/−/g, "-").replace(/[×·]/g, "*").trim();
+    const bare = plain.replace(/^\[(.*)\]$/, "$1").replace(/,\s*$/, "");
+    const inner = bare.replace(/^\((.*)\)$/, "$1");
+    const readings = [parts(bare), parts(inner), inner.split(/\s+/)];
+    for (const reading of readings) {
+      try {
+        return reading.map(value);
+      } catch (error) {
+        if (!(error instanceof SyntaxError)) throw error;
+      }
+    }
+    const shown = text.length <= 58 ? `'${text}'` : `a text of ${text.length} characters`;
+    throw new Unreadable(`This asks for numbers, and you gave ${shown}.`);
+  };
+
+  const read = (asked, text) => {
+    if (asked.options) return text;
+    const given = numbers(text);
+    const [wanted, count] = [asked.truth.length, given.length].map((n) => COUNTS[n] || String(n));
+    if (wanted !== count) {
+      const words = wanted === "one" ? "One number is" : `${wanted[0].toUpperCase()}${wanted.slice(1)} numbers are`;
+      throw new Unreadable(`${words} asked for, and you gave ${count}.`);
+    }
+    const odd = given.filter((number) => !Number.isFinite(number));
+    if (odd.length) {
+      const shown = Number.isNaN(odd[0]) ? "nan" : odd[0] > 0 ? "inf" : "-inf";
+      throw new Unreadable(`The answer holds ${shown}; ${odd.length} of ${given.length} not finite.`);
+    }
+    return given;
+  };
+
+  // ---- judging ----
+
+  const within = (given, truth, allowed) =>
+    given.every((number, i) => Math.abs(number - truth[i]) <= allowed[i]);
+
+  // Elementwise, a single number with each.
+  const each = (f) => (a, b) => {
+    if (!Array.isArray(a) && !Array.isArray(b)) return f(a, b);
+    return (Array.isArray(a) ? a : b).map((_, i) => f(Array.isArray(a) ? a[i] : a, Array.isArray(b) ? b[i] : b));
+  };
+  const every = (a) => [a].flat().every(Boolean);
+  const isClose = (a, b, rtol, atol) =>
+    each((x, y) => Math.abs(x - y) <= atol + rtol * Math.abs(y))(a, b);
+  const OPERATIONS = {
+    list: (...entries) => entries,
+    at: (a, i) => a[i],
+    reversed: (a) => [...a].reverse(),
+    sort: (a) => [...a].sort((x, y) => x - y),
+    negative: each((x) => -x),
+    absolute: each(Math.abs),
+    exp: each(Math.exp),
+    log: each(Math.log),
+    sqrt: each(Math.sqrt),
+    add: each((x, y) => x + y),
+    subtract: each((x, y) => x - y),
+    multiply: each((x, y) => x * y),
+    divide: each((x, y) => x / y),
+    remainder: each((x, y) => x % y),
+    power: each((x, y) => x ** y),
+    less: each((x, y) => x < y),
+    less_equal: each((x, y) => x <= y),
+    greater: each((x, y) => x > y),
+    greater_equal: each((x, y) => x >= y),
+    equal: each((x, y) => x === y),
+    not_equal: each((x, y) => x !== y),
+    isclose: isClose,
+    allclose: (...args) => every(isClose(...args)),
+    array_equal: (a, b) => every(each((x, y) => x === y)(a, b)),
+    any: (a) => [a].flat().some(Boolean),
+    all: every,
+    if: (condition, yes, no) => (condition ? yes : no),
+  };
+  const evaluate = (note, answer) => {
+    if (!Array.isArray(note)) return note === "answer" ? answer : note;
+    const [name, ...operands] = note;
+    return OPERATIONS[name](...operands.map((operand) => evaluate(operand, answer)));
+  };
+
+  const applies = (mistake, given) => {
+    if ("option" in mistake) return mistake.option === given;
+    if ("value" in mistake) return within(given, mistake.value, mistake.allowed);
+    return evaluate(mistake.holds, mistake.holdsOne ? given[0] : given);
+  };
+
+  const explain = (asked, given) => {
+    if (asked.options) return `It is not '${given}'.`;
+    const { truth, allowed, isOne } = asked;
+    const wrong = given.filter((number, i) => !(Math.abs(number - truth[i]) <= allowed[i])).length;
+    const where = isOne ? "" : ` in ${wrong} of ${truth.length} entries`;
+    if (within(given, truth, asked.near)) {
+      return `Close${where}. Was something rounded on the way? ${asked.precision}`;
+    }
+    if (within(given.map((x) => -x), truth, allowed)) return "The size is right, the sign is not.";
+    if (isOne && truth[0] > 0 && within(given.map(Math.exp), truth, allowed)) {
+      return "That is the logarithm of the right answer.";
+    }
+    if (!isOne && wrong === truth.length) return `None of the ${truth.length} entries is right.`;
+    return `The answer is another number${where}.`;
+  };
+
+  const verdict = (asked, text, tried) => {
+    const bare = text.trim();
+    if (bare === "?" && asked.recipe) return ["recipe", asked.recipe];
+    if (["", "...", "…", "?"].includes(bare)) return ["blank", asked.precision];
+    let given;
+    try {
+      given = read(asked, bare);
+    } catch (error) {
+      if (error instanceof Unreadable) return ["unreadable", error.message];
+      throw error;
+    }
+    if (asked.options ? given === asked.truth : within(given, asked.truth, asked.allowed)) {
+      return ["right", asked.praise];
+    }
+    const mistake = asked.mistakes.find((one) => applies(one, given));
+    if (mistake) return ["mistake", mistake.message];
+    tried.add(String(given));
+    const more = tried.size >= 3 ? asked.recipe : "There is a hint under the exercise.";
+    return ["wrong", `${explain(asked, given)} ${more}`.trim()];
+  };
+
+  // What answers.py scrambled.
+  const unscramble = (text) => {
+    const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0) ^ 0x5a);
+    return JSON.parse(new TextDecoder().decode(bytes));
+  };
+
+  // Returns { outcome, heading, message }; `tried` is the Set of wrong answers that nothing explains.
+  const judge = (asked, text, tried) => {
+    const [outcome, message] = verdict(asked, text, tried);
+    return { outcome, heading: HEADINGS[outcome] || "Not yet.", message };
+  };
+  globalThis.judge = Object.assign(judge, { unscramble });
+})();
