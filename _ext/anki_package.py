@@ -59,12 +59,16 @@ def html(text, markdown):
     return bare[1] if bare else drawn
 
 
-def fields(card, title, markdown):
+def fields(card, title, place, markdown):
     """Return the three fields of a card: front, back, chapter."""
     back = html(card["back"], markdown)
     if "corrected" in card:
         words = html(card["corrected"], markdown)
         back = f'<div>{back}</div><p class="corrected"><b>Corrected:</b> {words}</p>'
+    section, address = place
+    section = html(section, markdown)
+    link = f'<a href="{escape(address)}">{section}</a>' if address else section
+    back = f'<div>{back}</div><p class="place">Taught in {link}</p>'
     return [html(card["front"], markdown), back, escape(title, quote=False)]
 
 
@@ -75,8 +79,11 @@ def tags(card):
     return [f"chapter::{card['chapter']}", f"source::{source}", *corrected]
 
 
-def decks(deck, titles):
-    """Return the sub-decks, one for each chapter of `titles` (name: title), in that order."""
+def decks(deck, titles, places):
+    """Return the sub-decks, one for each chapter of `titles` (name: title), in that order.
+
+    `places` are the sections that teach the cards: label: (title, address or "").
+    """
     model = genanki.Model(
         identity("model"),
         BOOK,
@@ -91,19 +98,19 @@ def decks(deck, titles):
         for card in deck:
             if card["chapter"] == chapter:
                 guid = f"all-the-needles-{card['id']}"
-                content = fields(card, title, markdown)
+                content = fields(card, title, places[card["see"]], markdown)
                 note = genanki.Note(model, content, guid=guid, tags=tags(card))
                 made[-1].add_note(note)
     return made
 
 
-def write(deck, titles, path, *, time):
-    """Write the package; the same deck, titles and `time` (s since 1970) give the same bytes."""
+def write(deck, titles, places, path, *, time):
+    """Write the package; the same arguments, `time` in s since 1970, give the same bytes."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         loose = Path(folder) / "deck.apkg"
-        genanki.Package(decks(deck, titles)).write_to_file(loose, timestamp=time)
+        genanki.Package(decks(deck, titles, places)).write_to_file(loose, timestamp=time)
         with zipfile.ZipFile(loose) as members, zipfile.ZipFile(path, "w") as tight:
             for name in sorted(members.namelist()):
                 member = zipfile.ZipInfo(name, OLDEST)

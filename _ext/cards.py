@@ -23,6 +23,7 @@ puts the deck for Anki (see `anki_package`) beside the static files.
 
 import os
 from pathlib import Path
+from urllib.parse import urljoin
 
 import anki_package
 import yaml
@@ -35,7 +36,7 @@ DECK = Path("chapters") / "cards.yml"
 PAGE = "chapters/cards"  # of the whole deck
 ANKI = "_static/all-the-needles.apkg"
 BOX = Path(__file__).with_name("study.html")
-FIELDS = {"id", "chapter", "source", "front", "back", "corrected"}
+FIELDS = {"id", "chapter", "see", "source", "front", "back", "corrected"}
 REQUIRED = FIELDS - {"corrected"}
 
 
@@ -81,6 +82,10 @@ class back_node(nodes.General, nodes.Element):
     """The answer of a card: blocks."""
 
 
+class see_node(nodes.General, nodes.Element):
+    """Where the card is taught: a paragraph."""
+
+
 class corrected_node(nodes.General, nodes.Element):
     """What the card's source had wrong: a paragraph."""
 
@@ -112,6 +117,7 @@ class Cards(SphinxDirective):
         back = back_node("", *self.blocks(card["back"]))
         if "corrected" in card:
             back += corrected_node("", nodes.paragraph("", "", *self.inline(card["corrected"])))
+        back += see_node("", *self.blocks(f"Taught in {{ref}}`{card['see']}`."))
         return card_node("", front, back, ids=[f"card-{card['id']}"], chapter=card["chapter"])
 
     def blocks(self, text):
@@ -186,6 +192,10 @@ def depart_back(self, node):
     self.body.append("</div>\n")
 
 
+def visit_see(self, node):
+    self.body.append('<div class="card-see">\n')
+
+
 def visit_corrected(self, node):
     self.body.append('<details class="card-corrected"><summary>Corrected</summary>\n')
 
@@ -224,6 +234,16 @@ def titles(env, deck):
     return found | {name: name for name in sorted(chapters - found.keys())}
 
 
+def places(env, deck, base):
+    """Return (title, address or "") of every section that the deck names, by its label."""
+    labels = env.get_domain("std").labels
+    found = {}
+    for card in deck:
+        page, anchor, title = labels[card["see"]]
+        found[card["see"]] = title, base and urljoin(base, f"{page}.html#{anchor}")
+    return found
+
+
 def write_anki(app, exception):
     """Put the deck for Anki where the study box says that it is.
 
@@ -236,7 +256,8 @@ def write_anki(app, exception):
     path = Path(app.srcdir) / DECK
     time = int(os.environ.get("SOURCE_DATE_EPOCH") or path.stat().st_mtime)
     deck = read_deck(path)
-    anki_package.write(deck, titles(app.env, deck), target, time=time)
+    taught = places(app.env, deck, app.config.html_baseurl)
+    anki_package.write(deck, titles(app.env, deck), taught, target, time=time)
 
 
 def setup(app):
@@ -251,6 +272,7 @@ def setup(app):
         (card_node, (visit_card, depart_card), asis),
         (front_node, (visit_front, depart_front), (latex_front, latex_front_end)),
         (back_node, (visit_back, depart_back), asis),
+        (see_node, (visit_see, depart_back), (skip, None)),
         (corrected_node, (visit_corrected, depart_corrected), (latex_corrected, plain)),
     ):
         app.add_node(node, html=html, latex=latex, text=asis)

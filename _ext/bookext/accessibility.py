@@ -25,6 +25,17 @@ MENDS = [
         r"<div\1>\2</div>",
     ),
     (re.compile(r'(<(?:div|details) class="proof[^"]*") id="proof(?:-\d+)?"'), r"\1"),
+    # a fold's name is what it shows
+    (re.compile(r'<summary aria-label="Toggle hidden content">'), "<summary>"),
+    # theorems, algorithms and exercises have an address, as headings have
+    (
+        re.compile(
+            r'(<div class="[^"]*\b(?:proof|exercise)\b[^"]*" id="([\w-]+)">\s*'
+            r'<p class="admonition-title">(?:(?!</p>|headerlink).)*)(?=</p>)',
+            re.DOTALL,
+        ),
+        r'\1<a class="headerlink" href="#\2" title="Link to this box">#</a>',
+    ),
     # the pages below a page fold behind a button without a name
     (
         re.compile(r'<summary>(?=<span class="toctree-toggle")'),

@@ -1,7 +1,8 @@
 """Where pages are found: redirects from addresses that readers guess, a sitemap for machines.
 
 `redirects` in the configuration is a table of old and new pages, without suffix; the new one may
-have an anchor. A sitemap is written only if the book knows its own address (`html_baseurl`).
+have an anchor. A sitemap and 404.html are written only if the book knows its own address
+(`html_baseurl`).
 """
 
 from html import escape
@@ -20,6 +21,21 @@ STUB = """<!DOCTYPE html>
 </head>
 <body>
 <main><h1>{title}</h1><p><a href="{link}">This page is here.</a></p></main>
+</body>
+</html>
+"""
+LOST = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Not in this book</title>
+</head>
+<body>
+<main><h1>Not in this book</h1>
+<p>No page has this address. <a href="{base}">All the Needles begins here</a>, and
+<a href="{base}search.html">can be searched</a>.</p></main>
 </body>
 </html>
 """
@@ -58,7 +74,7 @@ def redirects(app):
 
 
 def write(app, exception):
-    """Write redirects, and sitemap and robots.txt where the address is known."""
+    """Write redirects and, where the address is known, sitemap, robots.txt and 404.html."""
     if exception or app.builder.format != "html":
         return
     out, base = Path(app.outdir), app.config.html_baseurl
@@ -66,6 +82,7 @@ def write(app, exception):
         title = app.env.titles[new.partition("#")[0]].astext()
         (out / f"{old}.html").write_text(stub(old, new, title, base), "utf-8")
     if base:
+        (out / "404.html").write_text(LOST.format(base=escape(f"{base.rstrip('/')}/")), "utf-8")
         names = sorted(app.env.found_docs)
         (out / "sitemap.xml").write_text(sitemap(base, names), "utf-8")
         where = f"{base.rstrip('/')}/sitemap.xml"

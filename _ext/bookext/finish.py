@@ -13,6 +13,8 @@ PURGED = {
     "basic.css": None,
     "mystnb*.css": None,
 }
+# what the excerpts of a search leave out; a formula is text twice
+LEFT_OUT = '[".headerlink", "script", "style"]'
 # the hyphen before a number that the prose quotes from a cell, which is to be a minus sign
 HYPHEN = re.compile(r'(<span class="pasted-text">)-(?=\.?\d)')
 
@@ -46,6 +48,10 @@ def finish(app, exception):
         return
     static = Path(app.outdir) / "_static"
     diet.remove_unused(static)
+    search = static / "searchtools.js"
+    script = search.read_text("utf-8")
+    assert LEFT_OUT in script, "Sphinx makes excerpts in another way now"
+    search.write_text(script.replace(LEFT_OUT, LEFT_OUT[:-1] + ', ".katex-mathml"]'), "utf-8")
     pages = [finish_page(path) for path in sorted(Path(app.outdir).rglob("*.html"))]
     finish_styles(static, pages)
 

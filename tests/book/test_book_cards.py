@@ -85,7 +85,7 @@ def order(desk):
 
 def test_a_card_is_studied_by_keyboard_alone(desk):
     page, (first, second, *_) = desk.page, order(desk)
-    page.locator(".study-which").focus()
+    page.locator(".study-more > summary").focus()
     page.keyboard.press("Tab")
     assert desk.card.evaluate("card => card === document.activeElement")
     front = desk.front
@@ -172,6 +172,85 @@ def test_an_early_answer_counts_only_when_it_is_wrong(desk):
     desk.page.locator(".study-which").select_option("all")
     desk.answer("1")
     assert desk.kept[first] == (0, day(0))
+
+
+def test_a_card_is_turned_by_a_click_and_its_links_are_followed(visit):
+    visitor = visit(viewport=PHONE, has_touch=True)
+    desk = Desk(visitor.open(PAGE))
+    turn = desk.page.locator(".study-turn")
+    desk.card.scroll_into_view_if_needed()
+    assert turn.bounding_box()["y"] + turn.bounding_box()["height"] <= PHONE["height"]
+    desk.card.tap()
+    assert desk.turned
+    link = desk.card.locator(".card-see a")
+    title, target = link.inner_text(), link.get_attribute("href")
+    link.tap()
+    desk.page.wait_for_url(f"**/{target}")
+    assert (
+        title in desk.page.locator(f"{target[target.index('#') :]} :is(h2, h3)").first.inner_text()
+    )
+
+
+def choose(desk, **choices):
+    """Choose under "Order and pace"."""
+    desk.page.locator(".study-more").evaluate("fold => fold.open = true")
+    for name, value in choices.items():
+        field = desk.page.locator(f".study-{name}")
+        field.fill(value) if name == "by" else field.select_option(value)
+
+
+def test_what_is_chosen_and_the_place_are_remembered(desk):
+    for quota, new in (("10", 10), ("50", 50), ("all", len(DECK))):
+        choose(desk, fresh=quota)
+        assert desk.counts[1] == new
+    choose(desk, which="all", order="mixed", chapter="hmc")
+    desk.answer("2")
+    place = desk.front
+    desk.page.reload()
+    assert desk.front == place and desk.counts[3] == sum(c["chapter"] == "hmc" for c in DECK)
+    assert desk.page.locator(".study-order").input_value() == "mixed"
+    choose(desk, order="")
+    assert desk.page.locator(".study-which").input_value() == "all"
+
+
+def test_mixed_cards_change_chapters_and_all_come(desk):
+    choose(desk, which="all", order="mixed")
+    places, fronts = [], set()
+    for _ in range(30):
+        places.append(desk.page.locator(".study-place").inner_text())
+        fronts.add(desk.front)
+        desk.answer("2")
+    assert len(set(places)) >= 10 and len(fronts) == 30
+
+
+def test_until_an_exam_all_cards_are_seen_and_none_rests_for_long(desk):
+    choose(desk, by=day(21))
+    assert desk.counts[1] == -(-len(DECK) // 21) and desk.page.locator(".study-fresh").is_disabled()
+    desk.answer("2")
+    assert desk.counts[1] == -(-len(DECK) // 21) - 1
+    first = order(desk)[0]
+    for number, rest in ((1, 2), (3, 4), (7, 5), (12, 3), (15, 2), (17, 2), (19, 1), (20, 1)):
+        desk.go_to(TODAY + timedelta(days=number))
+        desk.answer("2")
+        assert desk.kept[first][1] == day(number + rest)
+    desk.go_to(TODAY + timedelta(days=22))
+    assert desk.counts[1] == NEW_A_DAY
+
+
+def test_an_answer_is_taken_back(desk):
+    first, second, *_ = order(desk)
+    front = desk.front
+    assert not desk.page.locator(".study-undo").is_visible()
+    desk.answer("1")
+    desk.answer("2")
+    assert set(desk.kept) == {first, second}
+    desk.card.press("u")
+    assert set(desk.kept) == {first} and desk.turned
+    desk.page.locator(".study-undo").click()
+    assert desk.kept == {} and desk.front == front and desk.turned
+    assert not desk.page.locator(".study-undo").is_visible()
+    desk.card.press("2")
+    assert desk.kept == {first: (1, day(1))}
 
 
 def test_the_filter_shows_one_chapter(desk):

@@ -132,6 +132,7 @@ def test_addresses_follow_the_repository_and_the_site(tmp_path):
     picture = re.search(rf'og:image" content="{base}([^"]+)"', html)[1]
     assert (path.parent / picture).is_file()
     assert f"<loc>{base}page.html</loc>" in (path.parent / "sitemap.xml").read_text("utf-8")
+    assert f'href="{base}"' in (path.parent / "404.html").read_text("utf-8")
     assert f"Sitemap: {base}sitemap.xml" in (path.parent / "robots.txt").read_text("utf-8")
 
 

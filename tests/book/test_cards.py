@@ -104,7 +104,8 @@ def test_the_page_states_the_schedule():
         "one day in the first box, then two, four, eight, sixteen, thirty-two, and sixty-four"
         in (page("cards"))
     )
-    assert "const NEW_A_DAY = 20;" in script and "twenty new cards a day" in page("cards")
+    box = (ROOT / "_ext" / "study.html").read_text("utf-8")
+    assert '<option value="20" selected>20</option>' in box and "twenty" in page("cards")
     assert "const LEARNT = 4;" in script and "learnt from the fourth box on" in page("cards")
 
 
@@ -132,14 +133,14 @@ def test_a_formula_that_cannot_be_drawn_is_an_error():
         mathematics.draw(formula, display=display)
 
 
-CARD = "- {id: a-b, chapter: a, source: own, front: F, back: B}\n"
+CARD = "- {id: a-b, chapter: a, see: s, source: own, front: F, back: B}\n"
 
 
 @pytest.mark.parametrize(
     "text, words",
     [
-        ("- {id: a-b, chapter: a, source: own, front: F}\n", "card a-b lacks back"),
-        ("- {chapter: a, source: own, front: F, back: B}\n", "card number 1 lacks id"),
+        ("- {id: a-b, chapter: a, see: s, source: own, front: F}\n", "card a-b lacks back"),
+        ("- {chapter: a, see: s, source: own, front: F, back: B}\n", "card number 1 lacks id"),
         (CARD.replace("back: B", "back: B, side: C"), "unknown field side"),
         (CARD.replace("back: B", "back: ' '"), "empty back"),
         (CARD + CARD, "a-b is there twice"),
@@ -156,7 +157,7 @@ def test_a_deck_with_a_fault_names_the_card(tmp_path, text, words):
 @pytest.fixture
 def build(tmp_path):
     """Build a page with the directive; returns (html, warnings)."""
-    deck = (CHAPTERS / "cards.yml").read_text("utf-8")
+    deck = re.sub("see: .*", "see: here", (CHAPTERS / "cards.yml").read_text("utf-8"))
 
     def run(page):
         files = {"chapters/cards.yml": deck, "index.md": page}
@@ -167,7 +168,7 @@ def build(tmp_path):
 
 
 def test_cards_are_folded_and_their_mathematics_is_set(build):
-    page, warnings = build("# Cards\n\n```{study}\n```\n\n```{cards} rejection\n```\n")
+    page, warnings = build("(here)=\n# Cards\n\n```{study}\n```\n\n```{cards} rejection\n```\n")
     assert warnings == ""
     shown = [card for card in DECK if card["chapter"] == "rejection"]
     assert page.count('<details class="card"') == len(shown)
@@ -177,6 +178,7 @@ def test_cards_are_folded_and_their_mathematics_is_set(build):
     assert 'class="math' in front and "$" not in front and "<p>" not in front
     body = re.search(r'<ul class="cards">.*?</details></li>\s*</ul>', page, re.S)[0]
     assert "$" not in body
+    assert body.count('<div class="card-see">') == body.count('href="#here"') == len(shown)
     folded = sum("corrected" in card for card in shown)
     assert body.count('<details class="card-corrected"><summary>') == folded > 0
     assert '<div class="study" hidden>' in page and "needs JavaScript" in page

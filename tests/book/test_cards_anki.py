@@ -18,6 +18,7 @@ genanki = importlib.import_module("genanki")
 
 DECK = yaml.safe_load((CHAPTERS / "cards.yml").read_text("utf-8"))
 TITLES = {card["chapter"]: f"On {card['chapter']} & more" for card in DECK}
+PLACES = {card["see"]: (f"On {card['see']}", f"https://example.org/{card['see']}") for card in DECK}
 TIME = 1_700_000_000
 
 # What the deck may use of what MathJax 3 knows with Anki's settings (base, ams, mathtools).
@@ -30,7 +31,7 @@ KNOWN = set(
     sigma sim sqrt star sum tau text tfrac theta tilde times to top varepsilon
     """.split()
 )
-TAGS = {"p", "em", "strong", "ol", "ul", "li", "div", "b"}
+TAGS = {"a", "p", "em", "strong", "ol", "ul", "li", "div", "b"}
 FORMULA = re.compile(r"\\\((.*?)\\\)|\\\[(.*?)\\\]", re.DOTALL)
 
 
@@ -51,7 +52,7 @@ def opened(path):
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
     path = tmp_path_factory.mktemp("anki") / "deck.apkg"
-    anki_package.write(DECK, TITLES, path, time=TIME)
+    anki_package.write(DECK, TITLES, PLACES, path, time=TIME)
     return path
 
 
@@ -138,6 +139,14 @@ def test_lists_emphasis_and_signs_are_drawn(notes):
     assert notes["rejection-steps"][2] == "On rejection &amp; more"
 
 
+def test_a_card_leads_to_the_section_that_teaches_it(notes):
+    link = '<a href="https://example.org/sec-rejection-area">On sec-rejection-area</a>'
+    assert f'<p class="place">Taught in {link}</p>' in notes["rejection-steps"][1]
+    markdown = anki_package.reader()
+    back = anki_package.fields({"front": "F", "back": "B"}, "T", ("On *it*", ""), markdown)[1]
+    assert back == '<div>B</div><p class="place">Taught in On <em>it</em></p>'
+
+
 @pytest.mark.parametrize(
     ("formula", "written_out"),
     [
@@ -166,8 +175,8 @@ def test_links_keep_their_words():
 
 def test_the_same_deck_gives_the_same_bytes(package, tmp_path):
     again, later = tmp_path / "again.apkg", tmp_path / "later.apkg"
-    anki_package.write(DECK, TITLES, again, time=TIME)
-    anki_package.write(DECK, TITLES, later, time=TIME + 1)
+    anki_package.write(DECK, TITLES, PLACES, again, time=TIME)
+    anki_package.write(DECK, TITLES, PLACES, later, time=TIME + 1)
     assert again.read_bytes() == package.read_bytes() != later.read_bytes()
 
 

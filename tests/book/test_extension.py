@@ -9,6 +9,7 @@ from pathlib import Path
 import bookext
 import pytest
 from bookext import accessibility, audit, diet, finish, folds, mathematics, purge, vendor
+from prose import ROOT
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,26 @@ def test_only_a_public_remote_has_an_address(remote, address):
 
 
 def test_a_folder_without_git_has_no_origin(tmp_path):
-    assert bookext.origin(tmp_path) == ""
+    assert bookext.git(tmp_path, "remote", "get-url", "origin") == ""
+
+
+def test_the_footer_says_whom_to_cite(tmp_path):
+    assert bookext.imprint(tmp_path) == ""
+    text = "title: T\nversion: 1.2\nauthors: [{name: A}, {name: B}]\n"
+    (tmp_path / "CITATION.cff").write_text(text, "utf-8")
+    assert bookext.imprint(tmp_path) == "<p>Cite as: A, B, <em>T</em>, version 1.2.</p>"
+    assert re.search(r"version [\d.]+, \d{4}-\d\d-\d\d\.</p>$", bookext.imprint(ROOT))
+
+
+def test_boxes_have_an_address_and_folds_the_name_they_show():
+    title = '<p class="admonition-title">Theorem 1 (<em>T</em>)'
+    for kind in ("proof theorem admonition", "exercise admonition"):
+        box = f'<div class="{kind}" id="thm-a">\n{title}</p><p>in</p></div>'
+        link = '<a class="headerlink" href="#thm-a" title="Link to this box">#</a>'
+        assert accessibility.mend(box) == box.replace("</p>", f"{link}</p>", 1)
+        assert accessibility.mend(accessibility.mend(box)) == accessibility.mend(box)
+    fold = '<summary aria-label="Toggle hidden content"><span>Show</span></summary>'
+    assert accessibility.mend(fold) == "<summary><span>Show</span></summary>"
 
 
 def test_folds_become_details_and_the_rest_stays():
