@@ -16,7 +16,7 @@ export MPLCONFIGDIR := $(CURDIR)/$(VENV)/matplotlib
 # Matrices are small here, and processes many: threads of each cost ten times what they save.
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help book site pdf test test-slow test-study test-fresh record test-book serve lab bench canary clean
+.PHONY: help book site pdf pdf-packages publish test test-slow test-study test-fresh record test-book serve lab bench canary clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,6 +42,14 @@ site: $(READY)  ## pack the built book into one zip that reads without a network
 pdf: $(READY)  ## print the built book into _build/all-the-needles.pdf (needs XeLaTeX)
 	@test -f _build/html/index.html || $(MAKE) book
 	$(BIN)/python _ext/bookext/press.py
+
+pdf-packages:
+	@$(PYTHON) -c 'import sys; sys.path.insert(0, "_ext/bookext"); import press; print(press.PACKAGES)'
+
+publish: $(READY)  ## the site with its zip and PDF, for an address (BOOK_URL=https://...)
+	$(MAKE) book
+	$(MAKE) pdf site
+	mv _build/all-the-needles.zip _build/all-the-needles.pdf _build/html/downloads/
 
 # The notebooks come first: they are long, and short tests fill the end.
 test: $(READY)  ## test the library, run the notebooks, lint both

@@ -25,6 +25,10 @@ from . import (
 # Objects that docstrings name and that no page of this book documents.
 FOREIGN = [("py:class", r"(np|numpy|scipy|matplotlib|numba|concurrent)\..*")]
 
+TAKE = (
+    '<p>To take along: <a href="{0}.zip">the book as one zip</a>, <a href="{0}.pdf">as PDF</a>.</p>'
+)
+
 REMOTE = re.compile(
     r"(?:https://|ssh://git@|git@)(?P<host>github\.com|gitlab\.com)[/:]"
     r"(?P<path>[^/\s]+/[^/\s]+?)(?:\.git)?/?$"
@@ -74,9 +78,13 @@ def imprint(folder):
 
 
 def sign(app, config):
-    """Put the imprint into the footer."""
-    options = config.html_theme_options
-    options["extra_footer"] = imprint(app.confdir) + options.get("extra_footer", "")
+    """Note where the book is to be served; the footer says whom to cite and what to take along."""
+    options, base = config.html_theme_options, os.environ.get("BOOK_URL", "")
+    text = imprint(app.confdir)
+    if base:
+        config.html_baseurl = f"{base.rstrip('/')}/"
+        text += TAKE.format(f"{config.html_baseurl}downloads/all-the-needles")
+    options["extra_footer"] = text + options.get("extra_footer", "")
 
 
 def setup(app):

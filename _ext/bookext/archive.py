@@ -15,7 +15,13 @@ from pathlib import Path
 
 FOLDER = "all-the-needles"
 LICENCES = ("LICENSE", "LICENSE-text")
-LEFT_OUT = {".buildinfo", "objects.inv", "robots.txt", "sitemap.xml"}  # for servers and for Sphinx
+LEFT_OUT = {
+    ".buildinfo",
+    "404.html",
+    "objects.inv",
+    "robots.txt",
+    "sitemap.xml",
+}  # for servers and for Sphinx
 FONT = re.compile(r"""url\(\s*["']?([^"')]+\.woff2)(?:[?#][^"')]*)?["']?\s*\)""")
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 

@@ -39,6 +39,17 @@ def test_the_footer_says_whom_to_cite(tmp_path):
     assert re.search(r"version [\d.]+, \d{4}-\d\d-\d\d\.</p>$", bookext.imprint(ROOT))
 
 
+def test_an_address_for_the_site_is_taken_from_the_environment(monkeypatch, tmp_path):
+    app = types.SimpleNamespace(confdir=tmp_path)
+    for url, base in (("", "as it was"), ("https://a.org/b", "https://a.org/b/")):
+        monkeypatch.setenv("BOOK_URL", url)
+        config = types.SimpleNamespace(html_theme_options={}, html_baseurl="as it was")
+        bookext.sign(app, config)
+        assert config.html_baseurl == base
+        footer = config.html_theme_options["extra_footer"]
+        assert ("https://a.org/b/downloads/all-the-needles.pdf" in footer) == bool(url)
+
+
 def test_boxes_have_an_address_and_folds_the_name_they_show():
     title = '<p class="admonition-title">Theorem 1 (<em>T</em>)'
     for kind in ("proof theorem admonition", "exercise admonition"):
