@@ -59,6 +59,9 @@ def locate_repository(app, config):
     options["repository_url"] = url
     if url:
         options["use_repository_button"] = options["use_issues_button"] = True
+        if os.environ.get("BOOK_URL"):  # then .ci/live has made this branch
+            options["repository_branch"] = "live"
+            options["launch_buttons"]["colab_url"] = "https://colab.research.google.com"
     else:
         options["launch_buttons"] = {}
 

@@ -39,7 +39,10 @@ import importlib.util
 if not all(map(importlib.util.find_spec, ("bayeslib", "needles"))):
     raise ImportError({remedy!r})
 """
-INSTALL = "run first: %pip install -q 'bayeslib @ git+{0}' 'needles @ git+{0}#subdirectory=needles'"
+INSTALL = (
+    "run first: !git clone -q --depth 1 -b {1} {0} live && pip install -q ./live ./live/needles "
+    "&& cp -r live/chapters/data ."
+)
 DOWNLOAD = "the book's library is not here: take the zip of all notebooks, named on its first page"
 SOLUTION = "**{}** is below, folded: a click opens each part."
 CLOSED = (
@@ -254,7 +257,7 @@ def tags(cell):
     return set(cell.metadata.get("tags", ()))
 
 
-def notebook(html, source, *, address="", repository=""):
+def notebook(html, source, *, address="", repository="", branch="main"):
     """Return the live notebook of a page.
 
     Parameters
@@ -265,6 +268,8 @@ def notebook(html, source, *, address="", repository=""):
         What it was built of.
     address, repository : str
         Of the page and of the book's sources on the web, or ''.
+    branch : str
+        Of the sources, from which the library is taken where it is not installed.
     """
     html = DRAWN.sub("", html[html.index("<article") : html.index("</article>")])
     article = BeautifulSoup(html, "html.parser").select_one("article")
@@ -284,7 +289,7 @@ def notebook(html, source, *, address="", repository=""):
                 made.append(nbformat.v4.new_markdown_cell(said))
         texts.clear()
 
-    remedy = INSTALL.format(repository) if repository else DOWNLOAD
+    remedy = INSTALL.format(repository, branch) if repository else DOWNLOAD
     for kind, what, solving in cells(article, sources, reader):
         if kind == "markdown":
             if texts and texts[-1][1] != solving or what.startswith("## "):
@@ -326,6 +331,7 @@ def write(app, exception):
             page.read_text("utf-8"), nbformat.read(source, 4),
             address=urljoin(base, f"{name}.html") if base else "",
             repository=options.get("repository_url", ""),
+            branch=options.get("repository_branch") or "main",
         )  # fmt: skip
         text = json.dumps(made, indent=1, ensure_ascii=False) + "\n"
         for wrong in sorted(set(LITERAL.findall(prose(made)))):

@@ -94,7 +94,8 @@ def test_the_first_cell_says_what_to_install_and_is_silent_where_it_is():
     found = made(repository="https://github.com/someone/needles")
     first = next(cell for cell in found.cells if cell.cell_type == "code").source
     exec(first, {})
-    with pytest.raises(ImportError, match="git\\+https://github.com/someone/needles'"):
+    wanted = "-b main https://github.com/someone/needles live && pip install"
+    with pytest.raises(ImportError, match=wanted):
         exec(first.replace('"bayeslib"', '"nowhere_else"'), {})
     with pytest.raises(ImportError, match="zip"):
         source = next(cell for cell in made().cells if cell.cell_type == "code").source
