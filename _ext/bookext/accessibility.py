@@ -27,14 +27,15 @@ MENDS = [
     (re.compile(r'(<(?:div|details) class="proof[^"]*") id="proof(?:-\d+)?"'), r"\1"),
     # a fold's name is what it shows
     (re.compile(r'<summary aria-label="Toggle hidden content">'), "<summary>"),
-    # theorems, algorithms and exercises have an address, as headings have
+    # theorems, algorithms and exercises are headings to a screen reader, and have an address
     (
         re.compile(
             r'(<div class="[^"]*\b(?:proof|exercise)\b[^"]*" id="([\w-]+)">\s*'
-            r'<p class="admonition-title">(?:(?!</p>|headerlink).)*)(?=</p>)',
+            r'<p class="admonition-title")(>(?:(?!</p>|headerlink).)*)(?=</p>)',
             re.DOTALL,
         ),
-        r'\1<a class="headerlink" href="#\2" title="Link to this box">#</a>',
+        r'\1 role="heading" aria-level="3"\3'
+        r'<a class="headerlink" href="#\2" title="Link to this box">#</a>',
     ),
     # the pages below a page fold behind a button without a name
     (

@@ -49,8 +49,8 @@ CLOSED = (
     "# The solution. A click on the dots opens it.\n"  # JupyterLab shows a folded cell's first line
 )
 GREETING = (
-    "*The page [{0}]({1}) of the book, live. Each open page takes up to a gigabyte of memory: shut "
-    "one down before you open the next.*"
+    "*The page {} of the book, live. Each open page takes up to a gigabyte of memory: shut one "
+    "down before you open the next.*"
 )
 
 
@@ -276,8 +276,8 @@ def notebook(html, source, *, address="", repository="", branch="main"):
     sources = [cell for cell in source.cells if cell.cell_type == "code"]
     reader, made, texts = Reader(address), [], []
     title = article.h1.get_text().strip("# ¶\n")
-    if address:
-        texts.append((GREETING.format(title, address), False))
+    link = f"[{title}]({address})" if address else f"“{title}”"
+    texts.append((GREETING.format(link), False))
 
     def flush():
         for hidden in (False, True):

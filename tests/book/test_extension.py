@@ -55,7 +55,8 @@ def test_boxes_have_an_address_and_folds_the_name_they_show():
     for kind in ("proof theorem admonition", "exercise admonition"):
         box = f'<div class="{kind}" id="thm-a">\n{title}</p><p>in</p></div>'
         link = '<a class="headerlink" href="#thm-a" title="Link to this box">#</a>'
-        assert accessibility.mend(box) == box.replace("</p>", f"{link}</p>", 1)
+        heading = box.replace('title">', 'title" role="heading" aria-level="3">')
+        assert accessibility.mend(box) == heading.replace("</p>", f"{link}</p>", 1)
         assert accessibility.mend(accessibility.mend(box)) == accessibility.mend(box)
     fold = '<summary aria-label="Toggle hidden content"><span>Show</span></summary>'
     assert accessibility.mend(fold) == "<summary><span>Show</span></summary>"

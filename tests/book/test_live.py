@@ -87,7 +87,7 @@ def test_references_lead_to_the_book_where_it_has_an_address():
     there = "[Figure 3](https://example.org/book/chapters/other.html#there)"
     text = said(made(address=address))
     assert there in text and f"[A page]({address})" in text
-    assert "](" not in said(made())
+    assert "](" not in said(made()) and "“A page”" in said(made())
 
 
 def test_the_first_cell_says_what_to_install_and_is_silent_where_it_is():
