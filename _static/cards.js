@@ -279,6 +279,5 @@
     document.querySelector(".study-without").remove();
   };
 
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-  else start();
+  document.addEventListener("DOMContentLoaded", start);
 })();

@@ -185,6 +185,5 @@
     document.querySelectorAll("form.answer").forEach(addField);
     document.querySelectorAll(".exercise-tools").forEach(buildIndex);
   };
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-  else start();
+  document.addEventListener("DOMContentLoaded", start);
 })();

@@ -74,6 +74,5 @@
     count();
     document.addEventListener("progress-changed", count);
   };
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-  else start();
+  document.addEventListener("DOMContentLoaded", start);
 })();

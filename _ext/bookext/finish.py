@@ -4,7 +4,7 @@ import re
 import string
 from pathlib import Path
 
-from . import accessibility, diet, folds, purge
+from . import accessibility, bundle, diet, folds, purge
 
 # style sheets to purge, in the folder of static files, and the rules that go in any case: boxes
 # have the book's own look, which then need not outdo the theme's
@@ -21,7 +21,9 @@ HYPHEN = re.compile(r'(<span class="pasted-text">)-(?=\.?\d)')
 
 def finish_page(path):
     """Rewrite one built page and return its text."""
-    html = diet.strip(path.read_text("utf-8"), is_search=path.name == "search.html")
+    is_search = path.name == "search.html"
+    html = diet.strip(path.read_text("utf-8"), is_search=is_search)
+    html = bundle.unblock(html, is_search=is_search)
     html = HYPHEN.sub(r"\1−", accessibility.mend(folds.fold(html)))
     path.write_text(html, "utf-8")
     return html
@@ -54,6 +56,7 @@ def finish(app, exception):
     search.write_text(script.replace(LEFT_OUT, LEFT_OUT[:-1] + ', ".katex-mathml"]'), "utf-8")
     pages = [finish_page(path) for path in sorted(Path(app.outdir).rglob("*.html"))]
     finish_styles(static, pages)
+    bundle.bundle(Path(app.outdir), bundle.own_files(Path(app.confdir) / "_static"))
 
 
 def setup(app):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import bookext
 import pytest
-from bookext import accessibility, audit, diet, finish, folds, mathematics, purge, vendor
+from bookext import accessibility, audit, bundle, diet, finish, folds, mathematics, purge, vendor
 from prose import ROOT
 
 
@@ -185,3 +185,38 @@ def test_two_processes_may_fetch_a_package_at_once(tmp_path, monkeypatch):
         assert vendor.package("a") == home
         assert [path.name for path in home.iterdir()] == ["file.css"]
         assert list(home.parent.iterdir()) == [home]
+
+
+SHEETS = """<head>
+<link rel="stylesheet" type="text/css" href="{0}_static/theme.css?v=1" />
+<link rel="stylesheet" type="text/css" href="{0}_static/b.css?v=2" />
+<link rel="stylesheet" type="text/css" href="{0}_static/a.css?v=3" />
+<script src="{0}_static/documentation_options.js?v=9"></script>
+<script src="{0}_static/doctools.js?v=9"></script>
+<script src="{0}_static/a.js?v=3"></script>
+</head>"""
+
+
+def test_the_books_own_sheets_and_scripts_are_one_file_each_in_their_order(tmp_path):
+    (tmp_path / "_static").mkdir()
+    (tmp_path / "deep").mkdir()
+    for name in ("theme.css", "a.css", "b.css", "a.js"):
+        (tmp_path / "_static" / name).write_text(f"/* {name} */")
+    for path, up in (("index.html", ""), ("deep/page.html", "../")):
+        html = bundle.unblock(SHEETS.format(up), is_search=False)
+        (tmp_path / path).write_text(html)
+    bundle.bundle(tmp_path, {"a.css", "b.css", "a.js"})
+    found = (tmp_path / "deep" / "page.html").read_text()
+    hrefs = re.findall(r'(?:href|src)="([^"?]+)', found)
+    assert hrefs == [
+        *("../_static/theme.css", "../_static/all-the-needles.css"),
+        *("../_static/documentation_options.js", "../_static/doctools.js"),
+        "../_static/all-the-needles.js",
+    ]
+    assert found.count("<script defer") == 2
+    kept = {path.name: path.read_text() for path in (tmp_path / "_static").iterdir()}
+    assert kept == {
+        "theme.css": "/* theme.css */",
+        "all-the-needles.css": "/* b.css */\n/* a.css */",
+        "all-the-needles.js": "/* a.js */",
+    }
