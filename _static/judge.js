@@ -104,7 +104,8 @@
     const [wanted, count] = [asked.truth.length, given.length].map((n) => COUNTS[n] || String(n));
     if (wanted !== count) {
       const words = wanted === "one" ? "One number is" : `${wanted[0].toUpperCase()}${wanted.slice(1)} numbers are`;
-      throw new Unreadable(`${words} asked for, and you gave ${count}.`);
+      const comma = wanted === "one" && /^[-−+]?\d+,\d+$/.test(text) ? " The decimal sign is a point." : "";
+      throw new Unreadable(`${words} asked for, and you gave ${count}.${comma}`);
     }
     const odd = given.filter((number) => !Number.isFinite(number));
     if (odd.length) {

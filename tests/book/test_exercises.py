@@ -275,6 +275,13 @@ def test_what_is_no_number_is_told(text):
     ]
 
 
+def test_a_decimal_comma_is_told():
+    exercise = Exercise("a-b", Value(0.25))
+    (said,) = in_browser([(exercise, ["0,25", "0, 25"])])
+    assert said[0].endswith("and you gave two. The decimal sign is a point.")
+    assert said[1].endswith("and you gave two.")
+
+
 def test_an_answer_is_not_to_be_read_in_the_page():
     for exercise in map(named, ("mcmc-repeat", "nuts-break")):
         text = scrambled(asked(exercise))

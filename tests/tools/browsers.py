@@ -22,6 +22,10 @@ FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 WEBKIT = shutil.which("WebKitWebDriver") if shutil.which("Xvfb") else None
 MINI = next(iter(sorted(Path("/usr/lib").glob("*/webkit2gtk-4*/MiniBrowser"))), None)
 WIDE = (1280, 900)
+LOADED = """() => new Promise((done) => {
+  if (document.readyState === "complete") done(true);
+  else addEventListener("load", () => done(true));
+})"""
 
 
 @contextmanager
@@ -63,6 +67,7 @@ class Firefox:
 
     def go(self, address):
         self.send("browsingContext.navigate", context=self.page, url=address, wait="complete")
+        self.ask(LOADED)  # Firefox may answer before its deferred scripts have run
 
     def ask(self, script):
         """Return what a function without arguments, whose value JSON can say, returns."""
