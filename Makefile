@@ -76,7 +76,7 @@ record: $(READY)  ## keep what these three find, for the page on trust
 	  RECORD=tests/results/trust.json $(MAKE) $$part || failed=1; \
 	done; $(BIN)/python tests/tools/stamp.py tests/results/trust.json; exit $$failed
 
-test-book: $(READY)  ## test the built book in a browser (Chromium; make book first)
+test-book: $(READY)  ## test the built book in browsers (Chromium, and Firefox and WebKitGTK if there; make book first)
 	$(BIN)/python -m pytest -n auto --dist worksteal tests/book/test_book*.py
 
 serve: $(READY)  ## read the book at localhost:8000 (PORT=...), building it first if need be

@@ -9,36 +9,26 @@ from html import escape
 from pathlib import Path
 from posixpath import dirname, relpath
 
-STUB = """<!DOCTYPE html>
+PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
+{head}<title>{title}</title>
+</head>
+<body>
+<main><h1>{title}</h1><p>{text}</p></main>
+</body>
+</html>
+"""
+REFRESH = """<meta name="robots" content="noindex">
 <meta http-equiv="refresh" content="0; url={link}">
-{canonical}<title>{title}</title>
-</head>
-<body>
-<main><h1>{title}</h1><p><a href="{link}">This page is here.</a></p></main>
-</body>
-</html>
 """
-LOST = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Not in this book</title>
-</head>
-<body>
-<main><h1>Not in this book</h1>
-<p>No page has this address. <a href="{base}">All the Needles begins here</a>, and
-<a href="{base}search.html">can be searched</a>.</p></main>
-</body>
-</html>
-"""
+LOST = (
+    'No page has this address. <a href="{base}">All the Needles begins here</a>, and '
+    '<a href="{base}search.html">can be searched</a>.'
+)
 
 
 def page_address(base, name):
@@ -51,7 +41,9 @@ def stub(old, new, title, base=""):
     page, _, anchor = new.partition("#")
     link = relpath(f"{page}.html", dirname(old) or ".") + (f"#{anchor}" if anchor else "")
     canonical = f'<link rel="canonical" href="{page_address(base, page)}">\n' if base else ""
-    return STUB.format(link=escape(link), canonical=canonical, title=escape(title))
+    head = REFRESH.format(link=escape(link)) + canonical
+    text = f'<a href="{escape(link)}">This page is here.</a>'
+    return PAGE.format(head=head, title=escape(title), text=text)
 
 
 def sitemap(base, names):
@@ -82,7 +74,9 @@ def write(app, exception):
         title = app.env.titles[new.partition("#")[0]].astext()
         (out / f"{old}.html").write_text(stub(old, new, title, base), "utf-8")
     if base:
-        (out / "404.html").write_text(LOST.format(base=escape(f"{base.rstrip('/')}/")), "utf-8")
+        text = LOST.format(base=escape(f"{base.rstrip('/')}/"))
+        lost = PAGE.format(head="", title="Not in this book", text=text)
+        (out / "404.html").write_text(lost, "utf-8")
         names = sorted(app.env.found_docs)
         (out / "sitemap.xml").write_text(sitemap(base, names), "utf-8")
         where = f"{base.rstrip('/')}/sitemap.xml"

@@ -1,7 +1,7 @@
 """The answers to the book's exercises: one module a chapter, each a tuple called EXERCISES.
 
 To add an exercise, append to the chapter's tuple (`chapters/rejection.ipynb` reads
-``bayeslib/exercises/rejection.py``)::
+``needles/exercises/rejection.py``)::
 
     from ..grading import Value
     from ..study import Exercise

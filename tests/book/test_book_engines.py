@@ -39,7 +39,9 @@ MOVED = """async () => {
     slider.value = Number(slider.value) === Number(slider.max) ? slider.min : slider.max;
     slider.dispatchEvent(new Event("input", { bubbles: true }));
     slider.dispatchEvent(new Event("change", { bubbles: true }));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    for (let tries = 0; tries < 100 && box.innerHTML === before; tries += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
     if (box.innerHTML === before) still.push(slider.getAttribute("aria-label") ?? slider.id);
   }
   return still;

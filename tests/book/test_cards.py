@@ -105,7 +105,7 @@ def test_the_page_states_the_schedule():
         in (page("cards"))
     )
     box = (ROOT / "_ext" / "study.html").read_text("utf-8")
-    assert '<option value="20" selected>20</option>' in box and "twenty" in page("cards")
+    assert '<option value="20" selected>20</option>' in box and "twenty a day" in page("cards")
     assert "const LEARNT = 4;" in script and "learnt from the fourth box on" in page("cards")
 
 

@@ -239,6 +239,8 @@ def every_answer(exercise):
 def test_both_judges_say_the_same():
     on_page = [named(e.id) for e in EXERCISES if asked(e) is not None]
     assert len(on_page) >= 75
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert f"({len(on_page)} of {len(EXERCISES)})" in changes
     cases = [(exercise, list(every_answer(exercise))) for exercise in on_page]
     found = in_browser([(e, [written(answer) for answer in answers]) for e, answers in cases])
     differing = [

@@ -36,7 +36,9 @@ def test_the_footer_says_whom_to_cite(tmp_path):
     text = "title: T\nversion: 1.2\nauthors: [{name: A}, {name: B}]\n"
     (tmp_path / "CITATION.cff").write_text(text, "utf-8")
     assert bookext.imprint(tmp_path) == "<p>Cite as: A, B, <em>T</em>, version 1.2.</p>"
-    assert re.search(r"version [\d.]+, \d{4}-\d\d-\d\d\.</p>$", bookext.imprint(ROOT))
+    day = bookext.git(ROOT, "log", "-1", "--format=%cs").strip()
+    edition = r"version [\d.]+" + (f", {day}" if day else "")
+    assert re.search(rf"{edition}\.</p>$", bookext.imprint(ROOT))
 
 
 def test_an_address_for_the_site_is_taken_from_the_environment(monkeypatch, tmp_path):
