@@ -10,15 +10,17 @@ from pathlib import Path
 # One list of names, for those who run this and for editors, which only read: the stub beside it.
 _STUB = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
 _HOME = {
-    name: home for home, name in re.findall(r"^from \.([\w.]+) import \(?\s*(\w+) as", _STUB, re.M)
+    name: home
+    for home, name in re.findall(r"^from \.([\w.]+) import \(?\s*(\w+) as \2\b", _STUB, re.M)
 }
 __all__ = sorted(_HOME)
+_MODULES = {"logpdf": ".compile.functions.densities", "posteriors": ".posteriors"}
 __version__ = "0.1.0"
 
 
 def __getattr__(name):
-    if name == "posteriors":
-        return importlib.import_module(".posteriors", __name__)
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name], __name__)
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
@@ -27,4 +29,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return [*__all__, "posteriors", "__version__"]
+    return [*__all__, *_MODULES, "__version__"]

@@ -67,6 +67,14 @@ from .results.draws import Draws as Draws
 from .results.estimate import Estimate as Estimate
 from .results.gaussian import Gaussian as Gaussian
 from .results.loading import load as load
+from .target.parameters import cholesky_corr as cholesky_corr
+from .target.parameters import interval as interval
+from .target.parameters import lower as lower
+from .target.parameters import ordered as ordered
+from .target.parameters import positive as positive
+from .target.parameters import simplex as simplex
+from .target.parameters import unit_vector as unit_vector
+from .target.parameters import upper as upper
 from .target.target import Target as Target
 from .target.target import Truth as Truth
 from .target.transforms import unconstrained as unconstrained

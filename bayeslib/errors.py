@@ -195,9 +195,12 @@ class BayeslibWarning(UserWarning):
     """
 
 
-def warn(message):
-    """Issue a `BayeslibWarning` at the first line outside bayeslib that led here."""
+def warn(*messages):
+    """Warn of the messages that say something, in one, naming the line that called the library."""
+    said = "; ".join(filter(None, messages))
+    if not said:
+        return
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("bayeslib."):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, BayeslibWarning, stacklevel=level)
+    warnings.warn(said, BayeslibWarning, stacklevel=level)

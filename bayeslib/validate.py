@@ -8,6 +8,7 @@ import numpy as np
 from .errors import BayeslibError, BayeslibTypeError, TooLargeError
 from .memory import available_memory
 
+_LONGEST = 10**9  # iterations of a warm-up
 _SHOWN = 6
 
 
@@ -89,6 +90,15 @@ def as_count(value, name, *, minimum=1, maximum=None):
         raise BayeslibError(f"{name} must be a whole number, got {value!r}")
     _check_range(value, name, minimum, maximum)
     return int(value)
+
+
+def as_counts(num_samples, num_warmup, num_chains):
+    """Return the three counts as integers, or raise BayeslibError naming the one that is not."""
+    num_samples = as_count(num_samples, "num_samples")
+    num_warmup = as_count(num_warmup, "num_warmup", minimum=0)
+    if num_warmup > _LONGEST:
+        raise TooLargeError(f"num_warmup must be at most {_LONGEST:,}, got {num_warmup:,}")
+    return num_samples, num_warmup, as_count(num_chains, "num_chains")
 
 
 def as_real(value, name, *, minimum=None, maximum=None, finite=True):
@@ -240,16 +250,35 @@ def as_support(support, dim):
     return tuple((float(low), float(high)) for low, high in as_pairs(support, "support", dim))
 
 
-def as_scale(value, name, dim):
-    """Return a positive scale (a standard deviation) for each dimension, (dim,)."""
+def as_one_each(value, name, dim):
+    """Return a number, or one a dimension, as an array of shape (dim,)."""
     array = as_floats(value, name)
     if array.ndim == 0:
         array = np.full(dim, float(array))
     if array.shape != (dim,):
         raise BayeslibError(f"{name} must be a number or have shape ({dim},), got {array.shape}")
+    return array
+
+
+def as_scale(value, name, dim):
+    """Return a positive scale, or one a dimension, as an array of shape (dim,)."""
+    array = as_one_each(value, name, dim)
     if not np.all((array > 0.0) & np.isfinite(array)):
         raise BayeslibError(f"{name} must be positive and finite, got {value!r}")
     return array
+
+
+def as_scales(value, num_rows, dim):
+    """Return ``scale``, a number, one a dimension, or all, as an array of shape (num_rows, dim)."""
+    array = as_floats(value, "scale")
+    if array.ndim < 2:
+        return np.tile(as_scale(array, "scale", dim), (num_rows, 1))
+    if array.shape != (num_rows, dim):
+        raise BayeslibError(
+            f"scale must be a number or have shape ({dim},) or ({num_rows}, {dim}), "
+            f"got {array.shape}"
+        )
+    return as_scale(array.ravel(), "scale", array.size).reshape(array.shape)
 
 
 def as_covariance(value, name, dim):

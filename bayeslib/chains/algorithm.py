@@ -75,7 +75,7 @@ class Algorithm:
         ----------
         target : Target
         initial_position : array_like or None
-            See `initial_positions`, as for `draw`.
+            See `initial_positions`, as for `draw`; of the parameters, where `target` is `walked`.
         options : dict
             Those of `initial`, the same for every chain; picklable.
         counts : tuple of int
@@ -104,19 +104,35 @@ class Algorithm:
         check_memory((2, num_chains, num_samples, numbers), "draws")
         rng, seed = as_rng(rng)
         generators = spawn(rng, num_chains)
+        back = target if target.maps_back else None
+        if back:
+            initial_position = back.starts(initial_position, num_chains)
+        else:
+            initial_position = target.flatten(initial_position)
         starts, num_evals = initial_positions(
             target, initial_position, generators, gradient=self.gradient, draw=draw
         )
         if prepare is not None:
             prepare(starts, generators)
-        draws = run_from(
-            starts, generators, run_chain, (self, options), kernel=self, target=target,
-            names=target.names, counts=counts, rng=rng, executor=executor, progress=progress,
-            method=self.name, settings={"seed": seed, **settings}, extra_evals=num_evals,
-        )  # fmt: skip
+        try:
+            draws = run_from(
+                starts, generators, run_chain, (self, options), kernel=self, target=target,
+                names=target.names, counts=counts, rng=rng, executor=executor, progress=progress,
+                method=self.name, settings={"seed": seed, **settings}, extra_evals=num_evals,
+            )  # fmt: skip
+        except BaseException as error:
+            if back and getattr(error, "partial", None) is not None:
+                error.partial = back.constrain(error.partial)
+            raise
+        if back:
+            draws, target = back.constrain(draws), back.original
+            draws.settings["unconstrained"] = True
+        elif target.layout and target.layout.transform.fixed.any():
+            fixed = np.flatnonzero(target.layout.transform.fixed)
+            draws.settings["fixed"] = [target.names[i] for i in fixed]
         if draws.settings["interrupted"] or not tails or not np.isfinite(draws.values).all():
             return draws
-        index, spent = tail_index(target, draws.values, gradient=self.gradient)
+        index, spent = tail_index(target, draws.values, gradient=self.gradient and not back)
         draws.settings["tail_index"] = index
         return dataclasses.replace(draws, num_evals=draws.num_evals + spent) if spent else draws
 

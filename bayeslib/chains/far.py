@@ -43,14 +43,21 @@ def tail_index(target, values, *, gradient=False):
     far = [i for i in np.argsort(-distance)[:_MOST] if _FAR < distance[i] < np.inf]
     if not far:
         return np.inf, 0
+    held = np.zeros(target.dim, dtype=bool)  # by each other: nothing is far along a simplex
+    if target.layout:
+        held = ~target.layout.transform.monotone
+        far = [i for i in far if not held[i]]
+        if not far:
+            return np.inf, 0
     points, dims = [], []
     for i in far:
         farthest = draws[np.argmax(np.abs(columns[i] - centre[i]))]
         axis = np.zeros(target.dim)
         axis[i] = farthest[i] - centre[i]
-        points += [centre + reach * axis for reach in _REACH]
-        points += [centre + reach * (farthest - centre) for reach in _REACH]
-        dims += [1, target.dim]
+        start = np.where(held, farthest, centre)
+        points += [start + reach * axis for reach in _REACH]
+        points += [start + reach * (farthest - start) for reach in _REACH]
+        dims += [1, target.dim - held.sum()]
     bound = target.bind(gradient)
     found = evaluate_many(bound, np.array(points))
     if bound.num_errors:

@@ -15,8 +15,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ..compile.arguments import as_data, as_function
-from ..compile.callback import _NUMBERS, _PLAIN, GENERATOR, aligned
+from ..compile.callback import _NUMBERS, _PLAIN, aligned
 from ..compile.compiler import as_arguments, bind, constant
+from ..compile.kinds import GENERATOR
 from ..errors import BayeslibError, BayeslibTypeError
 from ..validate import shown
 

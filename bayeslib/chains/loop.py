@@ -22,20 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import from_dtype, types
 
-from ..compile.callback import (
-    ADDRESS,
-    GENERATOR,
-    HANDLE,
-    INT,
-    INTS,
-    MATRIX,
-    VECTOR,
-    Kernel,
-    borrowed,
-    density,
-    helper,
-    together,
-)  # fmt: skip
+from ..compile.callback import Kernel, borrowed, density, helper, together
+from ..compile.kinds import ADDRESS, GENERATOR, HANDLE, INT, INTS, MATRIX, VECTOR
 
 # Why a chain ended early: the density was +inf, the posterior is improper, a function of the
 # user's gave what it must not, or raised.
@@ -213,14 +201,15 @@ def numba_type(cls):
     return types.BaseTuple.from_types(kinds, cls)
 
 
-def laid_out(cls, **given):
+def laid_out(cls, dim=None, **given):
     """Return a `cls` whose float arrays are copies that lie in memory as in every other run.
 
-    Arrays may be given by their shapes, and are then zero; records by a dict of what is not zero.
+    Arrays may be given by their shapes, and are then zero, as are vectors that are not given,
+    (dim,); records by a dict of what is not zero.
     """
     made = {}
     for name, kind in cls.__annotations__.items():
-        value = given.pop(name, {})
+        value = given.pop(name, (dim,) if kind is VECTOR else {})
         if isinstance(kind, np.dtype):
             made[name] = np.zeros(1, dtype=kind)[0]
             for key, number in value.items():

@@ -47,9 +47,10 @@ def initial_positions(target, initial_position, generators, *, gradient=False, d
         starts = as_positions(initial_position, "initial_position", target.dim, num_chains)
         num_evals = num_chains
         if num_chains > 1 and np.all(starts == starts[0]):
+            dim = target._place(starts[0]).size
             warn(
                 f"all {num_chains} chains start at the same point, so R-hat cannot show a chain "
-                f"that is stuck; pass {num_chains} starts, shape ({num_chains}, {target.dim}), "
+                f"that is stuck; pass {num_chains} starts, shape ({num_chains}, {dim}), "
                 "or initial_position=None"
             )
     target.verify(starts[0], gradient=gradient)
@@ -114,7 +115,7 @@ def _raise_value(target, start):
         reason = "is -inf: this is outside the support; start where the density is positive"
     else:
         reason = "is +inf: it overflows there, or the density is not integrable"
-    words = f"the log density at initial_position={shown(start)} {reason}"
+    words = f"the log density at initial_position={shown(target._place(start))} {reason}"
     raise StartError(blame(target, words))
 
 
@@ -123,6 +124,6 @@ def _check_gradient_finite(target, start):
     bad = np.flatnonzero(~np.isfinite(gradient))
     if bad.size:
         raise GradientError(
-            f"the gradient at initial_position={shown(start)} is {gradient[bad[0]]} in "
-            f"component {bad[0]} ({target.names[bad[0]]})"
+            f"the gradient at initial_position={shown(target._place(start))} is "
+            f"{gradient[bad[0]]} in component {bad[0]} ({target.names[bad[0]]})"
         )

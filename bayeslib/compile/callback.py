@@ -9,23 +9,19 @@ import ctypes
 import itertools
 import threading
 import weakref
-from types import CellType, FunctionType
 
 import numpy as np
 from llvmlite import ir
-from numba import config, njit, typeof, types
+from numba import config, njit, types
 from numba.extending import intrinsic
 
 from ..waiting import blocks, compiling, count, watching
 from .arithmetic import INLINED, JIT
+from .autodiff.arena import new_tape
 from .disk import cache_of
-from .fingerprint import fingerprint
+from .fingerprint import fingerprint, stamped
 from .internals import cgutils, keep_in
-
-FLOAT, INT = types.float64, types.int64
-VECTOR, MATRIX, INTS, FLAGS = FLOAT[::1], FLOAT[:, ::1], INT[::1], types.boolean[::1]
-ADDRESS, HANDLE = INT, INT[::1]
-GENERATOR = typeof(np.random.default_rng(0))
+from .kinds import ADDRESS, FLOAT, HANDLE, INT, MATRIX, VECTOR
 
 # Added to the last word of a handle to stop the kernel that holds it; below it, errors are counted.
 STOP = 1 << 40
@@ -133,27 +129,13 @@ class Kernel:
         return self._compiled
 
     def _dispatcher(self):
-        function = _stamped(self.py_func, fingerprint(self.py_func, JIT))
+        function = stamped(self.py_func, fingerprint(self.py_func, JIT))
         made = njit(**JIT)(function)
         with compiling(function.__name__.removesuffix("_kernel"), self.seconds) as missed:
             keep_in(made, cache_of(function, missed))
             made.compile(self.signature)
         made.disable_compile()
         return made
-
-
-def _stamped(function, stamp):
-    """Return the function with `stamp` as a closure variable that it does not use.
-
-    numba's disk cache notices an edit of the function's own file and other values of its closure,
-    but not an edit of what the function calls; a stale kernel would call densities wrongly.
-    """
-    code = function.__code__
-    code = code.replace(co_freevars=(*code.co_freevars, "stamp"))
-    closure = (*(function.__closure__ or ()), CellType(stamp))
-    return FunctionType(
-        code, function.__globals__, function.__name__, function.__defaults__, closure
-    )
 
 
 def kernel(returns, *arguments, seconds=1):
@@ -207,14 +189,15 @@ class Bound:
     address : int
         Of the native function, for `density`.
     handle : numpy.ndarray of int64
-        Where the data are, and the ends of the support where there are any. The last word counts
-        the exceptions raised, for which the callback returns -inf, plus `STOP` when the chain is
-        asked to end.
+        Where the data are, the ends of the support where there are any, and the tape of a derived
+        gradient. The last word counts the exceptions raised, for which the callback returns -inf,
+        plus `STOP` when the chain is asked to end.
     failed_at : numpy.ndarray, shape (dim,)
         The first point at which the density raised.
     """
 
-    def __init__(self, callback, arrays, dim, bounds, reading):
+    def __init__(self, callback, arrays, dim, bounds, reading, has_tape=False):
+        self._tape = new_tape() if has_tape else None
         self._callback, self._arrays, self._bounds = callback, arrays, bounds
         self._reading = reading
         self.address = callback.address
@@ -224,6 +207,8 @@ class Bound:
             words += [array.ctypes.data, *array.shape]
         if bounds is not None:
             words.append(bounds.ctypes.data)
+        if has_tape:
+            words.append(self._tape.ctypes.data)
         self.handle = np.array([*words, self.failed_at.ctypes.data, 0], dtype=np.int64)
 
     def __call__(self, theta, grad):
@@ -239,7 +224,8 @@ class Bound:
         bounds = self._bounds
         if bounds is not None and not bounded:
             bounds = np.full_like(bounds, np.nan)
-        return Bound(self._callback, self._arrays, self.failed_at.size, bounds, self._reading)
+        dim, has_tape = self.failed_at.size, self._tape is not None
+        return Bound(self._callback, self._arrays, dim, bounds, self._reading, has_tape)
 
     @property
     def outdated(self):
@@ -302,12 +288,6 @@ def aligned(array):
     copy[...] = array
     copy.flags.writeable = False
     return copy
-
-
-def workspace(num_rows, dim):
-    """Return room for vectors, (num_rows, at least dim), each on cache lines of its own."""
-    width = -(-dim // 8) * 8
-    return _aligned_buffer(8 * num_rows * width).view(np.float64).reshape(num_rows, width)
 
 
 def together(*arrays):

@@ -17,14 +17,14 @@ from numba.extending import intrinsic
 from ..errors import BayeslibError, BayeslibTypeError, GradientError
 from . import entry
 from .arithmetic import INLINED
-from .autodiff import compilable, differentiate
+from .autodiff import compilable, differentiate, differentiate_by_tape, prefers_tape
 from .autodiff.explain import of_scipy, only_raises
 from .autodiff.rewrite import unique
 from .callback import Bound, PlainCallback
 from .fingerprint import Reading
 from .internals import compile_function, user_cache
 
-_TEMPLATE = 5  # raise when the generated code changes its meaning
+_TEMPLATE = 6  # raise when the generated code changes its meaning
 _SOURCE = "def density():\n    pass\n"
 _KEPT = 400  # stubs on disk; the oldest go first
 _compiled = {}
@@ -76,10 +76,11 @@ def bind(kind, functions, data, dim, support=None):
         callback = PlainCallback(function, as_arguments(data), dim, bounded)
         return Bound(callback, data, dim, bounds, reading)
     key = reading.digest
+    by_tape = kind == "auto" and prefers_tape(functions[0], dim)
     with _lock:
         if key not in _compiled:
-            _compiled[key] = _compile(key, kind, functions, data, dim, bounded)
-    return Bound(_compiled[key], data, dim, bounds, reading)
+            _compiled[key] = _compile(key, kind, functions, data, dim, bounded, by_tape)
+    return Bound(_compiled[key], data, dim, bounds, reading, by_tape)
 
 
 def _finite(support):
@@ -124,21 +125,22 @@ def gradient_array(value, dim, function):
 
 
 def _rules(kind, dim):
-    """Return what a derived gradient depends on besides the function: dim and the calculus."""
-    if kind != "auto":
-        return ()
-    folder = Path(__file__).parent / "autodiff"
-    return (dim, *(path.read_bytes() for path in sorted(folder.glob("*.py"))))
+    """Return what code depends on besides the function: dim, the calculus, SciPy's names."""
+    folder = Path(__file__).parent
+    own = [folder / "functions" / f"{name}.py" for name in ("elementwise", "special")]
+    if kind == "auto":
+        own += sorted((folder / "autodiff").glob("*.py"))
+    return (dim if kind == "auto" else None, *(path.read_bytes() for path in own))
 
 
-def _compile(key, kind, functions, data, dim, bounded):
+def _compile(key, kind, functions, data, dim, bounded, by_tape):
     path = _cache_folder() / f"density_{key}" / f"density_{key}.py"
     if path.exists():
         found = entry.load(_stub(path))
         if found is not None:
             return found
         # The stub is on disk, its machine code is not: another processor, or a pruned cache.
-    compiled = _compiled_entry(kind, functions, data, dim, path.stem, bounded)
+    compiled = _compiled_entry(kind, functions, data, dim, path.stem, bounded, by_tape)
     if path.exists() or _write(path, _SOURCE):
         entry.store(_stub(path), compiled)
     return entry.Entry(compiled)
@@ -156,21 +158,36 @@ def _module(name):
     return sys.modules.setdefault(name, pytypes.ModuleType(name))
 
 
-def _compiled_entry(kind, functions, data, dim, name, bounded):
+def _compiled_entry(kind, functions, data, dim, name, bounded, by_tape):
+    _module(name)
+    form = {"has_grad": kind not in ("value", "pair")}
+    if by_tape:
+        jitted = differentiate_by_tape(functions[0], dim)
+        jitted.py_func.__module__ = name
+        kinds = entry.argument_types(data, readonly_theta=False, takes_tape=True, **form)
+        try:
+            compiled = compile_function(jitted, kinds)
+        except Exception:  # dual numbers may be able to; if not, theirs is the error to tell
+            pass
+        else:
+            _check_return_type(functions[0], compiled.signature.return_type, True)
+            form |= {"bounded": bounded, "has_tape": True, "takes_tape": True}
+            entry.add_entry(compiled, kinds, **form)
+            return compiled
     jitted = _jitted(kind, functions, dim)
-    form = {"readonly_theta": kind != "auto", "has_grad": kind not in ("value", "pair")}
+    form["readonly_theta"] = kind != "auto"
     kinds = entry.argument_types(data, **form)
     if kind == "pair":
         for i, function in enumerate(functions):
             _check_pair(function, jitted[i], kinds, i == 0)
         jitted, form["has_grad"] = (_pair(*jitted),), True
         kinds = entry.argument_types(data, **form)
-    _module(name)
     jitted[0].py_func.__module__ = name
     compile_ = _compile_derived if kind == "auto" else compile_function
     compiled = _translated(functions[0], compile_, jitted[0], kinds)
     _check_return_type(functions[0], compiled.signature.return_type, True)
-    entry.add_entry(compiled, kinds, has_grad=form["has_grad"], bounded=bounded)
+    has_grad = form["has_grad"]
+    entry.add_entry(compiled, kinds, has_grad=has_grad, bounded=bounded, has_tape=by_tape)
     return compiled
 
 
@@ -249,7 +266,7 @@ def _compile_error(function, error):
     line = f" (line {where[-1]} of its file)" if where else ""
     remedy = (
         "Write it in numba's subset: numbers, loops, NumPy arrays and functions; "
-        "no scipy, no lists of mixed types."
+        "of SciPy what the page Targets lists; no lists of mixed types."
     )
     if "readonly array" in text and "setitem" in text:
         remedy = "theta and the data are read-only: write to a copy."

@@ -9,6 +9,7 @@ import ctypes
 from llvmlite import ir
 from numba import from_dtype, types
 
+from .autodiff.arena import BUSY, WORDS, discard, emit
 from .disk import cache_of
 from .internals import (
     array_over,
@@ -66,10 +67,11 @@ def store(stub, compiled):
     cache_of(stub).save_overload(_KEY, compiled)
 
 
-def argument_types(data, *, readonly_theta, has_grad):
+def argument_types(data, *, readonly_theta, has_grad, takes_tape=False):
     """Return the types of a density's arguments."""
     theta = types.Array(FLOAT, 1, "C", readonly=readonly_theta)
-    return (theta, *((FLOAT[::1],) if has_grad else ()), *(_type_of(array) for array in data))
+    leading = (theta, *((FLOAT[::1],) if has_grad else ()), *((INT[::1],) if takes_tape else ()))
+    return (*leading, *(_type_of(array) for array in data))
 
 
 def _type_of(array):
@@ -82,16 +84,19 @@ def _symbols(fndesc):
 
 
 @global_compiler_lock
-def add_entry(compiled, kinds, *, has_grad, bounded):
+def add_entry(compiled, kinds, *, has_grad, bounded, has_tape=False, takes_tape=False):
     """Add to a compiled function what `Entry` offers: arguments unpacked, exceptions counted.
 
     If `bounded`, the handle also leads to the ends of the support, low ones first. Beyond them the
-    result is -inf, whatever the function returns or raises there.
+    result is -inf, whatever the function returns or raises there. If it `has_tape`, it leads to a
+    tape too, after these; the function that `takes_tape` gets it after the gradient.
     """
     context, fndesc = cpu_target.target_context, compiled.fndesc
     module = context.create_module("entry")
     native, plain = _symbols(fndesc)
-    inner = _native_entry(context, module, native, fndesc, kinds, has_grad, bounded)
+    form = has_grad, bounded, has_tape, takes_tape
+    with context.push_code_library(compiled.library):
+        inner = _native_entry(context, module, native, fndesc, kinds, *form)
     outer = ir.Function(module, ir.FunctionType(_DOUBLE, _TAKEN), plain)
     builder = ir.IRBuilder(outer.append_basic_block())
     result = cgutils.alloca_once(builder, _DOUBLE)
@@ -103,7 +108,7 @@ def add_entry(compiled, kinds, *, has_grad, bounded):
     errands_kept(compiled)  # those of the functions that it calls are known only now
 
 
-def _native_entry(context, module, name, fndesc, kinds, has_grad, bounded):
+def _native_entry(context, module, name, fndesc, kinds, has_grad, bounded, has_tape, takes_tape):
     function = ir.Function(module, _NATIVE, name)
     result, _, x, d, n, h = function.args
     builder = ir.IRBuilder(function.append_basic_block())
@@ -115,8 +120,13 @@ def _native_entry(context, module, name, fndesc, kinds, has_grad, bounded):
     arguments = [array_over(context, builder, kinds[0], x, [n])]
     if has_grad:
         arguments.append(array_over(context, builder, kinds[1], d, [n]))
-    at = 0
-    for kind in kinds[len(arguments) :]:
+    at, data_kinds = 0, kinds[len(arguments) + takes_tape :]
+    if takes_tape:
+        words = sum(1 + getattr(kind, "ndim", 0) for kind in data_kinds)
+        tape, give_back = _borrow_tape(context, builder, word(words + bounded, _WORD.as_pointer()))
+        size = [ir.Constant(_WORD, WORDS)]
+        arguments.append(array_over(context, builder, kinds[len(arguments)], tape, size))
+    for kind in data_kinds:
         is_array = isinstance(kind, types.Array)
         stored = context.get_data_type(kind.dtype if is_array else kind).as_pointer()
         shape = [word(at + 1 + j) for j in range(kind.ndim)] if is_array else []
@@ -132,6 +142,7 @@ def _native_entry(context, module, name, fndesc, kinds, has_grad, bounded):
     if bounded:
         outside = _outside(builder, x, n, word(at, _DOUBLE.as_pointer()))
         at += 1
+    at += has_tape
     callee = ir.Function(
         module, context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes),
         fndesc.llvm_func_name,
@@ -140,6 +151,8 @@ def _native_entry(context, module, name, fndesc, kinds, has_grad, bounded):
     status, value = context.call_conv.call_function(
         builder, callee, fndesc.restype, fndesc.argtypes, folded
     )
+    if takes_tape:
+        give_back()
     with builder.if_else(status.is_error, likely=False) as (raised, fine):
         with raised:
             errors = builder.gep(h, [ir.Constant(_WORD, at + 1)])
@@ -160,6 +173,30 @@ def _native_entry(context, module, name, fndesc, kinds, has_grad, bounded):
             builder.store(builder.select(outside, _NEVER, value), result)
     builder.ret(ir.Constant(_INT32, 0))
     return function
+
+
+def _borrow_tape(context, builder, tape):
+    """Return a tape for this evaluation, and what emits giving it back.
+
+    It is the one at `tape`; where another thread is using that, a new one, thrown away afterwards.
+    """
+    new = cgutils.alloca_once(builder, _WORD, size=WORDS)
+    one, zero = ir.Constant(_WORD, 1), ir.Constant(_WORD, 0)
+    busy = builder.gep(tape, [ir.Constant(_WORD, BUSY)])
+    taken = builder.icmp_unsigned("!=", builder.atomic_rmw("xchg", busy, one, "acq_rel"), zero)
+    with builder.if_then(taken, likely=False):
+        for i in range(WORDS):
+            builder.store(zero, builder.gep(new, [ir.Constant(_WORD, i)]))
+    chosen = builder.select(taken, new, tape)
+
+    def give_back():
+        with builder.if_else(taken, likely=False) as (from_here, from_there):
+            with from_here:
+                emit(context, builder, discard, [builder.ptrtoint(new, _WORD)])
+            with from_there:
+                builder.store_atomic(zero, busy, "release", 8)
+
+    return chosen, give_back
 
 
 def _outside(builder, x, n, bounds):

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from numba import NumbaPerformanceWarning
-from numba.core import caching, cgutils, fastmathpass
+from numba.core import caching, cgutils, fastmathpass, inline_closurecall
 from numba.core.ccallback import CFunc, _CFuncCompiler
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
@@ -20,11 +20,15 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.imputils import lower_constant
 from numba.core.registry import cpu_target
 from numba.core.typeconv import Conversion
+from numba.core.typing.builtins import NumberClassAttribute
 from numba.core.typing.templates import CallableTemplate, infer_global
+from numba.cpython import mathimpl
 from numba.extending import _Intrinsic
 from numba.misc.appdirs import AppDirs
 from numba.np import linalg
 from numba.np.arrayobj import is_nonelike, load_item, make_array, populate_array
+from numba.np.math import mathimpl as np_mathimpl
+from numba.np.ufunc import array_exprs
 
 _asked, linalg.ensure_blas = linalg.ensure_blas, lambda: None
 try:
@@ -33,10 +37,11 @@ finally:
     linalg.ensure_blas = _asked
 
 __all__ = [
-    "CFunc", "Cache", "Conversion", "Dispatcher", "NoCache", "ReorderedSums", "array_over",
+    "CFunc", "Cache", "Conversion", "Dispatcher", "NoCache", "ReorderedSums",
+    "array_expressions", "array_over",
     "before_linking", "cgutils", "compile_function", "cpu_target", "definition_of", "errands_kept",
-    "global_compiler_lock", "is_nonelike", "keep_in", "load_item", "lower_constant", "methods_of",
-    "stand_among_arrays", "type_of_literals", "user_cache",
+    "global_compiler_lock", "is_nonelike", "keep_in", "keep_in_float64", "load_item",
+    "lower_constant", "methods_of", "stand_among_arrays", "type_of_literals", "user_cache",
 ]  # fmt: skip
 
 
@@ -59,6 +64,15 @@ class _Calls(fastmathpass.FastFloatCallVisitor):
 fastmathpass.FastFloatCallVisitor = _Calls
 
 
+def _is_finite(builder, value):
+    """Ask by comparisons: numba's x - x, which is nan of an infinity, may be reordered to 0."""
+    is_infinite = mathimpl.is_inf(builder, value)
+    return builder.and_(builder.fcmp_ordered("ord", value, value), builder.not_(is_infinite))
+
+
+mathimpl.is_finite = np_mathimpl.is_finite = _is_finite
+
+
 # ---- arrays ----
 
 
@@ -74,7 +88,7 @@ def array_over(context, builder, kind, data, shape):
 
 
 def methods_of(name):
-    """Return by what numba types the method of arrays called `name`: sum, mean, prod or cumsum."""
+    """Return by what numba types the method of arrays called `name`, such as sum."""
     return getattr(arraymath, f"array_{name}")
 
 
@@ -90,6 +104,75 @@ def stand_among_arrays(kind):
         return prepare(context, builder, argument, found, where)
 
     npyimpl._prepare_argument = prepare_argument
+
+
+class _Seen:
+    """An object, but for some of its attributes."""
+
+    def __init__(self, item, **changed):
+        self._item = item
+        self.__dict__.update(changed)
+
+    def __getattr__(self, name):
+        return getattr(self._item, name)
+
+
+def array_expressions(choose):
+    """Let array expressions be compiled in a context of their own.
+
+    Parameters
+    ----------
+    choose : callable
+        Of the types of an expression's result and arguments: None, or what makes its context of
+        numba's. That context compiles the function of an entry (`compile_subroutine`) and calls it
+        for each (`call_internal`); before the loop comes `before(builder, kinds, arguments)`, and
+        `after(builder)` after it.
+    """
+    lower = array_exprs._lower_array_expr
+
+    def lower_array_expr(lowerer, expression):
+        names = sorted({variable.name for variable in expression.list_vars()})
+        kinds = [lowerer.typeof(name) for name in names]
+        make = choose(expression.ty(*kinds).return_type, kinds)
+        if make is None:
+            return lower(lowerer, expression)
+        context = make(lowerer.context)
+        context.before(lowerer.builder, kinds, [lowerer.loadvar(name) for name in names])
+        result = lower(_Seen(lowerer, context=context), expression)
+        context.after(lowerer.builder)
+        return result
+
+    array_exprs._lower_array_expr = lower_array_expr
+    cpu_target.target_context.special_ops["arrayexpr"] = lower_array_expr
+
+
+def _inline_numbers(block, func_ir, context, typemap, calltypes):
+    """Make arrays of lists in place, as numba does, but only of what NumPy has a dtype for."""
+    made = [calltypes[call].return_type for call in block.find_exprs("call") if call in calltypes]
+    if any(getattr(getattr(kind, "dtype", None), "is_internal", False) for kind in made):
+        return None
+    return _inline_all(block, func_ir, context, typemap, calltypes)
+
+
+_inline_all = inline_closurecall._inline_const_arraycall
+inline_closurecall._inline_const_arraycall = _inline_numbers
+
+
+def keep_in_float64(kind):
+    """Let np.float64(x), for numbers of the types of class `kind`, be x."""
+    resolve = NumberClassAttribute.resolve___call__
+
+    def resolve_call(self, number_class):
+        known = resolve(self, number_class)
+        (template,) = known.templates
+
+        def generic(self):
+            typer = template.generic(self)
+            return lambda val: val if isinstance(val, kind) else typer(val)
+
+        return type(known)(type("float64", (template,), {"generic": generic}))
+
+    NumberClassAttribute.resolve___call__ = resolve_call
 
 
 # ---- functions ----

@@ -41,7 +41,12 @@ def find_problems(draws):
     tuple of str
         Empty when nothing was found, which is no proof that nothing is wrong.
     """
-    found = []
+    found, fixed = [], draws.settings.get("fixed", ())
+    if fixed:  # by its constraint, which is no trouble
+        moving = [name for name in draws.names if name not in fixed]
+        if not moving:
+            return ()
+        draws = draws[moving]
     if draws.settings.get("interrupted"):
         found.append("the run was interrupted; these are the draws made until then")
     if not np.isfinite(draws.values).all():
@@ -54,16 +59,11 @@ def find_problems(draws):
         found += _weight_problems(draws)
     elif not draws.independent:
         found += _chain_problems(draws)
-    return tuple(found)
-
-
-def _said(*problems):
-    """Return the problems that there are, of those that are a text or None."""
-    return [problem for problem in problems if problem]
+    return tuple(filter(None, found))
 
 
 def _weight_problems(draws):
-    yield from _said(divergence_problem(draws))
+    yield divergence_problem(draws)
     size = draws.num_chains * draws.num_samples
     ess = draws.worth
     khat = draws.settings.get("khat", -np.inf)
@@ -83,13 +83,13 @@ def _weight_problems(draws):
         kind = "weighted" if draws.log_weights is not None else "resampled"
         yield f"{size} {kind} draws are worth {ess:.1f}: find a better proposal"
     yield from particle_problems(draws)
-    yield from _said(tail_problem(draws))
+    yield tail_problem(draws)
     if draws.num_chains > 1 and not draws.independent:
-        yield from _said(_rhat_problem(draws, WEIGHTED_RHAT_LIMIT))
+        yield _rhat_problem(draws, WEIGHTED_RHAT_LIMIT)
 
 
 def _chain_problems(draws):
-    yield from _said(divergence_problem(draws))
+    yield divergence_problem(draws)
     saturated = np.mean(draws.stats.get("reached_max_treedepth", 0.0))
     if saturated > DEPTH_LIMIT:
         yield (
@@ -103,7 +103,7 @@ def _chain_problems(draws):
                 f"E-BFMI is {worst:.2f}, below {BFMI_LIMIT}: the energy is explored too slowly for "
                 "tails this heavy, or a neck this narrow; reparameterise"
             )
-    yield from _said(longest_stay_problem(draws))
+    yield longest_stay_problem(draws)
     yield from ladder_problems(draws)
     constant = [n for n in draws.names if np.any(np.ptp(draws[n], axis=1) == 0.0)]
     if constant:
@@ -116,7 +116,8 @@ def _chain_problems(draws):
         )
     if draws.num_chains == 1:
         yield "one chain cannot show that it disagrees with others: run at least 4"
-    yield from _said(_rhat_problem(draws, RHAT_LIMIT), tail_problem(draws))
+    yield _rhat_problem(draws, RHAT_LIMIT)
+    yield tail_problem(draws)
     known = np.isfinite(draws.settings.get("tail_index", np.inf))
     shapes = np.array([np.nan if known else tail_shape(draws[name]) for name in draws.names])
     if np.any(shapes > khat_limit(draws[draws.names[0]].size)):
@@ -199,13 +200,20 @@ def divergence_problem(draws):
     percent = f"{100.0 * share:.1f}" if share >= 0.001 else f"{100.0 * share:.2g}"
     said = f"{count} of {diverging.size} transitions diverged ({percent} %)"
     outside = int(np.sum(draws.settings.get("num_outside", 0)))
+    named = draws.settings.get("unconstrained", False)  # its constraints are no edges to a chain
     if 2 * outside >= count:
+        remedy = (
+            "declare where it is, as by bl.interval(0.0, 1.0) among parameters="
+            if named
+            else "give the Target its support=, sample free = bl.unconstrained(target), and take "
+            "free.constrain(draws)"
+        )
         return (
             f"{said}, {outside} of them into a log density of -inf: smaller steps do not help at "
-            "the edge of a support; give the Target its support=, sample "
-            "free = bl.unconstrained(target), and take free.constrain(draws)"
+            f"the edge of a support; {remedy}"
         )
-    remedy = "reparameterise (bounded parameters by bl.unconstrained), or take smaller steps"
+    bounded = "" if named else " (bounded parameters by bl.unconstrained)"
+    remedy = f"reparameterise{bounded}, or take smaller steps"
     if draws.settings.get("adapted"):
         higher = 1.0 - (1.0 - draws.settings["target_accept"]) / 4.0
         remedy += f" (target_accept={higher:.4g})"
@@ -219,8 +227,10 @@ def divergence_problem(draws):
 
 def noise_problems(draws):
     """List what noisy gradients did that the run itself could see."""
-    found = _said(heat_problem(draws) or _temperature_problem(draws), negative_problem(draws))
-    return found or _said(virial_problem(draws))
+    if "noise" in draws.settings:  # said when the draws still had all coordinates
+        return list(draws.settings["noise"])
+    found = [heat_problem(draws) or _temperature_problem(draws), negative_problem(draws)]
+    return [*filter(None, found if any(found) else [virial_problem(draws)])]
 
 
 def _temperature_problem(draws):

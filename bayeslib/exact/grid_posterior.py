@@ -7,9 +7,10 @@ import numpy as np
 from ..errors import BayeslibError, TargetError
 from ..results import Estimate
 from ..results.estimate import as_estimate
+from ..results.named import named
 from ..results.rows import apply_rows
 from ..results.summary import PROBABILITIES, QUANTILES, Summarised, tabulate
-from ..target.target import as_target
+from ..target.target import as_separate
 from ..validate import as_count, as_pairs, as_rng, blame, check_memory, shown
 
 
@@ -94,7 +95,9 @@ class Grid(Summarised):
         Estimate
             Floats for an `f` of shape (n,), else (k,).
         """
-        results = self.points if f is None else apply_rows(f, self.points).astype(float)
+        results = self.points
+        if f is not None:
+            results = apply_rows(f, named(results, self.names)).astype(float)
         used = (self.weights > 0.0) | (self.coarse > 0.0)
         results = np.where(used.reshape(-1, *[1] * (results.ndim - 1)), results, 0.0)
         value = self.weights @ results
@@ -177,7 +180,7 @@ def grid_posterior(target, bounds=None, *, num_points):
     >>> print(grid.expect(lambda p: p[:, 0] > 0.5))
     0.9673 ± 0.0012
     """
-    bounds = as_bounds(bounds, as_target(target))
+    bounds = as_bounds(bounds, as_separate(target, "grid_posterior"))
     if not np.isfinite(bounds).all():
         raise BayeslibError(f"a grid needs finite bounds, got {bounds.tolist()}; or use quadrature")
     counts = [num_points] * target.dim if np.ndim(num_points) == 0 else list(num_points)
@@ -218,9 +221,11 @@ def as_bounds(bounds, target):
     return as_pairs(bounds, "bounds", target.dim)
 
 
-def evaluate(target, points):
-    """The log density at points (n, dim), none of which may be nan or +inf."""
+def evaluate(target, points, *, forgive_nan=False):
+    """The log density at points (n, dim): never +inf, and nan only where that counts as -inf."""
     values = target.many(points)
+    if forgive_nan:
+        values = np.where(np.isnan(values), -np.inf, values)
     bad = np.isnan(values) | (values == np.inf)
     if bad.any():
         first = int(bad.argmax())

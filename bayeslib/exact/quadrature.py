@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import BayeslibError, warn
 from ..results import Estimate
-from ..target.target import as_target
+from ..target.target import as_separate
 from ..validate import as_count, as_positive
 from .grid_posterior import Grid, as_bounds, evaluate, rule_error
 from .scouts import Place, find_peaks
@@ -95,7 +95,7 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
     >>> print(exact.mean.round(4), exact.quantile(0.95).round(3))
     [4.167] [6.043]
     """
-    if as_target(target).dim > _MOST_DIMS:
+    if as_separate(target, "quadrature").dim > _MOST_DIMS:
         raise BayeslibError(
             f"quadrature needs 15^dim evaluations a region and is meant for at most {_MOST_DIMS} "
             f"dimensions, the target has {target.dim}; sample from it instead"

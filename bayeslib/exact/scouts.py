@@ -97,7 +97,7 @@ def find_peaks(target, bounds):
     dim = target.dim
     place = Place(bounds, _middle(bounds), np.full(dim, 0.5))
     # additive recurrence with the generalised golden ratio (Roberts 2018): evenly spread points
-    ratio = _generalised_golden_ratio(dim)
+    ratio = generalised_golden_ratio(dim)
     t = (0.5 + np.arange(1, _NUM_SCOUTS + 1)[:, None] * ratio ** -np.arange(1.0, dim + 1.0)) % 1.0
     scouts = place(t)
     heights = evaluate(target, scouts)
@@ -174,7 +174,8 @@ def _middle(bounds):
     return middle
 
 
-def _generalised_golden_ratio(dim):
+def generalised_golden_ratio(dim):
+    """Return what an additive recurrence fills the cube most evenly by (Roberts 2018)."""
     ratio = 2.0
     for _ in range(60):
         ratio = (1.0 + ratio) ** (1.0 / (dim + 1.0))

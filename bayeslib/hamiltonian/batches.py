@@ -4,234 +4,24 @@ What `sgld` and `sghmc` share: which arrays are rows and whether the density is 
 estimate with its account, and the way from a door to `Draws`.
 """
 
-import ctypes
 import dataclasses
 import warnings
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import config, types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from ..chains.collect import FAR
-from ..chains.loop import Account, copy, ended, laid_out, record
-from ..compile.callback import ADDRESS, HANDLE, INT, INTS, MATRIX, VECTOR, aligned, density, helper
+from ..chains.loop import laid_out
+from ..compile.callback import aligned
 from ..compile.compiler import as_arguments
 from ..diagnostics.trouble import heat_problem, negative_problem
 from ..errors import BayeslibError, warn
 from ..validate import as_bool, as_count, as_covariance, as_position, as_scale, check_memory, shown
 from .dynamics import as_metric, warn_of_divergences
+from .noisy import OUTSIDE, Noisy
 
 _TOLERANCE = 1e-6  # of what is summed: far above rounding, far below a term that is missing
 _TRIED = 3  # rows on which the plain function is tried first
-
-# Why a chain stays where it is: something was not finite, or the density is zero there.
-MOVING, LOST, OUTSIDE = range(3)
-# Iterations; steps: all, those kept, those kept whose momentum is in the sum of heat, those of them
-# with more noise than friction.
-Tally = record(
-    iterations="i8", steps="i8", summed="i8", heated="i8", negative="i8", fate="i8"
-)  # fmt: skip
-
-
-class Noisy(NamedTuple):
-    """A `Density` whose gradient is exact, or estimated; its evaluations are of gradients.
-
-    The density itself is that of a part of the data: of all, of a batch, or of one row of a batch
-    after the other.
-    """
-
-    address: ADDRESS
-    handle: HANDLE
-    unused: VECTOR
-    points: MATRIX
-    account: Account
-    prior_address: ADDRESS
-    prior_handle: HANDLE  # of no rows
-    cut: INT[:, ::1]  # of each array that has rows: where they are, where the part's, bytes of one
-    order: INTS  # a permutation of all rows, which every batch shuffles further
-    batch: INTS  # its rows; none where the gradient is exact
-    by_row: types.boolean
-    replace: types.boolean
-    scale: types.float64  # rows for a row of the batch
-    spread: types.float64  # of the estimate's covariance: a multiple of that of one row's gradient
-    centre: MATRIX  # no rows, or a point, the likelihood's gradient there, and the prior's
-    root: MATRIX  # of a covariance that is added: no rows, one of roots, or a Cholesky factor
-    z: VECTOR
-    prior: VECTOR  # gradients, here and below
-    part: VECTOR
-    at_centre: VECTOR
-    likelihood: VECTOR
-    mean: VECTOR  # of the rows
-    variance: VECTOR
-    first: INT  # step that is kept; over those from here on are sums of
-    origin: VECTOR
-    thetas: VECTOR  # from the origin
-    slopes: VECTOR
-    products: VECTOR  # of the two
-    tally: Tally
-
-
-@intrinsic
-def _copy_compiled(typingctx, to, source, size):
-    def codegen(context, builder, signature, args):
-        pointer = ir.IntType(8).as_pointer()
-        places = [builder.inttoptr(place, pointer) for place in args[:2]]
-        cgutils.raw_memcpy(builder, *places, args[2], 1)
-        return context.get_dummy_value()
-
-    return types.void(INT, INT, INT), codegen
-
-
-def _copy_plain(to, source, size):
-    ctypes.memmove(int(to), int(source), int(size))
-
-
-# copy_bytes(to, source, size), of addresses: data of any type and shape, without a type of its own.
-copy_bytes = _copy_plain if config.DISABLE_JIT else _copy_compiled
-
-
-@helper
-def estimate(target, rng, theta, gradient):
-    """Write the gradient, or an unbiased estimate of it; return the log density that came with it.
-
-    The sum over all rows is estimated from a batch of them, with a centre that of the differences
-    from there.
-    """
-    target.account.num_evals += 1
-    if target.batch.size == 0:
-        return density(target.address, theta, gradient, target.handle)
-    draw_batch(rng, target.order, target.batch, target.replace)
-    log_p = density(target.prior_address, theta, target.prior, target.prior_handle)
-    if target.prior_handle[target.prior_handle.size - 1] != 0:
-        target.handle[target.handle.size - 1] += 1  # the only one that is looked at
-    log_p += sum_batch(target, theta)
-    for i in range(theta.size):
-        gradient[i] = target.prior[i] + target.scale * target.likelihood[i]
-        if target.centre.shape[0] > 0:
-            gradient[i] += target.centre[1, i]
-    return log_p
-
-
-@helper
-def draw_batch(rng, order, batch, replace):
-    """Draw the rows of a batch, from all or from those not yet drawn."""
-    for j in range(batch.size):
-        if replace:
-            batch[j] = int(rng.random() * order.size)
-        else:
-            k = j + int(rng.random() * (order.size - j))
-            batch[j] = order[k]
-            order[k] = order[j]
-            order[j] = batch[j]
-
-
-@helper
-def sum_batch(target, theta):
-    """Write the sum of the rows' gradients, and row by row their variance in each coordinate."""
-    total, num_rows, centred = 0.0, target.batch.size, target.centre.shape[0] > 0
-    likelihood, mean, variance = target.likelihood, target.mean, target.variance
-    if target.by_row:
-        num_rows = 1
-    for i in range(theta.size):
-        likelihood[i] = mean[i] = variance[i] = 0.0
-    for first in range(0, target.batch.size, num_rows):
-        gather(target, first, num_rows)
-        total += density(target.address, theta, target.part, target.handle)
-        if centred:
-            density(target.address, target.centre[0], target.at_centre, target.handle)
-        for i in range(theta.size if target.by_row else 0):
-            slope = target.part[i] - target.prior[i]
-            if centred:
-                slope -= target.at_centre[i] - target.centre[2, i]
-            likelihood[i] += slope
-            change = slope - mean[i]
-            mean[i] += change / (first + 1.0)
-            variance[i] += change * (slope - mean[i])
-    for i in range(theta.size):
-        if target.by_row:
-            variance[i] /= target.batch.size - 1.0
-        else:
-            likelihood[i] = target.part[i] - target.prior[i]
-    for i in range(theta.size if centred and not target.by_row else 0):
-        likelihood[i] -= target.at_centre[i] - target.centre[2, i]
-    return total
-
-
-@helper
-def gather(target, first, num_rows):
-    """Copy rows of the batch to where the density looks for them."""
-    for k in range(target.cut.shape[0]):
-        source, to, size = target.cut[k, 0], target.cut[k, 1], target.cut[k, 2]
-        for j in range(num_rows):
-            copy_bytes(to + j * size, source + target.batch[first + j] * size, size)
-
-
-@helper
-def add_normals(rng, root, scale, z, into):
-    """Add scale * L z with z standard normal; L is diagonal, lower triangular, or nothing."""
-    if root.shape[0] == 0:
-        return
-    for i in range(z.size):
-        z[i] = rng.standard_normal()
-    for j in range(z.size):
-        if root.shape[0] == 1:
-            into[j] += scale * root[0, j] * z[j]
-        else:
-            for i in range(j, z.size):
-                into[i] += scale * root[i, j] * z[j]
-
-
-@helper
-def times_metric(metric, vector, product):
-    """Write M^-1 times a vector."""
-    for i in range(vector.size):
-        if metric.shape[0] == 1:
-            product[i] = metric[0, i] * vector[i]
-        else:
-            product[i] = 0.0
-            for j in range(vector.size):
-                product[i] += metric[i, j] * vector[j]
-
-
-@helper
-def moved(target, proposal, position):
-    """Move there unless only a runaway gets so far; say whether it did."""
-    for i in range(proposal.size):
-        if not abs(proposal[i]) <= FAR:
-            target.tally.fate = LOST
-            return False
-    copy(proposal, position)
-    return True
-
-
-@helper
-def follows(target, rng, log_p, theta, gradient, slope):
-    """Write the gradient with noise added, and add up; or say that the chain cannot go on."""
-    if ended(target):
-        return False
-    finite, tally = abs(log_p) < np.inf, target.tally
-    for i in range(theta.size):
-        finite = finite and abs(gradient[i]) < np.inf
-        slope[i] = gradient[i]
-    if not finite:
-        tally.fate = OUTSIDE if log_p == -np.inf else LOST
-        return False
-    add_normals(rng, target.root, 1.0, target.z, slope)
-    if tally.steps == target.first:
-        copy(theta, target.origin)
-    tally.steps += 1
-    if tally.steps > target.first:
-        tally.summed += 1
-        for i in range(theta.size):
-            away = theta[i] - target.origin[i]
-            target.thetas[i] += away
-            target.slopes[i] += slope[i]
-            target.products[i] += away * slope[i]
-    return True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -445,11 +235,10 @@ def prepared(run, setting):
         places = [(target.data[i], part[i]) for i in rows.which]
         cut = np.array([[a.ctypes.data, b.ctypes.data, a[:1].nbytes] for a, b in places])
     run.kept, first = prior, run.num_warmup * setting.motion["num_steps"]
-    vectors = {name: (target.dim,) for name, k in Noisy.__annotations__.items() if k is VECTOR}
     asked = laid_out(
-        Noisy, address=run.bound.address, handle=run.bound.handle, points=run.density.points,
-        prior_address=prior.address, prior_handle=prior.handle, cut=cut, order=np.arange(number),
-        batch=np.empty(batch_size, dtype=np.int64), first=first, **vectors, **setting.estimate,
+        Noisy, target.dim, address=run.bound.address, handle=run.bound.handle, cut=cut, first=first,
+        points=run.density.points, prior_address=prior.address, prior_handle=prior.handle,
+        order=np.arange(number), batch=np.empty(batch_size, dtype=np.int64), **setting.estimate,
     )  # fmt: skip
     run.density = asked._replace(account=run.account)
     return setting.motion
@@ -489,9 +278,8 @@ def sample(algorithm, target, initial_position, setting, options, *, settings, *
         target, initial_position, {"setting": setting, **options}, prepare=prepare, tails=False,
         settings=settings | setting.settings, **how,
     )  # fmt: skip
-    for problem in (heat_problem(draws), negative_problem(draws)):
-        if problem:
-            warn(problem)
+    warn(heat_problem(draws))
+    warn(negative_problem(draws))
     warn_of_divergences(draws, 'there a chain stays: see stats["diverging"]')
     known = draws.logdensity if rows is None else None
     return dataclasses.replace(draws, logdensity=known, num_evals=draws.num_evals + spent)

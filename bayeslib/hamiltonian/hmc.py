@@ -6,12 +6,12 @@ import numpy as np
 
 from ..chains.algorithm import Algorithm
 from ..chains.loop import Chain, copy, laid_out, outside, record
-from ..chains.run import as_counts
 from ..chains.warmup import warmup_windows
-from ..compile.callback import FLOAT, INT, MATRIX, VECTOR, helper
+from ..compile.callback import helper
+from ..compile.kinds import FLOAT, INT, MATRIX, VECTOR
 from ..errors import BayeslibError
-from ..target.target import as_target
-from ..validate import as_count, as_real
+from ..target.transforms import walked
+from ..validate import as_count, as_counts, as_real
 from .dynamics import (
     DIVERGENT,
     Step,
@@ -104,11 +104,9 @@ def learn_hmc(t, windows, target, rng, log_p, x, note):
 
 
 def initial(run, start, num_steps, metric, root, step, learns, jitter):
-    dim = start.size
     return laid_out(
-        Motion, position=start, gradient=(dim,), proposal=(dim,), momentum=(dim,), slope=(dim,),
-        metric=metric, root=root, moments=(2 if learns else 0, dim), num_steps=num_steps,
-        jitter=jitter, step=step,
+        Motion, start.size, position=start, metric=metric, root=root, num_steps=num_steps,
+        moments=(2 if learns else 0, start.size), jitter=jitter, step=step,
     )  # fmt: skip
 
 
@@ -240,7 +238,8 @@ def hmc(
     >>> print(bl.rhat(draws) < 1.01, draws.problems)
     [ True  True] ()
     """
-    dim = as_target(target).dim
+    target = walked(target)
+    dim = target.dim
     num_steps = as_count(num_steps, "num_steps", maximum=100_000)
     counts = as_counts(num_samples, num_warmup, num_chains)
     jitter = as_real(jitter, "jitter", minimum=0.0)

@@ -5,20 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..chains.loop import copy
-from ..compile.callback import (
-    ADDRESS,
-    FLOAT,
-    HANDLE,
-    INT,
-    MATRIX,
-    VECTOR,
-    borrowed,
-    density,
-    kernel,
-    together,
-)
+from ..compile.callback import borrowed, density, kernel, together
+from ..compile.kinds import ADDRESS, FLOAT, HANDLE, INT, MATRIX, VECTOR
 from ..errors import GradientError
-from ..target.target import as_target
+from ..target.target import as_separate, as_target
 from ..validate import as_count, as_position, as_positive, check_memory
 from .dynamics import as_metric, kick, kick_and_drift, kinetic_energy
 
@@ -115,7 +105,8 @@ def leapfrog(target, position, momentum, *, step_size, num_steps, inverse_mass_m
     >>> print(np.allclose(back.positions[-1], [1.0]))
     True
     """
-    position = as_position(position, "position", as_target(target).dim)
+    position = as_target(target).flatten(position)
+    position = as_position(position, "position", as_separate(target, "leapfrog").dim)
     momentum = as_position(momentum, "momentum", target.dim)
     step_size = as_positive(step_size, "step_size")
     num_steps = as_count(num_steps, "num_steps")

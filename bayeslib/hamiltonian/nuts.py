@@ -11,10 +11,10 @@ import numpy as np
 
 from ..chains.algorithm import Algorithm
 from ..chains.loop import Chain, copy, laid_out, log_density_and_gradient, outside, record
-from ..chains.run import as_counts
-from ..compile.callback import INT, MATRIX, VECTOR, helper
-from ..target.target import as_target
-from ..validate import as_choice, as_count
+from ..compile.callback import helper
+from ..compile.kinds import INT, MATRIX, VECTOR
+from ..target.transforms import walked
+from ..validate import as_choice, as_count, as_counts
 from .dynamics import DIVERGENT, Step, as_metric, as_step, warn_of_divergences
 from .hmc import settings as hmc_settings
 from .nuts_warmup import DENSE, DIAGONAL, UNIT, Memory, begin_nuts, learn_nuts, metric_windows
@@ -264,11 +264,10 @@ def initial(run, start, step, metric, root, learned, max_tree_depth):
     dim, rows = start.size, max_tree_depth + 1
     divergences = np.full((min(run.num_samples, _DIVERGENCES), dim), np.nan)
     return laid_out(
-        Tree, position=start, gradient=(dim,), left=(3, dim), right=(3, dim), proposal=(2, dim),
-        slope=(dim,), total=(dim,), source=(dim,), first=(rows, dim), before=(rows, dim),
-        near=(rows, dim), metric=metric, root=root, divergences=divergences,
+        Tree, dim, position=start, left=(3, dim), right=(3, dim), proposal=(2, dim), step=step,
+        first=(rows, dim), before=(rows, dim), near=(rows, dim), metric=metric, root=root,
         moments=(max(1 + dim, 3) if learned == DENSE else 8, dim), max_depth=max_tree_depth,
-        learned=learned, step=step, memory={"deepest": max_tree_depth},
+        learned=learned, divergences=divergences, memory={"deepest": max_tree_depth},
     )  # fmt: skip
 
 
@@ -424,7 +423,8 @@ def nuts(
     >>> print(draws.stats["diverging"].sum(), bl.bfmi(draws) > 0.3)
     0 [ True  True  True  True]
     """
-    dim = as_target(target).dim
+    target = walked(target)
+    dim = target.dim
     counts = as_counts(num_samples, num_warmup, num_chains)
     max_tree_depth = as_count(max_tree_depth, "max_tree_depth", maximum=_DEEPEST)
     learned = _METRICS[as_choice(metric, "metric", _METRICS)]

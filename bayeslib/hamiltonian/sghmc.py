@@ -6,24 +6,14 @@ import numpy as np
 
 from ..chains.algorithm import Algorithm
 from ..chains.loop import Chain, laid_out, record
-from ..chains.run import as_counts
-from ..compile.callback import FLOAT, INT, MATRIX, VECTOR, helper
+from ..compile.callback import helper
+from ..compile.kinds import FLOAT, INT, MATRIX, VECTOR
 from ..errors import BayeslibError
-from ..target.target import as_target
-from ..validate import as_count, as_floats, as_positive
-from .batches import (
-    MOVING,
-    Noisy,
-    account,
-    as_setting,
-    estimate,
-    follows,
-    moved,
-    prepared,
-    sample,
-    times_metric,
-)
+from ..target.transforms import walked
+from ..validate import as_count, as_counts, as_one_each, as_positive
+from .batches import account, as_setting, prepared, sample
 from .dynamics import draw_momentum, kinetic_energy
+from .noisy import MOVING, Noisy, estimate, follows, moved, times_metric
 
 
 class Motion(NamedTuple):
@@ -96,11 +86,8 @@ def rub(target, rng, x):
 
 
 def initial(run, start, setting, **constants):
-    motion, dim = prepared(run, setting), start.size
-    return laid_out(
-        Motion, position=start, proposal=(dim,), momentum=(dim,), velocity=(dim,), gradient=(dim,),
-        heat=(dim,), **motion, **constants,
-    )  # fmt: skip
+    motion = prepared(run, setting)
+    return laid_out(Motion, start.size, position=start, **motion, **constants)
 
 
 def settings(run):
@@ -238,7 +225,8 @@ def sghmc(
     >>> print(draws.expect(), target.truth.mean.round(4))
     [1.9457 ± 0.0012] [1.9457]
     """
-    dim = as_target(target).dim
+    target = walked(target)
+    dim = target.dim
     counts = as_counts(num_samples, num_warmup, num_chains)
     step_size = as_positive(step_size, "step_size")
     by_row = isinstance(noise_estimate, str)
@@ -277,11 +265,7 @@ def sghmc(
 
 
 def _as_friction(value, name, dim):
-    array = as_floats(value, name)
-    if array.ndim == 0:
-        array = np.full(dim, float(array))
-    if array.shape != (dim,):
-        raise BayeslibError(f"{name} must be a number or have shape ({dim},), got {array.shape}")
+    array = as_one_each(value, name, dim)
     if not np.all((array >= 0.0) & np.isfinite(array)):
         raise BayeslibError(f"{name} must be at least 0 and finite, got {value!r}")
     return array

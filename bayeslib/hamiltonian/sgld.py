@@ -7,24 +7,12 @@ import numpy as np
 
 from ..chains.algorithm import Algorithm
 from ..chains.loop import Chain, laid_out, record
-from ..chains.run import as_counts
-from ..compile.callback import INT, MATRIX, VECTOR
+from ..compile.kinds import INT, MATRIX, VECTOR
 from ..errors import BayeslibError
-from ..target.target import as_target
-from ..validate import as_floats, as_positive, check_finite, check_memory
-from .batches import (
-    MOVING,
-    Noisy,
-    account,
-    add_normals,
-    as_setting,
-    estimate,
-    follows,
-    moved,
-    prepared,
-    sample,
-    times_metric,
-)
+from ..target.transforms import walked
+from ..validate import as_counts, as_floats, as_positive, check_finite, check_memory
+from .batches import account, as_setting, prepared, sample
+from .noisy import MOVING, Noisy, add_normals, estimate, follows, moved, times_metric
 
 _BLOCKS = 50  # of weighted draws that follow each other, at most, in each chain
 
@@ -68,12 +56,9 @@ def sgld_step(target, rng, log_p, x, note):
 
 
 def initial(run, start, setting, step_sizes):
-    motion, dim = prepared(run, setting), start.size
+    motion = prepared(run, setting)
     run.account.num_evals = setting.rows is None  # the gradient at the start, then exact
-    return laid_out(
-        Langevin, position=start, proposal=(dim,), gradient=(dim,), slope=(dim,),
-        step_sizes=step_sizes, **motion,
-    )  # fmt: skip
+    return laid_out(Langevin, start.size, position=start, step_sizes=step_sizes, **motion)
 
 
 SGLD = Algorithm(
@@ -203,7 +188,7 @@ def sgld(
     >>> print((draws.flat.std() / np.sqrt(target.truth.cov)).round(1))  # a little too wide
     [[1.2]]
     """
-    as_target(target)
+    target = walked(target)
     counts = as_counts(num_samples, num_warmup, num_chains)
     setting = as_setting(
         target, batch_size=batch_size, num_steps=num_steps, num_chains=num_chains, rows=rows,

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..errors import BayeslibError
 from ..target.proposals import as_proposal
-from ..target.target import as_target
+from ..target.target import as_separate
 from ..validate import as_count, as_positive, as_real, as_rng, check_memory
 from ..waiting import watched
 from .importance_sample import warn_of_weights, weighted_draws
@@ -99,7 +99,7 @@ def adaptive_importance_sample(
     >>> print(round(draws.worth / draws.num_samples, 1), draws.log_evidence)
     0.9 0.0004 ± 0.0070
     """
-    proposal = as_proposal(proposal, as_target(target).dim)
+    proposal = as_proposal(proposal, as_separate(target, "adaptive_importance_sample").dim)
     num_samples = as_count(num_samples, "num_samples")
     num_components = as_count(num_components, "num_components")
     num_rounds = as_count(num_rounds, "num_rounds")

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from ..errors import BayeslibError
 from ..target.proposals import as_proposal
-from ..target.target import as_target
-from ..validate import as_count, as_floats, as_rng, as_scale, check_memory
+from ..target.target import as_separate
+from ..validate import as_count, as_rng, as_scales, check_memory
 from ..waiting import watched
 from .bridge import Cloud, as_temperatures, spread_factor
 from .importance_sample import no_weight, warn_of_weights, weighted, with_tails
@@ -91,12 +90,12 @@ def annealed_importance_sample(
     >>> print(draws.log_evidence, round(target.truth.log_evidence, 3))
     -2.361 ± 0.015 -2.37
     """
-    proposal = as_proposal(proposal, as_target(target).dim)
+    proposal = as_proposal(proposal, as_separate(target, "annealed_importance_sample").dim)
     num_samples = as_count(num_samples, "num_samples")
     num_steps = as_count(num_steps, "num_steps")
     betas = as_temperatures(inverse_temperatures)
     if scale is not None:
-        scale = _as_scales(scale, betas.size - 1, target.dim)
+        scale = as_scales(scale, betas.size - 1, target.dim)
     check_memory((4, num_samples, target.dim + 3), "the draws")
     rng, seed = as_rng(rng)
     pilot_evals = 0
@@ -122,18 +121,6 @@ def annealed_importance_sample(
         names=target.names,
     )  # fmt: skip
     return warn_of_weights(with_tails(target, draws))
-
-
-def _as_scales(value, num_stages, dim):
-    array = as_floats(value, "scale")
-    if array.ndim == 2 and array.shape != (num_stages, dim):
-        raise BayeslibError(
-            f"scale must be a number or have shape ({dim},) or ({num_stages}, {dim}), "
-            f"got {array.shape}"
-        )
-    if array.ndim < 2:
-        return np.tile(as_scale(array, "scale", dim), (num_stages, 1))
-    return as_scale(array.ravel(), "scale", array.size).reshape(array.shape)
 
 
 def _pilot(target, proposal, betas, rng):

@@ -6,17 +6,8 @@ import numpy as np
 from numba import from_dtype
 
 from ..chains.loop import numba_type, record
-from ..compile.callback import (
-    ADDRESS,
-    GENERATOR,
-    HANDLE,
-    INT,
-    VECTOR,
-    borrowed,
-    density,
-    helper,
-    kernel,
-)
+from ..compile.callback import borrowed, density, helper, kernel
+from ..compile.kinds import ADDRESS, GENERATOR, HANDLE, INT, VECTOR
 
 MOST_POINTS = 1000
 

@@ -109,7 +109,7 @@ def importance_sample(target, proposal, *, num_samples, progress=None, rng):
 
 def _beyond(target, proposal, draws, transform):
     """Return how steeply weights that matter rise beyond the draws, and the evaluations spent."""
-    log_weights, size, dim = draws.log_weights[0], draws.num_samples, draws.dim
+    log_weights, size = draws.log_weights[0], draws.num_samples
     values, log_q = draws.flat, proposal.logdensity(draws.flat)
     x = values if transform is None else transform.unconstrain(values)
     excess = log_weights - float(draws.log_evidence)
@@ -117,7 +117,7 @@ def _beyond(target, proposal, draws, transform):
     most = np.argsort(-excess[ends], kind="stable")[:_ENDS]
     starts = np.append(np.argsort(log_q, kind="stable")[:_ENDS], ends[most])
     away = x[starts] - x.mean(axis=0)
-    away[-most.size :] *= np.eye(dim)[most % dim]
+    away[-most.size :] *= np.eye(x.shape[1])[most % x.shape[1]]
     kept = excess[starts] > _HIGHER
     starts, away = starts[kept], away[kept]
     points, bound = x[starts] + (_REACH - 1.0) * away, target.bind(gradient=False)
@@ -187,8 +187,7 @@ def looked_into(draws, spent, **found):
 
 def warn_of_weights(draws):
     """Return the draws; warn the caller of a public function when these are not to be trusted."""
-    if draws.problems:
-        warn("; ".join(draws.problems))
+    warn(*draws.problems)
     return draws
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..results import Draws, Estimate
 from ..target.proposals import as_proposal
-from ..target.target import as_target
+from ..target.target import as_separate
 from ..validate import as_choice, as_count, as_fraction, as_rng, as_scale, check_memory
 from ..waiting import watched
 from .bridge import Cloud, as_temperatures
@@ -117,7 +117,7 @@ def smc(
     >>> print(draws.log_evidence, draws.settings["inverse_temperatures"].round(2))
     -0.004 ± 0.028 [0.   0.23 1.  ]
     """
-    proposal = as_proposal(proposal, as_target(target).dim)
+    proposal = as_proposal(proposal, as_separate(target, "smc").dim)
     num_samples = as_count(num_samples, "num_samples", minimum=2)
     num_steps = None if num_steps is None else as_count(num_steps, "num_steps")
     as_choice(scheme, "scheme", SCHEMES)

@@ -1,5 +1,6 @@
 """Simulated annealing: a Metropolis walk that is cooled until it stays where it is."""
 
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -7,12 +8,14 @@ import numpy as np
 
 from ..chains.algorithm import Algorithm, run_chain
 from ..chains.blocks import run_chains, spawn
-from ..chains.functions import NO_CALLBACK
+from ..chains.functions import NO_CALLBACK, Compares, Draws
 from ..chains.loop import INFINITE, Chain, ask, copy, ended, laid_out, record
-from ..compile.callback import ADDRESS, HANDLE, VECTOR, density, helper
-from ..errors import BayeslibError, warn
+from ..compile.arguments import as_data, as_function
+from ..compile.callback import density, helper
+from ..compile.kinds import ADDRESS, HANDLE, VECTOR
+from ..errors import BayeslibError, StartError, warn
+from ..target.target import Target
 from ..validate import as_count, as_floats, as_positions, as_rng, check_memory, shown
-from .energies import Landscape
 from .schedules import as_schedule
 
 _WRONG_CHANGE = 1e-6  # relative difference from the energy that no rounding explains
@@ -84,8 +87,7 @@ class Annealed:
             lines.append("the run was interrupted; this is what was found until then")
         return "\n".join(lines)
 
-    def __repr__(self):
-        return self.summary()
+    __repr__ = summary
 
 
 Lowest = record(energy="f8", t="i8")  # so far; iterations made
@@ -332,19 +334,106 @@ def anneal(
     return _collected(outcomes, landscape, temperatures, interrupted, settings)
 
 
+class Landscape:
+    """An energy with its moves, to be bound once a chain.
+
+    Parameters
+    ----------
+    energy : callable
+        energy(state, *args) -> float.
+    propose : callable
+        propose(state, rng, *args) -> (dim,).
+    change : callable or None
+        change(proposed, state, *args) -> float.
+    args : tuple of arrays and numbers
+    dim : int
+
+    Attributes
+    ----------
+    target : Target
+        Whose log density is the energy.
+    """
+
+    def __init__(self, energy, propose, change, args, dim):
+        args = as_data(args, "args")
+        self.propose = Draws(propose, "propose", "state", args, "args")
+        self.propose.size = dim
+        energy = as_function(energy, "energy", ("state",), args, "args")
+        self.target = Target(energy, dim=dim, data=args, gradient=None)
+        if change is not None:
+            change = Compares(change, "change", ("proposed", "state"), args, "args")
+        self.change = change
+
+    @property
+    def compiled(self):
+        """Whether `propose` and `change` run as machine code."""
+        return self.propose.compiled and (self.change is None or self.change.compiled)
+
+    def bind(self, rng):
+        """Return callbacks of `propose`, drawing from `rng`, and of `change` or None."""
+        dim = self.target.dim
+        return self.propose.bind(rng, dim), self.change and self.change.bind(dim)
+
+    def verify(self, starts, rng):
+        """Try all functions at the starts; `rng` is left as it is.
+
+        Raises
+        ------
+        StartError
+            If the energy is not finite at a start.
+        BayeslibError
+            If `propose` draws from something else than `rng`, or `change` is not the difference
+            of the energies.
+        """
+        self.target.verify(starts[0])
+        for start in np.unique(starts, axis=0):
+            value = self.target(start)
+            if not np.isfinite(value):
+                raise StartError(
+                    f"the energy at initial_state={shown(start)} is {value}; begin where it is "
+                    "finite"
+                )
+        proposed = self.propose.twice(starts[0], rng)
+        self.propose.compile(starts[0], rng)
+        if self.change is not None:
+            self._verify_change(starts[0], proposed)
+            self.change.compile(self.target.dim)
+        for function in filter(None, (self.propose, self.change)):
+            if function.reason:
+                warn(f"{function.name} runs as plain Python, which is slow: {function.reason}")
+
+    def _verify_change(self, start, proposed):
+        with np.errstate(all="ignore"):
+            claimed = self.change(proposed, start)
+        before, after = self.target(start), self.target(proposed)
+        wrong = abs(claimed - (after - before)) > 1e-6 * (1.0 + abs(before) + abs(after))
+        if wrong or np.isfinite(claimed) != np.isfinite(after):
+            raise BayeslibError(
+                f"{self.change.label} is {claimed:.6g} from {shown(start)} to "
+                f"{shown(proposed)}, where the energy changes by {after - before:.6g}: it must "
+                "return energy(proposed) - energy(state)"
+            )
+
+    def explain(self, propose, change, run):
+        """Return the error that a callback met in a run, or None."""
+        state, proposed = run.state.position, run.state.proposal
+        error = self.propose.error(propose, state, state, deepcopy(run.rng))
+        if error is None and change is not None:
+            error = self.change.error(change, state, proposed, state)
+        return error
+
+
 def _collected(outcomes, landscape, temperatures, interrupted, settings):
     found = _join(outcomes, temperatures, interrupted, settings)
     for chain, one in enumerate(outcomes):
-        error = one.error
-        if error is None and one.ended_early:
-            error = one.raised
-            if error is None and one.failed_at is not None:
-                error = landscape.target.explain(one.failed_at)
-            if error is None:
-                error = BayeslibError(
-                    f"the energy is -inf at state={shown(one.points[1])}: nothing lies below, and "
-                    "no temperature leads away; it overflows, or is not an energy"
-                )
+        error = one.error or one.raised
+        if error is None and one.failed_at is not None:
+            error = landscape.target.explain(one.failed_at)
+        elif error is None and one.ended_early:
+            error = BayeslibError(
+                f"the energy is -inf at state={shown(one.points[1])}: nothing lies below, and "
+                "no temperature leads away; it overflows, or is not an energy"
+            )
         if error is not None:
             error.add_note(f"bayeslib: in chain {chain}, iteration {one.done}")
             error.partial = found

@@ -1,19 +1,79 @@
 """Boltzmann machines: binary units with symmetric weights, exactly and by Gibbs sampling."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .. import diagnostics
 from ..chains.blocks import spawn
-from ..chains.run import as_counts, run_from
-from ..chains.sweeps import one_a_chain
+from ..chains.loop import laid_out, numba_type
+from ..chains.run import run_from
+from ..chains.sweeps import Sweeps, one_a_chain
+from ..compile.callback import borrowed, helper, kernel
+from ..compile.kinds import GENERATOR, HANDLE, INT, INTS, MATRIX, VECTOR
 from ..errors import BayeslibError, warn
 from ..results import Estimate
-from ..validate import as_rng, check_memory
+from ..validate import as_counts, as_rng, check_memory
 from .learning import learn
 from .machine import Gradient, Machine, as_binary
-from .units import units_chain, units_kernel
 
 _WORST_RHAT = 1.1  # of the unclamped chains, above which their errors mean little
+
+
+class Units(NamedTuple):
+    """Units of 0 or 1, and the machine they belong to."""
+
+    state: VECTOR
+    moving: INTS  # those that are not clamped
+    weights: MATRIX
+    biases: VECTOR
+
+
+@helper
+def towards_one(units, i, num_others):
+    """Return by how much unit i likes to be 1, as the first of them are."""
+    total, row, state = units.biases[i], units.weights[i], units.state
+    for j in range(num_others):
+        total += row[j] * state[j]
+    return total
+
+
+@helper
+def sweep(rng, units):
+    """Draw each unit that moves given all the others, in their order."""
+    state, moving = units.state, units.moving
+    for k in range(moving.size):
+        total = towards_one(units, moving[k], state.size)
+        state[moving[k]] = 1.0 if rng.random() < 1.0 / (1.0 + np.exp(-total)) else 0.0
+
+
+@kernel(INT, HANDLE, GENERATOR, INTS, INT, numba_type(Units), MATRIX, VECTOR)
+def units_kernel(handle, rng, span, num_warmup, units, draws, log_p):
+    """Sweep; keep the units and minus their energy; see `Sweeps`."""
+    units = borrowed(units)
+    state = units.state
+    for t in range(span[0], span[1]):
+        if handle[0] != 0:
+            return t
+        sweep(rng, units)
+        if t >= num_warmup:
+            value = 0.0
+            for i in range(state.size):
+                value += state[i] * towards_one(units, i, i)
+                draws[t - num_warmup, i] = state[i]
+            log_p[t - num_warmup] = value
+    return span[1]
+
+
+def units_chain(control, chain, machine, rng, start, moving, counts):
+    num_samples, num_warmup, _ = counts
+    drawn = np.where(rng.random(start.size) < 0.5, 1.0, 0.0)
+    units = laid_out(
+        Units, state=np.where(np.isnan(start), drawn, start), moving=moving,
+        weights=machine.weights, biases=machine.biases,
+    )  # fmt: skip
+    draws = np.empty((num_samples, start.size))
+    return Sweeps(units_kernel, rng, units, num_warmup, draws).run(control, chain, moving.size)
 
 
 class BoltzmannMachine(Machine):
@@ -214,14 +274,7 @@ class BoltzmannMachine(Machine):
         )
 
     def fit(
-        self,
-        data,
-        *,
-        learning_rate=0.5,
-        num_iterations=1000,
-        num_sweeps=None,
-        tolerance=1e-3,
-        rng,
+        self, data, *, learning_rate=0.5, num_iterations=1000, num_sweeps=None, tolerance=1e-3, rng
     ):
         """Learn weights and biases by gradient ascent of the mean log likelihood.
 

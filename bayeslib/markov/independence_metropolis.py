@@ -6,14 +6,13 @@ import numpy as np
 
 from ..chains.algorithm import Algorithm
 from ..chains.functions import Portable
-from ..chains.loop import RAISED, Chain, acceptance, copy, laid_out, log_density, record
-from ..chains.run import as_counts
-from ..compile.callback import MATRIX, VECTOR
+from ..chains.loop import Chain, acceptance, copy, laid_out, log_density, record
+from ..compile.kinds import MATRIX, VECTOR
 from ..diagnostics.trouble import longest_stay_problem
 from ..errors import BayeslibError, warn
 from ..target.proposals import as_proposal
 from ..target.target import as_target
-from ..validate import shown
+from ..validate import as_counts, shown
 
 Count = record(t="i8", log_weight="f8")  # iterations made; the weight of where the chain is
 
@@ -51,9 +50,12 @@ def initial(run, start, portable):
     proposals = proposal.sample(run.num_warmup + run.num_samples, run.rng)
     uniforms = run.rng.random(len(proposals))
     log_q = proposal.logdensity(np.concatenate([start[None], proposals]))
-    run.kept = _disagreement(proposal, start, proposals, log_q)
-    if run.kept:
-        run.account.status = RAISED
+    if not np.isfinite(log_q[0]):
+        raise BayeslibError(
+            f"the log density of the proposal {proposal.label} is {log_q[0]} at the start "
+            f"{shown(start)}, to which the chain could never return: start within its support"
+        )
+    proposal.check_own(proposals, log_q[1:])
     log_weight = run.bound(start, np.empty(start.size)) - log_q[0]
     return laid_out(
         Proposals, position=start, proposals=proposals, log_q=log_q[1:], uniforms=uniforms,
@@ -69,9 +71,8 @@ def settings(run):
 
 
 INDEPENDENCE_METROPOLIS = Algorithm(
-    "independence_metropolis", Chain(independence_step, Proposals, Note), initial, settings,
-    raised=lambda run: run.kept,
-)  # fmt: skip
+    "independence_metropolis", Chain(independence_step, Proposals, Note), initial, settings
+)
 
 
 def independence_metropolis(
@@ -171,23 +172,5 @@ def independence_metropolis(
         draw=lambda rng: distribution.sample(1, rng)[0],
         numbers=-(-(dim + 2) * sum(counts[:2]) // counts[0]),
     )  # fmt: skip
-    problem = longest_stay_problem(draws)
-    if problem:
-        warn(problem)
+    warn(longest_stay_problem(draws))
     return draws
-
-
-def _disagreement(proposal, start, proposals, log_q):
-    bad = np.flatnonzero(~np.isfinite(log_q))
-    if not bad.size:
-        return None
-    where, value = int(bad[0]), log_q[bad[0]]
-    if where == 0:
-        return BayeslibError(
-            f"the log density of the proposal {proposal.label} is {value} at the start "
-            f"{shown(start)}, to which the chain could never return: start within its support"
-        )
-    return BayeslibError(
-        f"the log density of the proposal {proposal.label} is {value} at theta="
-        f"{shown(proposals[where - 1])}, a point it drew itself: its sample and logdensity disagree"
-    )

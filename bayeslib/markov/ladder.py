@@ -56,21 +56,6 @@ def as_ladder(value, dim, has_reference):
     return betas, False
 
 
-def as_rung_scales(value, num_rungs, dim):
-    """Return standard deviations of the proposal, (number of rungs, dim)."""
-    array = as_floats(value, "scale")
-    if array.ndim == 2 and array.shape != (num_rungs, dim):
-        raise BayeslibError(
-            f"scale must be a number, or have shape ({dim},) or ({num_rungs}, {dim}), one row for "
-            f"each inverse temperature, got {array.shape}"
-        )
-    if array.ndim > 2 or (array.ndim == 1 and array.shape != (dim,)):
-        raise BayeslibError(f"scale must be a number or have shape ({dim},), got {array.shape}")
-    if not np.all((array > 0.0) & np.isfinite(array)):
-        raise BayeslibError(f"scale must be positive and finite, got {value!r}")
-    return np.array(np.broadcast_to(array, (num_rungs, dim)))
-
-
 def respace(betas, rejection, roots, tunings):
     """Move the rungs in place to where all pairs would refuse equally often.
 

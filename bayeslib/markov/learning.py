@@ -61,8 +61,7 @@ class Learned:
         )
         return "\n".join([first, *self.problems])
 
-    def __repr__(self):
-        return self.summary()
+    __repr__ = summary
 
 
 def learn(machine, data, *, learning_rate, num_iterations, num_sweeps, tolerance, rng):
@@ -97,8 +96,7 @@ def learn(machine, data, *, learning_rate, num_iterations, num_sweeps, tolerance
     trace, norms = np.array(trace), np.array(norms)
     settings = {"learning_rate": rate, "num_sweeps": num_sweeps, "seed": seed}
     problems = tuple(_problems(machine, data, trace, norms, converged, settings))
-    if problems:
-        warn("; and ".join(problems))
+    warn(*problems)
     return Learned(machine, trace, norms, converged, problems, settings)
 
 

@@ -6,11 +6,11 @@ import numpy as np
 
 from ..chains.algorithm import Algorithm
 from ..chains.loop import Chain, acceptance, copy, laid_out, log_density, record
-from ..chains.run import as_counts
-from ..compile.callback import MATRIX, VECTOR, helper
+from ..compile.callback import helper
+from ..compile.kinds import MATRIX, VECTOR
 from ..errors import BayeslibError, warn
-from ..target.target import as_target
-from ..validate import as_choice, as_covariance, as_scale
+from ..target.transforms import walked
+from ..validate import as_choice, as_counts, as_covariance, as_scale
 from .adaptation import (
     JUMP,
     Tuning,
@@ -88,9 +88,8 @@ def initial(run, start, root, adapted):
     tuning = tuned(dim) if adapted else {}
     factor = np.exp(tuning["factor"]) if adapted else 1.0
     return laid_out(
-        Walk, position=start, proposal=(dim,), z=(dim,), root=root, tuning=tuning,
+        Walk, dim, position=start, root=root, tuning=tuning, moments=(1 + dim if dense else 2, dim),
         scale=np.full(dim, factor) if dense else factor * root[0],
-        moments=(1 + dim if dense else 2, dim),
     )  # fmt: skip
 
 
@@ -217,7 +216,8 @@ def metropolis(
     >>> print(bl.rhat(draws) < 1.01, draws.settings["scale"].ravel() > 1.0)
     [ True] [ True  True  True  True]
     """
-    dim = as_target(target).dim
+    target = walked(target)
+    dim = target.dim
     counts = as_counts(num_samples, num_warmup, num_chains)
     adapted = scale is None and cov is None
     root = _as_root(scale, cov, metric, dim)

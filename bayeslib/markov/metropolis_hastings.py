@@ -18,12 +18,12 @@ from ..chains.loop import (
     log_density,
     record,
 )
-from ..chains.run import as_counts
 from ..compile.arguments import as_data
-from ..compile.callback import ADDRESS, HANDLE, VECTOR, helper
+from ..compile.callback import helper
+from ..compile.kinds import ADDRESS, HANDLE, VECTOR
 from ..errors import BayeslibError, warn
 from ..target.target import as_target
-from ..validate import shown
+from ..validate import as_counts, shown
 
 
 class Moves(NamedTuple):
@@ -72,8 +72,8 @@ def initial(run, start, propose, log_ratio):
     ratio = NO_CALLBACK if log_ratio is None else log_ratio.bind(start.size)
     run.kept = move, ratio, propose, log_ratio
     return laid_out(
-        Moves, position=start, proposal=(start.size,), propose=move.address,
-        propose_handle=move.handle, log_ratio=ratio.address, log_ratio_handle=ratio.handle,
+        Moves, start.size, position=start, propose=move.address, propose_handle=move.handle,
+        log_ratio=ratio.address, log_ratio_handle=ratio.handle,
     )  # fmt: skip
 
 

@@ -7,18 +7,18 @@ import numpy as np
 from numba import from_dtype, types
 
 from ..chains.algorithm import Algorithm
-from ..chains.collect import FAR
 from ..chains.loop import Chain, acceptance, ask, copy, ended, judged, laid_out, record
-from ..chains.run import as_counts
-from ..compile.callback import ADDRESS, HANDLE, INT, INTS, MATRIX, VECTOR, density, helper
+from ..chains.run import FAR
+from ..compile.callback import density, helper
+from ..compile.kinds import ADDRESS, HANDLE, INT, INTS, MATRIX, VECTOR
 from ..diagnostics import mcse
 from ..diagnostics.trouble import ladder_problems
 from ..errors import BayeslibError, ImproperError, StartError, warn
 from ..results import Estimate
-from ..target.target import as_target
-from ..validate import shown
+from ..target.transforms import walked
+from ..validate import as_counts, as_scales, shown
 from .adaptation import Tuning, begin_walk, learn_coordinate, learn_walk, tuned, walk_windows
-from .ladder import as_ladder, as_rung_scales, log_normaliser, respace
+from .ladder import as_ladder, log_normaliser, respace
 from .metropolis import Walk, propose, propose_coordinate
 
 # What became of a replica: it has been at the hottest rung, and then at the coldest.
@@ -347,15 +347,22 @@ def parallel_tempering(
     >>> print(draws.settings["round_trips"].min() > 0)
     True
     """
-    dim = as_target(target).dim
+    target = walked(target)
+    dim = target.dim
     counts = as_counts(num_samples, num_warmup, num_chains)
-    if reference is not None and as_target(reference).dim != dim:
+    reference = reference and walked(reference)
+    if reference is not None and reference.dim != dim:
         raise BayeslibError(
             f"reference must have the target's dim={dim} parameters, got dim={reference.dim}"
         )
+    if reference is not None and not _alike(target, reference):
+        raise BayeslibError(
+            "reference must be declared with the parameters= of the target: the same names, in "
+            "their order, and shapes and constraints"
+        )
     betas, moves_rungs = as_ladder(inverse_temperatures, dim, reference is not None)
     if scale is not None:
-        scale = as_rung_scales(scale, betas.size, dim)
+        scale = as_scales(scale, betas.size, dim)
     if counts[1] < 50 and (scale is None or moves_rungs):
         warn(
             f"num_warmup={counts[1]} leaves no time to adapt the ladder and its scales; pass "
@@ -379,10 +386,15 @@ def parallel_tempering(
         numbers=betas.size * (1 if reference is None else 2), executor=executor,
         progress=progress, settings={"adapted": moves_rungs},
     )  # fmt: skip
-    problems = ladder_problems(draws)
-    if problems:
-        warn("; and ".join(problems))
+    warn(*ladder_problems(draws))
     return _with_evidence(draws, reference)
+
+
+def _alike(one, other):
+    """Say whether two targets have the same parameters, as far as both declare them."""
+    if one.maps_back and other.maps_back:
+        return [*one.original.parameters.items()] == [*other.original.parameters.items()]
+    return all(target.transform.is_identity for target in (one, other) if target.maps_back)
 
 
 def _with_evidence(draws, reference):

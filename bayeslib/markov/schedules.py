@@ -32,6 +32,11 @@ def as_schedule(schedule, initial, final, num_iterations):
     if num_iterations is not None:
         num_iterations = as_count(num_iterations, "num_iterations")
         check_memory((num_iterations,), "the temperatures")
+    if schedule is None or isinstance(schedule, str) and schedule not in _NAMED:
+        raise BayeslibTypeError(
+            'schedule must be "geometric", "logarithmic", a function or temperatures, got '
+            f"{schedule!r}"
+        )
     if isinstance(schedule, str):
         return _named(schedule, initial, final, num_iterations or _DEFAULT), schedule
     if initial is not None or final is not None:
@@ -50,10 +55,6 @@ def as_schedule(schedule, initial, final, num_iterations):
             )
         _check(temperatures, "schedule(k)")
         return temperatures, name
-    if schedule is None:
-        raise BayeslibTypeError(
-            'schedule must be "geometric", "logarithmic", a function or temperatures, got None'
-        )
     temperatures = as_floats(schedule, "schedule")
     if temperatures.ndim != 1 or temperatures.size == 0:
         raise BayeslibError(f"schedule must have shape (n,), got {temperatures.shape}")
@@ -67,10 +68,6 @@ def as_schedule(schedule, initial, final, num_iterations):
 
 
 def _named(name, initial, final, num_iterations):
-    if name not in _NAMED:
-        raise BayeslibError(
-            f'schedule must be "geometric", "logarithmic", a function or temperatures, got {name!r}'
-        )
     if initial is None:
         raise BayeslibError(
             f"the {name} schedule needs initial_temperature: about the size of an uphill move, so "

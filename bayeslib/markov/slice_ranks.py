@@ -6,7 +6,8 @@ import numpy as np
 from numba import types
 
 from ..chains.loop import Density, log_density, numba_type
-from ..compile.callback import FLOAT, GENERATOR, INT, MATRIX, VECTOR, kernel
+from ..compile.callback import kernel
+from ..compile.kinds import FLOAT, GENERATOR, INT, MATRIX, VECTOR
 from ..errors import BayeslibError
 from ..validate import shown
 from .slice_sample import slice_update
@@ -179,7 +180,4 @@ def _folded(ranks):
 def _distance(ranks):
     """The largest distance between the empirical distribution function and the uniform one."""
     ranks, n = np.sort(ranks), ranks.size
-    return max(
-        np.max(np.arange(1, n + 1) / n - ranks),
-        np.max(ranks - np.arange(n) / n),
-    )
+    return max(np.max(np.arange(1, n + 1) / n - ranks), np.max(ranks - np.arange(n) / n))

@@ -7,12 +7,12 @@ from numba import types
 
 from ..chains.algorithm import Algorithm
 from ..chains.loop import UNDEFINED, Chain, copy, ended, laid_out, log_density, record
-from ..chains.run import as_counts
 from ..chains.warmup import warmup_windows
-from ..compile.callback import INT, VECTOR, helper
+from ..compile.callback import helper
+from ..compile.kinds import INT, VECTOR
 from ..errors import TargetError, warn
-from ..target.target import as_target
-from ..validate import as_choice, as_count, as_scale, shown
+from ..target.transforms import walked
+from ..validate import as_choice, as_count, as_counts, as_scale, shown
 
 _MOST_SHRINKS = 1000  # an interval of floats is a point after fewer
 _OFTEN = 0.1  # draws that reached the limit, above which it is said
@@ -122,9 +122,8 @@ def learn_widths(t, windows, target, rng, log_p, s, note):
 def initial(run, start, width, max_steps_out, at_random):
     dim, adapts = start.size, width is None
     return laid_out(
-        Slices, position=start, width=np.ones(dim) if adapts else width, log_width=(dim,),
-        average=(dim,), most=max_steps_out, at_random=at_random,
-        window={"adapts": adapts and run.num_warmup > 0},
+        Slices, dim, position=start, width=np.ones(dim) if adapts else width, most=max_steps_out,
+        at_random=at_random, window={"adapts": adapts and run.num_warmup > 0},
     )  # fmt: skip
 
 
@@ -242,7 +241,8 @@ def slice_sample(
     >>> print(round(draws.stats["num_evals"].mean(), 0), "evaluations a draw")
     5.0 evaluations a draw
     """
-    dim = as_target(target).dim
+    target = walked(target)
+    dim = target.dim
     counts = as_counts(num_samples, num_warmup, num_chains)
     max_steps_out = as_count(max_steps_out, "max_steps_out", minimum=0)
     as_choice(order, "order", ("systematic", "random"))

@@ -119,16 +119,18 @@ def mixture(weights, means, covs):
     )  # fmt: skip
 
 
+def _log_part(k, theta, means, precisions, log_constants):
+    value = log_constants[k]
+    for i in range(theta.size):
+        for j in range(theta.size):
+            value -= 0.5 * (theta[i] - means[k, i]) * precisions[k, i, j] * (theta[j] - means[k, j])
+    return value
+
+
 def _mixture(theta, means, precisions, log_constants):
-    dim = theta.size
     largest, total = -np.inf, 0.0
     for k in range(log_constants.size):
-        value = log_constants[k]
-        for i in range(dim):
-            for j in range(dim):
-                value -= (
-                    0.5 * (theta[i] - means[k, i]) * precisions[k, i, j] * (theta[j] - means[k, j])
-                )
+        value = _log_part(k, theta, means, precisions, log_constants)
         if value > largest:
             total = total * np.exp(largest - value) + 1.0
             largest = value
@@ -143,12 +145,7 @@ def _mixture_fused(theta, grad, means, precisions, log_constants):
     for i in range(dim):
         grad[i] = 0.0
     for k in range(log_constants.size):
-        value = log_constants[k]
-        for i in range(dim):
-            for j in range(dim):
-                value -= (
-                    0.5 * (theta[i] - means[k, i]) * precisions[k, i, j] * (theta[j] - means[k, j])
-                )
+        value = _log_part(k, theta, means, precisions, log_constants)
         weight = 1.0
         if value > largest:
             shrink = np.exp(largest - value)

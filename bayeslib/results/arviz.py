@@ -1,14 +1,13 @@
 """Draws for ArviZ, in the form that the installed version understands."""
 
-import re
+import numpy as np
 
 from ..errors import BayeslibError
 from .files import version
+from .named import variables
 
-_INDEXED = re.compile(r"(.+)\[([^\[\]]+)\]")
 
-
-def to_arviz(draws):
+def to_arviz(draws, data, dims, coords):
     """Convert draws to what ArviZ takes; see `Draws.to_arviz`."""
     if draws.log_weights is not None:
         raise BayeslibError(
@@ -23,11 +22,14 @@ def to_arviz(draws):
         raise ImportError(
             "to_arviz needs ArviZ, which is not installed: pip install arviz"
         ) from None
-    posterior, dims, coords = _variables(draws)
+    posterior, own_dims, own_coords = _variables(draws)
+    dims = own_dims | {name: list(axes) for name, axes in (dims or {}).items()}
+    used = {axis for axes in dims.values() for axis in axes}
+    coords = {axis: own_coords[axis] for axis in used & set(own_coords)} | (coords or {})
     stats = dict(draws.stats)
     if draws.logdensity is not None:
         stats["lp"] = draws.logdensity
-    groups = {"posterior": posterior} | ({"sample_stats": stats} if stats else {})
+    groups = {"posterior": posterior} | ({"sample_stats": stats} if stats else {}) | data
     attrs = {
         "inference_library": "bayeslib",
         "inference_library_version": version(),
@@ -45,21 +47,12 @@ def to_arviz(draws):
 
 
 def _variables(draws):
-    """Join dimensions named a[0], a[1], … to one variable a."""
-    members = {}
-    for name in draws.names:
-        match = _INDEXED.fullmatch(name)
-        base, label = match.groups() if match else (name, None)
-        members.setdefault(base, []).append((name, label))
+    """Return posterior, dims and coords of the draws' variables."""
     posterior, dims, coords = {}, {}, {}
-    for base, found in members.items():
-        labels = [label for _, label in found]
-        if None in labels:  # a and a[0] are not parts of one thing
-            posterior |= {name: draws[name] for name, _ in found}
-            continue
-        columns = [draws.names.index(name) for name, _ in found]
-        posterior[base] = draws.values[:, :, columns]
-        dims[base] = [f"{base}_dim_0"]
-        whole = all(label.isdecimal() for label in labels)
-        coords[f"{base}_dim_0"] = [int(label) for label in labels] if whole else labels
+    for name, (columns, labels) in variables(draws.names).items():
+        posterior[name] = draws.values[:, :, columns]
+        if np.ndim(columns):
+            dims[name] = [f"{name}_dim_{axis}" for axis in range(columns.ndim)]
+            for dim, size in zip(dims[name], columns.shape, strict=True):
+                coords[dim] = labels or list(range(size))
     return posterior, dims, coords

@@ -1,26 +1,38 @@
 """From parameters with ends to coordinates without: the logarithm, the logit, and their Jacobian.
 
 The maps are those of Stan: log(theta - low), log(high - theta), and the logit of the place between
-two ends, (theta - low) / (high - low); theta itself where there is no end.
+two ends, (theta - low) / (high - low); theta itself where there is no end. Parameters that hold
+each other, as those of a simplex, have maps of their own, see `curves`.
 """
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ..errors import BayeslibError
 from ..validate import as_floats, as_pairs, shown
+from .curves import CURVES
 
 
 @dataclass(frozen=True)
 class Transform:
-    """A monotone map of each coordinate between R and the interval of its parameter.
+    """A map between R^dim and parameters that have ends, or hold each other.
 
     Parameters
     ----------
     support : sequence of (low, high)
-        One pair a dimension; infinite, or None, where there is no end. A pair alone is that of a
-        single dimension.
+        One pair a parameter; infinite, or None, where there is no end. A pair alone is that of a
+        single one.
+    blocks : sequence of (kind, first, size), optional
+        Which parameters, that have no ends here, hold each other: `size` of them from `first`, of
+        a kind in `curves`.
+
+    Attributes
+    ----------
+    size, dim : int
+        The number of parameters, and of coordinates.
 
     Raises
     ------
@@ -39,6 +51,7 @@ class Transform:
     """
 
     support: tuple
+    blocks: tuple = ()
 
     def __post_init__(self):
         support = self.support
@@ -53,28 +66,77 @@ class Transform:
                 f"{self.support!r}"
             ) from None
         object.__setattr__(self, "support", tuple((float(a), float(b)) for a, b in pairs))
+        object.__setattr__(self, "blocks", tuple(map(tuple, self.blocks)))
 
     @property
-    def dim(self):
+    def size(self):
         """The number of parameters."""
         return len(self.support)
 
     @property
+    def dim(self):
+        """The number of coordinates."""
+        return len(self._pieces[0]) + sum(x.stop - x.start for _, _, x in self._curves)
+
+    @property
     def is_identity(self):
         """Whether no parameter has an end."""
-        return not np.isfinite(self.support).any()
+        return not (self.blocks or np.isfinite(self.support).any())
+
+    @cached_property
+    def _pieces(self):
+        """Return (parameter, coordinate) of those alone; (kind, both slices) of the others."""
+        first_of = {first: (kind, size) for kind, first, size in self.blocks}
+        alone, curves, i, c = [], [], 0, 0
+        while i < self.size:
+            if i not in first_of:
+                alone.append((i, c))
+                i, c = i + 1, c + 1
+                continue
+            kind, size = first_of[i]
+            k = CURVES[kind].num_coordinates(size)
+            curves.append((kind, slice(i, i + size), slice(c, c + k)))
+            i, c = i + size, c + k
+        return alone, curves
+
+    @property
+    def _curves(self):
+        return self._pieces[1]
+
+    @property
+    def alone(self):
+        """Which parameters stand alone, and which coordinates are theirs."""
+        return tuple(np.array(self._pieces[0], dtype=int).reshape(-1, 2).T)
+
+    @property
+    def monotone(self):
+        """Which parameters rise or fall with one coordinate of theirs, (size,) of bool."""
+        found = np.zeros(self.size, dtype=bool)
+        found[self.alone[0]] = True
+        return found
+
+    @property
+    def fixed(self):
+        """Which parameters never change, (size,) of bool, as the upper triangle of a factor."""
+        found = np.zeros(self.size, dtype=bool)
+        for kind, of_theta, _ in self._curves:
+            if kind == "cholesky_corr":
+                n = math.isqrt(of_theta.stop - of_theta.start)
+                found[of_theta] = (np.tri(n, k=-1) == 0.0).ravel()
+                found[of_theta.start + n + 1 : of_theta.stop : n + 1] = False  # but L[0, 0]
+        return found
 
     @property
     def decreasing(self):
-        """Which parameters fall as their coordinate rises, (dim,) of bool."""
+        """Which parameters fall as their coordinate rises, (size,) of bool."""
         return np.array([low == -np.inf and high < np.inf for low, high in self.support])
 
     def constrain(self, x):
         """Return the parameters at coordinates `x`, any shape that ends in (dim,)."""
-        x = self._checked(x, "x")
-        theta = x.copy()
-        for i, (low, high) in enumerate(self.support):
-            u = x[..., i]
+        x = self._checked(x, "x", self.dim)
+        theta = np.empty((*x.shape[:-1], self.size))
+        for i, c in self._pieces[0]:
+            (low, high), u = self.support[i], x[..., c]
             with np.errstate(over="ignore"):  # to infinity, where the density is zero
                 if np.isfinite(low) and np.isfinite(high):
                     # from the nearer end, so that no digits of the distance to it are lost
@@ -84,46 +146,82 @@ class Transform:
                     theta[..., i] = low + np.exp(u)
                 elif np.isfinite(high):
                     theta[..., i] = high - np.exp(u)
+                else:
+                    theta[..., i] = u
+        self._place(x, theta)
         return theta
 
+    def _place(self, x, theta):
+        """Write the parameters that hold each other; return their part of `log_jacobian`."""
+        total = np.zeros(x.shape[:-1])
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            for kind, of_theta, of_x in self._curves:
+                places = np.moveaxis(theta[..., of_theta], -1, 0)  # a view
+                total = total + CURVES[kind].place(np.moveaxis(x[..., of_x], -1, 0), places)
+        return total
+
     def unconstrain(self, theta):
-        """Return the coordinates of parameters, any shape that ends in (dim,).
+        """Return the coordinates of parameters, any shape that ends in (size,).
 
         Raises
         ------
         BayeslibError
-            For a parameter that does not lie strictly between its ends.
+            For a parameter that does not lie strictly between its ends, or parameters that are
+            not what they must be together.
         """
-        theta = self._checked(theta, "theta")
-        inside = self.inside(theta)
+        theta = self._checked(theta, "theta", self.size)
+        low, high = np.array(self.support).T
+        inside = (theta > low) & (theta < high)
         if not inside.all():
-            first = theta[tuple(np.argwhere(~inside)[0])]
+            first = tuple(np.argwhere(~inside)[0])
             raise BayeslibError(
-                f"theta={shown(first)} does not lie strictly inside the support {self.support}, "
-                "so that it has no unconstrained coordinates"
+                f"theta={shown(theta[first])} does not lie strictly inside the support "
+                f"{self.support[first[-1]]} of parameter {first[-1]}, so that it has no "
+                "unconstrained coordinates"
             )
-        x = theta.copy()
-        for i, (low, high) in enumerate(self.support):
-            t = theta[..., i]
+        x = np.empty((*theta.shape[:-1], self.dim))
+        for i, c in self._pieces[0]:
+            (low, high), t = self.support[i], theta[..., i]
             if np.isfinite(low) and np.isfinite(high):
-                x[..., i] = np.log(t - low) - np.log(high - t)
+                x[..., c] = np.log(t - low) - np.log(high - t)
             elif np.isfinite(low):
-                x[..., i] = np.log(t - low)
+                x[..., c] = np.log(t - low)
             elif np.isfinite(high):
-                x[..., i] = np.log(high - t)
+                x[..., c] = np.log(high - t)
+            else:
+                x[..., c] = t
+        for kind, of_theta, of_x in self._curves:
+            rows = theta[..., of_theta].reshape(-1, of_theta.stop - of_theta.start)
+            for row in rows:
+                if not CURVES[kind].inside(row):
+                    raise BayeslibError(
+                        f"theta={shown(row)} is not {kind}: these parameters must "
+                        f"{CURVES[kind].said}"
+                    )
+            with np.errstate(divide="ignore"):
+                moved = CURVES[kind].coordinates(rows.T).T
+            if not np.isfinite(moved).all():
+                raise BayeslibError(
+                    f"theta={shown(rows[~np.isfinite(moved).all(axis=1)][0])} lies on the edge of "
+                    f"what is {kind}, so that it has no unconstrained coordinates"
+                )
+            x[..., of_x] = moved.reshape(x[..., of_x].shape)
         return x
 
     def inside(self, theta):
-        """Say of each theta, (..., dim) -> (...), whether it is strictly inside the support."""
+        """Say of each theta, (..., size) -> (...), whether it is strictly inside the support."""
         low, high = np.array(self.support).T
-        return np.all((theta > low) & (theta < high), axis=-1)
+        found = np.all((theta > low) & (theta < high), axis=-1)
+        for kind, of_theta, _ in self._curves:
+            found &= np.apply_along_axis(CURVES[kind].inside, -1, theta[..., of_theta])
+        return found
 
     def log_jacobian(self, x):
         """log |det d theta / d x| at coordinates `x`, (..., dim) -> (...)."""
-        x = self._checked(x, "x")
-        total = np.zeros(x.shape[:-1])
-        for i, (low, high) in enumerate(self.support):
-            u = x[..., i]
+        x = self._checked(x, "x", self.dim)
+        total = self._place(x, np.empty((*x.shape[:-1], self.size)))
+        for i, c in self._pieces[0]:
+            (low, high), u = self.support[i], x[..., c]
             if np.isfinite(low) and np.isfinite(high):
                 total += np.log(high - low) - np.abs(u) - 2.0 * np.log1p(np.exp(-np.abs(u)))
             elif np.isfinite(low) or np.isfinite(high):
@@ -131,9 +229,13 @@ class Transform:
         return total
 
     def names(self, names):
-        """Names of the coordinates: log(theta), log(3 - theta), logit(theta), or theta's own."""
-        found = []
-        for name, (low, high) in zip(names, self.support, strict=True):
+        """Names of the coordinates: log(theta), log(3 - theta), logit(theta), or theta's own.
+
+        Those of a block are called by its kind: simplex(w)[0] and so on.
+        """
+        found = [""] * self.dim
+        for i, c in self._pieces[0]:
+            name, (low, high) = names[i], self.support[i]
             if np.isfinite(low) and np.isfinite(high):
                 name = f"logit({name})"
             elif np.isfinite(low):
@@ -141,11 +243,15 @@ class Transform:
                 name = f"log({name} {sign} {abs(low):g})" if low else f"log({name})"
             elif np.isfinite(high):
                 name = f"log({high:g} - {name})" if high else f"log(-{name})"
-            found.append(name)
+            found[c] = name
+        for kind, of_theta, of_x in self._curves:
+            base = names[of_theta.start].partition("[")[0]
+            for k, c in enumerate(range(of_x.start, of_x.stop)):
+                found[c] = f"{kind}({base})[{k}]"
         return tuple(found)
 
-    def _checked(self, value, name):
+    def _checked(self, value, name, size):
         array = as_floats(value, name)
-        if array.shape[-1:] != (self.dim,):
-            raise BayeslibError(f"{name} must have shape (..., {self.dim}), got {array.shape}")
+        if array.shape[-1:] != (size,):
+            raise BayeslibError(f"{name} must have shape (..., {size}), got {array.shape}")
         return array

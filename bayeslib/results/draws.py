@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import reprlib
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
 from .. import diagnostics
 from ..errors import BayeslibError, ZeroWeightsError
-from ..validate import as_array, as_count, as_rng
+from ..validate import as_array, as_count, as_rng, check_callable
 from .estimate import Estimate, as_estimate
 from .families import family_totals, mean_and_error
 from .files import write
+from .named import named, settings_with_noise, variables
 from .rows import apply_rows
 from .summary import PROBABILITIES, QUANTILES, Summarised, tabulate, weighted_quantiles
 
@@ -58,6 +59,8 @@ class Draws(Summarised):
     Draws(by_hand, num_chains=4, num_samples=500, dim=2, num_evals=0)
     >>> draws["tau"].shape, draws.flat.shape, round(draws.worth)
     ((4, 500), (2000, 2), 2000)
+    >>> draws[::10], draws[["tau"]].names
+    (Draws(by_hand, num_chains=4, num_samples=50, dim=2, num_evals=0), ('tau',))
     """
 
     values: np.ndarray
@@ -133,12 +136,119 @@ class Draws(Summarised):
                 f"there are no draws, values has shape {self.values.shape}: nothing to average"
             )
 
-    def __getitem__(self, name):
-        """The draws of one named dimension, shape (num_chains, num_samples)."""
-        if name not in self.names:
-            some = reprlib.repr(self.names)
-            raise BayeslibError(f"no dimension is named {name!r}; there are {some}")
-        return self.values[:, :, self.names.index(name)]
+    def __getitem__(self, which):
+        """The draws of a name, ``draws["alpha"]``; of several; or some of the draws.
+
+        Parameters
+        ----------
+        which : str, list of str or slice
+            The name of a dimension, or of a parameter, whose dimensions are called alpha[0],
+            alpha[1] and so on. Or a slice of the draws of each chain.
+
+        Returns
+        -------
+        numpy.ndarray, shape (num_chains, num_samples, …), or Draws
+            Of one name, in its shape. For a list, or a slice, `Draws` of these alone.
+
+        Raises
+        ------
+        BayeslibError
+            For another name.
+        """
+        if isinstance(which, slice):
+            kept = {"values": self.values[:, which]}
+            for name in ("logdensity", "log_weights"):
+                array = getattr(self, name)
+                kept[name] = None if array is None else array[:, which]
+            stats = {name: array[:, which] for name, array in self.stats.items()}
+            return replace(self, stats=stats, **kept)
+        if isinstance(which, list):
+            if not which:
+                raise BayeslibError("name at least one dimension: draws[[]] has none")
+            columns = np.concatenate([np.ravel(self._columns(name)) for name in which])
+            names = [self.names[i] for i in columns]
+            return replace(
+                self, values=self.values[:, :, columns], names=names,
+                settings=settings_with_noise(self),
+            )  # fmt: skip
+        return self.values[:, :, self._columns(which)]
+
+    def _columns(self, name):
+        """Where the dimensions of a name lie, an int or an array of its shape."""
+        if name in self.names:
+            return self.names.index(name)
+        found = variables(self.names)
+        if name not in found:
+            known = reprlib.repr((*found, *(n for n in self.names if n not in found)))
+            raise BayeslibError(f"no dimension is named {name!r}; there are {known}")
+        return found[name][0]
+
+    def thin(self, step):
+        """Keep every `step`-th draw of each chain, beginning with the first.
+
+        Only to save memory: what is left says less than all.
+
+        Parameters
+        ----------
+        step : int
+
+        Returns
+        -------
+        Draws
+
+        Examples
+        --------
+        >>> bl.Draws(np.zeros((4, 500, 2))).thin(10)
+        Draws(num_chains=4, num_samples=50, dim=2, num_evals=0)
+        """
+        return self[:: as_count(step, "step")]
+
+    def predict(self, simulate, *, rng):
+        """Simulate once from each draw: the posterior predictive, or of prior draws the prior's.
+
+        Parameters
+        ----------
+        simulate : callable
+            simulate(p, rng) -> a number or an array, of one draw p, (dim,), with the parameters
+            as attributes: ``rng.normal(p.mu, p.sigma, size=20)``.
+        rng : int, Generator, SeedSequence or None
+            Handed to `simulate`, for one draw after the other, chain after chain.
+
+        Returns
+        -------
+        numpy.ndarray, shape (num_chains, num_samples, …)
+
+        Raises
+        ------
+        BayeslibError
+            When the draws have weights, or the simulations are not of one shape.
+
+        Examples
+        --------
+        >>> draws = bl.Draws(np.ones((4, 500, 2)), names=["mu", "sigma"])
+        >>> ahead = draws.predict(lambda p, rng: rng.normal(p.mu, p.sigma, size=3), rng=1)
+        >>> ahead.shape
+        (4, 500, 3)
+        """
+        if self.log_weights is not None:
+            raise BayeslibError(
+                "these draws have weights, which simulations would lose: draw by them first, as in "
+                "bl.resample(draws, num_samples=1000, rng=1).predict(simulate, rng=2)"
+            )
+        rng, _ = as_rng(rng)
+        return self._each("simulate", simulate, rng)
+
+    def _each(self, name, f, *arguments):
+        """Return f of each draw, one by one, (num_chains, num_samples, …)."""
+        self._check_some()
+        check_callable(**{name: f})
+        results = [np.asarray(f(row, *arguments)) for row in named(self.flat, self.names)]
+        shapes = {result.shape for result in results}
+        if len(shapes) > 1:
+            raise BayeslibError(
+                f"{name} must return arrays of one shape, got {', '.join(map(str, sorted(shapes)))}"
+            )
+        return np.reshape(results, (self.num_chains, self.num_samples, *shapes.pop()))
 
     def expect(self, f=None):
         """Estimate the posterior expectation of `f`.
@@ -147,7 +257,8 @@ class Draws(Summarised):
         ----------
         f : callable, optional
             Takes all draws at once, shape (n, dim), and returns (n,) or (n, k), which is fast;
-            or takes one draw, shape (dim,), and returns a number or k numbers. It is called with
+            or takes one draw, shape (dim,), and returns a number or k numbers. Parameters are
+            attributes of what it takes: ``p.tau``, (n,), or ``p.alpha``, (n, 50). It is called with
             all draws first, then with two of them alone; where that differs, as for one that
             mixes the entries of a draw without ``axis=-1``, with each. The default is the
             identity: the posterior mean.
@@ -176,9 +287,13 @@ class Draws(Summarised):
         9.932 ± 0.061
         >>> print(draws.expect(lambda theta: theta[0] > 3.0))
         0.4955 ± 0.0050
+        >>> print(draws.expect(lambda p: np.exp(-p.theta)))
+        0.08210 ± 0.00106
         """
         self._check_some()
-        results = self.flat if f is None else apply_rows(f, self.flat).astype(float)
+        results = self.flat
+        if f is not None:
+            results = apply_rows(f, named(results, self.names)).astype(float)
         if "family" in self.stats:
             value, error = mean_and_error(results, self.weights, np.ravel(self.stats["family"]))
         elif self.log_weights is not None:
@@ -309,8 +424,24 @@ class Draws(Summarised):
         """
         return write(path, "Draws", {f.name: getattr(self, f.name) for f in fields(self)})
 
-    def to_arviz(self):
-        """Convert to what ArviZ takes, for its plots and comparisons.
+    def to_arviz(
+        self, *, log_likelihood=None, posterior_predictive=None, observed_data=None, dims=None,
+        coords=None,
+    ):  # fmt: skip
+        """Convert to what ArviZ takes, for its plots, comparisons and predictive checks.
+
+        Parameters
+        ----------
+        log_likelihood : callable, optional
+            log_likelihood(p) -> (num_rows,), the log likelihood of each row of the data at one
+            draw p, as in `predict`: what ``arviz.loo`` and ``arviz.compare`` need.
+        posterior_predictive : array or dict of arrays, shape (num_chains, num_samples, …), optional
+            From `predict`; an array alone is called "y".
+        observed_data : array or dict of arrays, optional
+            The data it predicts, under the same names.
+        dims, coords : dict, optional
+            Names of the axes of a variable, ``{"alpha": ["school"]}``, and labels along them,
+            ``{"school": ["A", "B"]}``.
 
         Returns
         -------
@@ -339,7 +470,15 @@ class Draws(Summarised):
         from .arviz import to_arviz
 
         self._check_some()
-        return to_arviz(self)
+        data = {
+            "log_likelihood": log_likelihood and self._each("log_likelihood", log_likelihood),
+            "posterior_predictive": posterior_predictive, "observed_data": observed_data,
+        }  # fmt: skip
+        data = {
+            name: group if isinstance(group, dict) else {"y": np.asarray(group)}
+            for name, group in data.items() if group is not None
+        }  # fmt: skip
+        return to_arviz(self, data, dims, coords)
 
     def __repr__(self):
         return (

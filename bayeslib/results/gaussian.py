@@ -15,6 +15,7 @@ from .files import write
 from .summary import PROBABILITIES, QUANTILES, Summarised, tabulate
 
 LOG_2PI = float(np.log(2.0 * np.pi))
+_NUM_DRAWS = 10_000  # for moments that no formula gives
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,14 +91,16 @@ class Gaussian(Summarised):
             )
         check_finite(mean, "mean")
         names = (self.names,) if np.ndim(self.names) == 0 else self.names
-        names = as_many_names(names, mean.size)
-        if not all(isinstance(name, str) for name in names):
-            raise BayeslibTypeError(f"names must be strings, got {self.names!r}")
         transform = self.transform
-        if not (transform is None or isinstance(transform, Transform)):
+        if isinstance(transform, dict):  # from a file
+            transform = Transform(**transform)
+        elif not (transform is None or isinstance(transform, Transform)):
             transform = Transform(transform)
         if transform is not None and transform.dim != mean.size:
             raise BayeslibError(f"transform is of {transform.dim} dimensions, mean has {mean.size}")
+        names = as_many_names(names, mean.size if transform is None else transform.size)
+        if not all(isinstance(name, str) for name in names):
+            raise BayeslibTypeError(f"names must be strings, got {self.names!r}")
         cov = as_covariance(self.cov, "cov", mean.size)
         for name, value in (
             ("mean", mean), ("cov", cov), ("names", names), ("problems", tuple(self.problems)),
@@ -109,7 +112,7 @@ class Gaussian(Summarised):
     @property
     def dim(self):
         """The number of parameters."""
-        return self.mean.size
+        return len(self.names)
 
     @property
     def base(self):
@@ -121,7 +124,7 @@ class Gaussian(Summarised):
     def entropy(self):
         """-E[log q] of the Gaussian itself, in nats; with a transform, that of x."""
         log_scale = np.log(np.diag(self.scale)).sum()
-        return float(log_scale + 0.5 * self.dim * (1.0 + LOG_2PI))
+        return float(log_scale + 0.5 * self.mean.size * (1.0 + LOG_2PI))
 
     def kl(self, other):
         """The Kullback-Leibler divergence KL(self || other), exact, in nats.
@@ -150,14 +153,14 @@ class Gaussian(Summarised):
 
         if not isinstance(other, Gaussian):
             raise BayeslibTypeError(f"other must be a Gaussian, got {other!r}")
-        if other.dim != self.dim or other.transform != self.transform:
+        if other.mean.size != self.mean.size or other.transform != self.transform:
             raise BayeslibError(
                 f"{other!r} is not in the coordinates of {self!r}: compare them on draws"
             )
         ratio = linalg.solve_triangular(other.scale, self.scale, lower=True)
         shift = linalg.solve_triangular(other.scale, self.mean - other.mean, lower=True)
         log_ratio = np.log(np.abs(np.diag(ratio))).sum()
-        return float(0.5 * (np.sum(ratio**2) + shift @ shift - self.dim) - log_ratio)
+        return float(0.5 * (np.sum(ratio**2) + shift @ shift - self.mean.size) - log_ratio)
 
     def logdensity(self, x):
         """Normalised log density at x, shape (dim,) -> float or (n, dim) -> (n,).
@@ -179,6 +182,13 @@ class Gaussian(Summarised):
             raise BayeslibError(
                 f"x must have shape ({self.dim},) or (n, {self.dim}), got {x.shape}"
             )
+        blocks = () if self.transform is None else self.transform.blocks
+        if any(kind == "unit_vector" for kind, _, _ in blocks):
+            raise BayeslibError(
+                "a unit_vector has one coordinate more than dimensions, so that its density is an "
+                "integral over the length: take the Gaussian of the coordinates, fit.base, for "
+                "bl.unconstrained(target)"
+            )
         rows = np.atleast_2d(x)
         result = np.where(np.isnan(rows).any(axis=1), np.nan, -np.inf)
         inside = np.isfinite(rows).all(axis=1)
@@ -194,13 +204,14 @@ class Gaussian(Summarised):
         from scipy import linalg
 
         z = linalg.solve_triangular(self.scale, (rows - self.mean).T, lower=True)
-        log_scale = np.log(np.diag(self.scale)).sum() + 0.5 * self.dim * LOG_2PI
+        log_scale = np.log(np.diag(self.scale)).sum() + 0.5 * self.mean.size * LOG_2PI
         return -0.5 * np.square(z).sum(axis=0) - log_scale
 
     def sample(self, num_samples, rng):
         """Draw exactly: num_samples × dim standard normals in C order, then the Cholesky factor.
 
-        With a transform these are the coordinates, and the parameters are returned.
+        With a transform these are the coordinates, which may be fewer, and the parameters are
+        returned.
 
         Parameters
         ----------
@@ -222,7 +233,7 @@ class Gaussian(Summarised):
         num_samples = as_count(num_samples, "num_samples")
         check_memory((num_samples, 2 * self.dim), "the draws")
         rng, _ = as_rng(rng)
-        x = self.mean + rng.standard_normal((num_samples, self.dim)) @ self.scale.T
+        x = self.mean + rng.standard_normal((num_samples, self.mean.size)) @ self.scale.T
         return x if self.transform is None else self.transform.constrain(x)
 
     def expect(self, f=None, *, num_samples=10_000, rng=0):
@@ -231,7 +242,8 @@ class Gaussian(Summarised):
         Parameters
         ----------
         f : callable, optional
-            As in `Draws.expect`, of the parameters. None returns their mean, exactly.
+            As in `Draws.expect`, of the parameters. None returns their mean, exactly, but for
+            those that hold each other, as on a simplex.
         num_samples : int
             Draws to average over when `f` is given.
         rng : int, Generator, SeedSequence or None
@@ -250,28 +262,41 @@ class Gaussian(Summarised):
         0.4955 ± 0.0050
         """
         if f is None:
-            return Estimate(self._moments()[0], np.zeros(self.dim), self.num_evals)
-        draws = Draws(self.sample(num_samples, rng)[None], independent=True)
+            mean, sd = self._moments()
+            error = np.where(self._monotone, 0.0, sd / np.sqrt(_NUM_DRAWS))
+            return Estimate(mean, error, self.num_evals)
+        draws = Draws(self.sample(num_samples, rng)[None], names=self.names, independent=True)
         estimate = draws.expect(f)
         return Estimate(estimate.value, estimate.mcse, self.num_evals)
 
+    @property
+    def _monotone(self):
+        """Which parameters rise or fall with one coordinate alone."""
+        return np.ones(self.dim, dtype=bool) if self.transform is None else self.transform.monotone
+
     def _moments(self):
         """Means and standard deviations of the parameters."""
-        mean, sd = self.mean.copy(), np.sqrt(np.diag(self.cov))
+        at, spread = self.mean.copy(), np.sqrt(np.diag(self.cov))
         if self.transform is None:
-            return mean, sd
+            return at, spread
+        mean, sd = np.empty((2, self.dim))
         nodes, weights = np.polynomial.hermite_e.hermegauss(100)
         weights = weights / weights.sum()
-        for i, (low, high) in enumerate(self.transform.support):
+        if not self._monotone.all():
+            draws = self.sample(_NUM_DRAWS, 0)[:, ~self._monotone]
+            mean[~self._monotone], sd[~self._monotone] = draws.mean(axis=0), draws.std(axis=0)
+        for i, c in zip(*self.transform.alone, strict=True):
+            low, high = self.transform.support[i]
+            mean[i], sd[i] = at[c], spread[c]
             if np.isfinite(low) and np.isfinite(high):
                 x = np.tile(self.mean, (nodes.size, 1))
-                x[:, i] += sd[i] * nodes
+                x[:, c] += sd[i] * nodes
                 theta = self.transform.constrain(x)[:, i]
                 mean[i] = weights @ theta
                 sd[i] = np.sqrt(weights @ np.square(theta - mean[i]))
             elif np.isfinite(low) or np.isfinite(high):
                 with np.errstate(over="ignore"):
-                    distance = np.exp(self.mean[i] + 0.5 * sd[i] ** 2)
+                    distance = np.exp(mean[i] + 0.5 * sd[i] ** 2)
                     sd[i] = distance * np.sqrt(np.expm1(sd[i] ** 2))
                 mean[i] = low + distance if np.isfinite(low) else high - distance
         return mean, sd
@@ -280,11 +305,17 @@ class Gaussian(Summarised):
         """Marginal quantiles of the parameters, (dim,)."""
         from scipy.stats import norm
 
-        p = np.full(self.dim, p)
-        if self.transform is not None:
-            p = np.where(self.transform.decreasing, 1.0 - p, p)
-        x = norm.ppf(p, self.mean, np.sqrt(np.diag(self.cov)))
-        return x if self.transform is None else self.transform.constrain(x)
+        if self.transform is None:
+            return norm.ppf(p, self.mean, np.sqrt(np.diag(self.cov)))
+        mirrored = np.zeros(self.mean.size, dtype=bool)
+        places, coordinates = self.transform.alone
+        mirrored[coordinates] = self.transform.decreasing[places]
+        x = norm.ppf(np.where(mirrored, 1.0 - p, p), self.mean, np.sqrt(np.diag(self.cov)))
+        theta = self.transform.constrain(x)
+        if not self._monotone.all():
+            draws = self.sample(_NUM_DRAWS, 0)[:, ~self._monotone]
+            theta[~self._monotone] = np.quantile(draws, p, axis=0)
+        return theta
 
     def summary(self):
         """Means, standard deviations and quantiles of the marginals, as a `Summary`.
@@ -331,7 +362,8 @@ class Gaussian(Summarised):
         """
         parts = {f.name: getattr(self, f.name) for f in fields(self)}
         if self.transform is not None:
-            parts["transform"] = self.transform.support
+            of = self.transform
+            parts["transform"] = {"support": of.support, "blocks": of.blocks}
         return write(path, "Gaussian", parts)
 
     def __repr__(self):

@@ -49,6 +49,11 @@ class Proposal:
     def own_logdensity(self, draws):
         """The same for rows that it drew itself, at which it must be finite."""
         log_q = self.logdensity(draws)
+        self.check_own(draws, log_q)
+        return log_q
+
+    def check_own(self, draws, log_q):
+        """Check that the log density is finite at rows that it drew itself."""
         bad = np.flatnonzero(~np.isfinite(log_q))
         if bad.size:
             raise BayeslibError(
@@ -56,7 +61,6 @@ class Proposal:
                 f"theta={shown(draws[bad[0]])}, a point it drew itself: its sample and logdensity "
                 "disagree"
             )
-        return log_q
 
     def _shaped(self, result, shape, what):
         result = np.asarray(result, dtype=float)
@@ -140,7 +144,17 @@ def _from_scipy(dist, dim, label):
         raise BayeslibTypeError(f"the proposal {label} is discrete; a continuous one is needed")
     if not hasattr(dist, "args"):  # the multivariate families keep theirs elsewhere
         _check_dim(_multivariate_dim(dist, dim), dim, label)
-        return Proposal(lambda n, rng: dist.rvs(size=n, random_state=rng), dist.logpdf, dim, label)
+        density = dist.logpdf
+        if type(dist).__name__ == "dirichlet_frozen":  # alone among all, it takes points as columns
+
+            def density(x):
+                inside = (x >= 0.0).all(axis=1) & (np.abs(x.sum(axis=1) - 1.0) < 1e-10)
+                found = np.full(len(x), -np.inf)
+                if inside.any():
+                    found[inside] = dist.logpdf(x[inside].T)
+                return found
+
+        return Proposal(lambda n, rng: dist.rvs(size=n, random_state=rng), density, dim, label)
     shape = np.broadcast_shapes(*(np.shape(p) for p in (*dist.args, *dist.kwds.values())))
     if shape != (dim,) and (dim, shape) != (1, ()):
         raise BayeslibError(

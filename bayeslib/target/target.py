@@ -10,12 +10,11 @@ from ..compile.compiler import as_arguments, bind, plain_function
 from ..errors import BayeslibError, BayeslibTypeError, GradientError, TargetError
 from ..results import default_names
 from ..validate import as_count, as_floats, as_position, as_support, check_memory, shown
-from .differences import check_gradient
+from .parameters import MOST, Layout
 from .truth import Truth
-from .verify import verify
+from .verify import check_gradient, verify
 
-_MOST = 10**7  # parameters
-_GIVEN = frozenset(("logdensity", "dim", "data", "names", "support", "truth"))
+_GIVEN = frozenset(("logdensity", "dim", "data", "names", "support", "truth", "layout"))
 
 
 class Target:
@@ -25,15 +24,24 @@ class Target:
     ----------
     logdensity : callable
         logdensity(theta, *data) -> float, in numba's subset of Python, jitted or not. theta is
-        (dim,) float64, not to be written to; -inf means outside the support.
+        (dim,) float64, not to be written to; -inf means outside the support. With `parameters`
+        it is logdensity(p, *data), where ``p.alpha`` is the parameter alpha in its shape.
     dim : int
-        The number of parameters.
+        The number of parameters. Instead of it, of `names` and of `support`:
+    parameters : dict
+        The name of each parameter, and its shape, () for a number, or a constraint: `positive`,
+        `lower`, `upper`, `interval`, `ordered`, `simplex`, `unit_vector`, `cholesky_corr`. The
+        density is one of the parameters as they are, without Jacobians. Chains and fits walk
+        where there are no constraints, and return the parameters (`metropolis_hastings` and
+        `independence_metropolis`, whose proposals are of the parameters, walk there). `gradient`
+        is "auto" or None. `theta` below, and ``values`` of `Draws`, hold the numbers of all
+        parameters in the order declared; a dict of parameters is taken for one point.
     data : tuple of arrays and numbers, optional
         Passed on to every function, never compiled in. Copied; read-only to the functions.
     gradient : "auto", callable or None
-        gradient(theta, *data) -> (dim,). "auto" differentiates `logdensity` exactly, at a cost
-        that grows with the dimension: a small multiple of the density's up to 25 or so, and a
-        reason to write the gradient by hand above 100.
+        gradient(theta, *data) -> (dim,). "auto" differentiates `logdensity` exactly, in any
+        dimension at a small multiple of the density's cost if it is made of whole arrays,
+        ``X @ theta``, and at a larger one if it loops over numbers.
     fused : callable, optional
         fused(theta, grad, *data) -> float writes the gradient into `grad` and returns the log
         density, in one pass: the fastest form. It goes before `gradient`.
@@ -51,6 +59,8 @@ class Target:
     ----------
     logdensity, dim, data, names, support, truth
         As given; of the support, an end that is open is infinite.
+    parameters : dict or None
+        Name: `Parameter`.
 
     Raises
     ------
@@ -58,7 +68,7 @@ class Target:
         For a function with other arguments than (theta, *data), or data that are not numbers. At
         first use: for a function that does not compile or returns no float.
     BayeslibError
-        For names, support or dim that do not fit.
+        For names, support, dim or parameters that do not fit.
 
     Notes
     -----
@@ -81,11 +91,14 @@ class Target:
     -0.91 [ 1.8  -2.18]
     """
 
+    maps_back = False  # see `walked`
+
     def __init__(
         self,
         logdensity,
         *,
-        dim,
+        dim=None,
+        parameters=None,
         data=(),
         gradient="auto",
         fused=None,
@@ -93,10 +106,26 @@ class Target:
         support=None,
         truth=None,
     ):
-        self.dim = as_count(dim, "dim", maximum=_MOST)
+        self.layout = None if parameters is None else Layout(parameters)
+        if self.layout:
+            _check_alone(dim=dim, names=names, support=support)
+            if callable(gradient) or fused is not None:
+                raise BayeslibError(
+                    "a gradient by hand is one of a flat vector: with parameters= leave "
+                    'gradient="auto", or declare dim='
+                )
+            dim, names, support = self.layout.size, self.layout.names, self.layout.support
+        elif dim is None:
+            raise BayeslibTypeError(
+                'a Target needs dim=, the number of parameters, or parameters=, as {"mu": (), '
+                '"tau": bl.positive()}'
+            )
+        self.dim = as_count(dim, "dim", maximum=MOST)
         self.data = as_data(data)
         self._arguments = as_arguments(self.data)
-        self.logdensity = as_function(logdensity, "logdensity", ("theta",), self.data)
+        taken = "p" if self.layout else "theta"
+        self.logdensity = as_function(logdensity, "logdensity", (taken,), self.data)
+        self._flat = self.layout.flat(self.logdensity) if self.layout else self.logdensity
         self._gradient = gradient
         if callable(gradient):
             self._gradient = as_function(gradient, "gradient", ("theta",), self.data)
@@ -112,7 +141,7 @@ class Target:
         if not (truth is None or isinstance(truth, Truth)):
             raise BayeslibTypeError(f"truth must be a Truth or None, got {truth!r}")
         self.truth = truth
-        self._bound = {}
+        self._bound, self.walk = {}, None  # `walk` by `walked`
         self._verified = set()
 
     def __setattr__(self, name, value):
@@ -126,10 +155,45 @@ class Target:
     def __reduce__(self):
         import cloudpickle
 
-        parts = (self.logdensity, self._gradient, self._fused, self.truth)
-        return _rebuild, (
-            cloudpickle.dumps(parts), self.dim, self._arguments, self.names, self.support,
-        )  # fmt: skip
+        given = {"gradient": self._gradient, "fused": self._fused, "truth": self.truth}
+        if self.layout:
+            given["parameters"] = self.parameters
+        else:
+            given |= {"dim": self.dim, "names": self.names, "support": self.support}
+        return _rebuild, (cloudpickle.dumps((self.logdensity, given)), self._arguments)
+
+    @property
+    def parameters(self):
+        """The parameters by name, each a `Parameter`, or None where dim= was given."""
+        return self.layout and self.layout.parameters
+
+    def flatten(self, theta):
+        """Return the numbers, (dim,), of a dict of parameters; anything else as it is.
+
+        Raises
+        ------
+        BayeslibError
+            For other names or shapes than those of the parameters.
+
+        Examples
+        --------
+        >>> parameters = {"mu": (), "w": bl.simplex(2)}
+        >>> target = bl.Target(lambda p: -p.mu**2 + np.log(p.w[0]), parameters=parameters)
+        >>> print(target.flatten({"w": [0.4, 0.6], "mu": 1.0}))
+        [1.  0.4 0.6]
+        """
+        if not isinstance(theta, dict):
+            return theta
+        if not self.layout:
+            raise BayeslibTypeError(
+                "a dict of parameters is for a Target with parameters=; this one takes "
+                f"{self.dim} numbers"
+            )
+        return self.layout.flatten(theta)
+
+    def _place(self, theta):
+        """Return theta as messages are to show it."""
+        return theta
 
     @property
     def has_gradient(self):
@@ -138,7 +202,7 @@ class Target:
 
     def __call__(self, theta):
         """Return the log density at theta, shape (dim,), or a number when dim is 1."""
-        theta = as_position(theta, "theta", self.dim)
+        theta = as_position(self.flatten(theta), "theta", self.dim)
         return self._evaluate(theta, np.empty(self.dim), gradient=False)
 
     def gradient(self, theta):
@@ -150,7 +214,7 @@ class Target:
         >>> print(target.gradient([1.0, 1.0]))
         [-1.   -0.25]
         """
-        theta = as_position(theta, "theta", self.dim)
+        theta = as_position(self.flatten(theta), "theta", self.dim)
         grad = np.full(self.dim, np.nan)
         self._evaluate(theta, grad, gradient=True)
         return grad
@@ -273,7 +337,7 @@ class Target:
         >>> print(target.check_gradient([1.0, 1.0]) > 0)  # a wrong one would raise
         True
         """
-        theta = as_position(theta, "theta", self.dim)
+        theta = as_position(self.flatten(theta), "theta", self.dim)
         return check_gradient(self, theta, thorough=thorough)
 
     def explain(self, theta):
@@ -296,11 +360,11 @@ class Target:
         theta = theta.copy()
         theta.flags.writeable = False
         with np.errstate(all="ignore"):
-            return self.logdensity(theta, *self._arguments)
+            return self._flat(theta, *self._arguments)
 
     def _recipe(self, gradient):
         if not gradient:
-            return "value", (self.logdensity,)
+            return "value", (self._flat,)
         if self._fused is not None:
             return "fused", (self._fused,)
         if self._gradient is None:
@@ -309,8 +373,8 @@ class Target:
                 'or let gradient="auto" derive it'
             )
         if self._gradient == "auto":
-            return "auto", (self.logdensity,)
-        return "pair", (self.logdensity, self._gradient)
+            return "auto", (self._flat,)
+        return "pair", (self._flat, self._gradient)
 
     def _current(self, gradient):
         """Return the Bound of the functions as they are now, with the globals that they use."""
@@ -340,14 +404,29 @@ def as_target(target):
     return target
 
 
-def _rebuild(pickled, dim, data, names, support):
+def as_separate(target, method):
+    """Return `target`, or raise for one whose parameters hold each other, as those of a simplex."""
+    if as_target(target).layout:
+        for name, p in target.parameters.items():
+            if p.kind:
+                raise BayeslibError(
+                    f"{method} moves numbers one by one, and {name} is {p.kind}: pass "
+                    "bl.unconstrained(target), and map what comes back by its constrain()"
+                )
+    return target
+
+
+def _rebuild(pickled, data):
     import cloudpickle
 
-    logdensity, gradient, fused, truth = cloudpickle.loads(pickled)
-    return Target(
-        logdensity, dim=dim, data=data, gradient=gradient, fused=fused, names=names,
-        support=support, truth=truth,
-    )  # fmt: skip
+    logdensity, given = cloudpickle.loads(pickled)
+    return Target(logdensity, data=data, **given)
+
+
+def _check_alone(**others):
+    given = [name for name, value in others.items() if value is not None]
+    if given:
+        raise BayeslibError(f"parameters= says what {given[0]}= says: give a Target one of the two")
 
 
 def as_names(names, dim):

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..compile.functions import log_sigmoid, sigmoid
+from ..compile.functions import sigmoid
 from ..errors import BayeslibError
 from ..results import Draws
 from ..results.coordinates import Transform
-from ..validate import as_floats
+from ..results.named import settings_with_noise
+from ..validate import as_floats, as_positions
+from .parameters import constrain_one, log_slope
 from .target import Target, as_target
 from .truth import Quantiles, Truth
 
@@ -32,13 +34,15 @@ class UnconstrainedTarget(Target):
     """
 
     def __init__(self, original):
-        transform = Transform(original.support or ((None, None),) * original.dim)
+        transform = transform_of(original)
         moved = (original.logdensity, original._gradient, original._fused, original.data)
-        if not transform.is_identity:
+        if original.layout:
+            moved = (original.layout.free(original.logdensity), *moved[1:])
+        elif not transform.is_identity:
             moved = _moved(*moved, transform)
         logdensity, gradient, fused, data = moved
         super().__init__(
-            logdensity, dim=original.dim, data=data, gradient=gradient, fused=fused,
+            logdensity, dim=transform.dim, data=data, gradient=gradient, fused=fused,
             names=transform.names(original.names), truth=_moved_truth(original.truth, transform),
         )  # fmt: skip
         self.original, self.transform = original, transform
@@ -76,10 +80,24 @@ class UnconstrainedTarget(Target):
         logdensity = x.logdensity
         if logdensity is not None:
             logdensity = logdensity - self.transform.log_jacobian(x.values)
+        settings, fixed = settings_with_noise(x), self.transform.fixed
+        if fixed.any():
+            settings = settings | {"fixed": [self.original.names[i] for i in np.flatnonzero(fixed)]}
         return replace(
             x, values=self.transform.constrain(x.values), logdensity=logdensity,
-            names=self.original.names,
+            names=self.original.names, settings=settings,
         )  # fmt: skip
+
+    def starts(self, initial_position, number):
+        """Return starts, (number, dim), for those given in the original's parameters, or None."""
+        if initial_position is None:
+            return None
+        own, given = self.original, self.original.flatten(initial_position)
+        return self.unconstrain(as_positions(given, "initial_position", own.dim, number))
+
+    def _place(self, theta):
+        """Return the parameters where chains walk unasked in other coordinates, else theta."""
+        return self.constrain(theta) if self.maps_back else theta
 
     def unconstrain(self, theta):
         """Return coordinates for parameters, in the shapes of `constrain`.
@@ -97,11 +115,11 @@ class UnconstrainedTarget(Target):
         BayeslibError
             For a parameter at or beyond an end of its support.
         """
-        return self._mapped(self.transform.unconstrain, theta, "theta")
+        return self._mapped(self.transform.unconstrain, self.original.flatten(theta), "theta")
 
     def _mapped(self, function, value, name):
         array = as_floats(value, name)
-        if self.dim == 1 and array.ndim < 2 and array.shape != (1,):
+        if self.dim == self.original.dim == 1 and array.ndim < 2 and array.shape != (1,):
             return function(array[..., None])[..., 0][()]
         return function(array)
 
@@ -120,7 +138,8 @@ def unconstrained(target):
     Returns
     -------
     UnconstrainedTarget
-        A `Target` of the same dimension whose log density at x is that of `target` at theta(x)
+        A `Target` of as many coordinates as parameters (fewer for a simplex and a Cholesky factor,
+        see `Target`), whose log density at x is that of `target` at theta(x)
         plus log |d theta / d x|, so that both have one evidence. Its gradient is exact, made of
         the one that `target` has; there is none if `target` has none. Its truth has the evidence,
         sample, cdf and quantiles of the original, and moments where no parameter has an end.
@@ -153,26 +172,25 @@ def unconstrained(target):
     return UnconstrainedTarget(as_target(target))
 
 
-def _constrain(x, low, high):
-    """One parameter; low and high are infinite where there is no end."""
-    if low > -np.inf and high < np.inf:
-        if x < 0.0:
-            return low + (high - low) * sigmoid(x)
-        return high - (high - low) * sigmoid(-x)
-    if low > -np.inf:
-        return low + np.exp(x)
-    if high < np.inf:
-        return high - np.exp(x)
-    return x
+def walked(target):
+    """Return the target in which chains walk: one with parameters= without its constraints.
+
+    What a chain draws from it, `Algorithm.sample` maps back.
+    """
+    if not as_target(target).layout:
+        return target
+    if target.walk is None:
+        walk = UnconstrainedTarget(target)
+        walk.maps_back = True
+        target.walk = walk  # complete, for another thread may take it
+    return target.walk
 
 
-def _log_slope(x, low, high):
-    """log |d theta / d x| of one coordinate."""
-    if low > -np.inf and high < np.inf:
-        return np.log(high - low) + log_sigmoid(x) + log_sigmoid(-x)
-    if low > -np.inf or high < np.inf:
-        return x
-    return 0.0 * x
+def transform_of(target):
+    """Return the `Transform` between coordinates without ends and the target's parameters."""
+    if target.layout:
+        return target.layout.transform
+    return Transform(target.support or ((None, None),) * target.dim)
 
 
 def _chain_rule(slope, x, low, high):
@@ -192,19 +210,19 @@ def _moved(logdensity, gradient, fused, data, transform):
     """Return functions and data of the density of the coordinates."""
     low, high = np.array(transform.support).T
     data = (np.ascontiguousarray(low), np.ascontiguousarray(high), *data)
-    gradient = _moved_gradient(gradient) if callable(gradient) else gradient
-    fused = None if fused is None else _moved_fused(fused)
-    return _moved_logdensity(logdensity), gradient, fused, data
+    if callable(gradient):
+        gradient, fused = None, fused or _fused(logdensity, gradient)
+    return _moved_logdensity(logdensity), gradient, fused and _moved_fused(fused), data
 
 
 def _place(x, low, high, theta):
     """Write the parameters into `theta`; return log |d theta / d x|, -inf outside the support."""
     total = 0.0 * x[0]
     for i in range(x.size):
-        theta[i] = _constrain(x[i], low[i], high[i])
+        theta[i] = constrain_one(x[i], low[i], high[i])
         if not (low[i] < theta[i] and theta[i] < high[i]):
             return -np.inf + total
-        total = total + _log_slope(x[i], low[i], high[i])
+        total = total + log_slope(x[i], low[i], high[i])
     return total
 
 
@@ -215,6 +233,18 @@ def _moved_logdensity(logdensity):
         return total + logdensity(theta, *data) if total > -np.inf else total
 
     return moved
+
+
+def _fused(logdensity, gradient):
+    def fused(theta, grad, *data):
+        slope = gradient(theta, *data)
+        if len(slope) != theta.size:
+            raise ValueError("length of gradient")
+        for i in range(theta.size):
+            grad[i] = slope[i]
+        return logdensity(theta, *data)
+
+    return fused
 
 
 def _moved_fused(fused):
@@ -232,25 +262,11 @@ def _moved_fused(fused):
     return moved
 
 
-def _moved_gradient(gradient):
-    def moved(x, low, high, *data):
-        theta = np.empty(x.size)
-        for i in range(x.size):
-            theta[i] = _constrain(x[i], low[i], high[i])
-        slope = gradient(theta, *data)
-        if len(slope) != x.size:
-            raise ValueError("length of gradient")
-        moved = np.empty(x.size)
-        for i in range(x.size):
-            moved[i] = _chain_rule(slope[i], x[i], low[i], high[i])
-        return moved
-
-    return moved
-
-
 def _moved_truth(truth, transform):
     if truth is None or transform.is_identity:
         return truth
+    if transform.blocks:
+        return Truth(log_evidence=truth.log_evidence)
     sample, cdf, quantiles = truth.sample, truth.cdf, truth.quantiles
     return Truth(
         log_evidence=truth.log_evidence,

@@ -10,15 +10,7 @@ from ..errors import BayeslibError, GradientError
 from ..results import Gaussian
 from ..target.target import as_target
 from ..target.transforms import unconstrained
-from ..validate import (
-    as_bool,
-    as_choice,
-    as_count,
-    as_positions,
-    as_positive,
-    as_rng,
-    check_memory,
-)  # fmt: skip
+from ..validate import as_bool, as_choice, as_count, as_positive, as_rng, check_memory
 from ..waiting import watched
 from .advi_ascent import Fit
 from .elsewhere import elsewhere_problem
@@ -162,7 +154,8 @@ def advi(
     >>> print(float(q.elbo) < target.truth.log_evidence, q.problems)
     True ()
     """
-    dim = as_target(target).dim
+    free = unconstrained(as_target(target))
+    dim = free.dim
     as_choice(family, "family", FAMILIES)
     as_choice(estimator, "estimator", _ESTIMATORS)
     num_draws = as_count(num_draws, "num_draws", maximum=1_000_000)
@@ -187,8 +180,8 @@ def advi(
             f'advi needs a gradient, which {target!r} has not: let gradient="auto" derive it'
         )
     rng, seed = as_rng(rng)
-    free, generators = unconstrained(target), spawn(rng, num_restarts)
-    starts, spent = _starts(free, target, initial_position, generators)
+    generators = spawn(rng, num_restarts)
+    starts, spent = _starts(free, initial_position, generators)
     fits = []
     for start, generator in zip(starts, generators, strict=True):
         fit = Fit(
@@ -236,15 +229,12 @@ def advi(
     return checked(free, result, num_check, best.rng, weighed=best.weighed)
 
 
-def _starts(free, target, initial_position, generators):
+def _starts(free, initial_position, generators):
     """Return one start a fit, in unconstrained coordinates, and the evaluations spent on them."""
-    if initial_position is not None:
-        dim, size = target.dim, len(generators)
-        initial_position = as_positions(initial_position, "initial_position", dim, size)
-        initial_position = free.transform.unconstrain(initial_position)
-        if size > 1 and np.all(initial_position == initial_position[0]):
-            raise BayeslibError(
-                f"all {size} restarts begin at one initial_position: pass ({size}, {dim}) of them, "
-                "or None"
-            )
-    return initial_positions(free, initial_position, generators, gradient=True)
+    size, starts = len(generators), free.starts(initial_position, len(generators))
+    if starts is not None and size > 1 and np.all(starts == starts[0]):
+        raise BayeslibError(
+            f"all {size} restarts begin at one initial_position: pass ({size}, "
+            f"{free.original.dim}) of them, or None"
+        )
+    return initial_positions(free, starts, generators, gradient=True)

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..chains.loop import Density, laid_out, numba_type, record
-from ..compile.callback import GENERATOR, INT, MATRIX, VECTOR, borrowed, density, helper, kernel
+from ..compile.callback import borrowed, density, helper, kernel
+from ..compile.kinds import GENERATOR, INT, MATRIX, VECTOR
 from ..errors import ImproperError
 from ..results import Gaussian
 from ..validate import shown
@@ -169,9 +170,8 @@ class Fit:
         dim = target.dim
         parameters = pack(start, scale * np.eye(dim), dense)
         self.climb = laid_out(
-            Climb, parameters=parameters, total=parameters.shape, factor=(dim, dim), shift=(dim,),
-            slope=(dim, dim), z=(dim,), x=(dim,), gradient=(dim,), u=(dim,),
-            how={"num_draws": num_draws, "sticking": sticking},
+            Climb, dim, parameters=parameters, total=parameters.shape, factor=(dim, dim),
+            slope=(dim, dim), how={"num_draws": num_draws, "sticking": sticking},
         )  # fmt: skip
         self.target, self.rng = target, rng
         self._bound, self._density = asked(target, gradient=True)

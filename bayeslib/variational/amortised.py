@@ -104,8 +104,7 @@ class Amortised:
         check_finite(y, "y")
         means, factors = self._gaussians(y[None])
         problems = tuple(self._unusual(y))
-        if problems:
-            warn(problems[0])
+        warn(*problems)
         return Gaussian(
             means[0], factors[0] @ factors[0].T,
             names=self.names, method="train_amortised", transform=self.transform,

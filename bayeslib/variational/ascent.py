@@ -6,7 +6,8 @@ import numpy as np
 from numba import types
 
 from ..chains.loop import Density, laid_out
-from ..compile.callback import FLOAT, INT, VECTOR, helper, kernel
+from ..compile.callback import helper, kernel
+from ..compile.kinds import FLOAT, INT, VECTOR
 
 FIRST_DECAY, SECOND_DECAY, TINY = 0.9, 0.999, 1e-8  # of Adam, as its authors chose them
 ROUND = 20.0  # steps of a round's window, times the step size
@@ -50,10 +51,8 @@ def robbins_monro(t, step_size, decay):
 def asked(target, *, gradient):
     """Return a `Bound` of the target, and the `Density` that a kernel asks."""
     bound = target.bind(gradient=gradient)
-    return bound, laid_out(
-        Density, address=bound.address, handle=bound.handle, unused=(target.dim,),
-        points=(2, target.dim),
-    )  # fmt: skip
+    how = {"address": bound.address, "handle": bound.handle, "points": (2, target.dim)}
+    return bound, laid_out(Density, target.dim, **how)
 
 
 class Ascent(NamedTuple):

@@ -11,7 +11,6 @@ from ..validate import (
     as_bool,
     as_choice,
     as_count,
-    as_position,
     as_positive,
     as_real,
     as_rng,
@@ -157,12 +156,8 @@ def bbvi(
     check_memory((num_draws + num_check, dim), "the draws")
     check_memory((num_steps, 1), "the trace")
     rng, seed = as_rng(rng)
-    if initial_position is not None:
-        start = as_position(initial_position, "initial_position", dim)
-        initial_position = free.transform.unconstrain(start)
-    starts, spent = initial_positions(
-        free, initial_position, [rng], gradient=estimator == "reparam"
-    )
+    starts = free.starts(initial_position, 1)
+    starts, spent = initial_positions(free, starts, [rng], gradient=estimator == "reparam")
     fit = Fit(
         free, pack(starts[0], np.diag(scale), family == "fullrank"), num_draws, num_steps,
         estimator=estimator, optimiser=OPTIMISERS.index(optimiser), entropy=True, keep=_KEEP,

@@ -15,17 +15,8 @@ from ..chains.loop import (
     numba_type,
     record,
 )  # fmt: skip
-from ..compile.callback import (
-    GENERATOR,
-    INT,
-    INTS,
-    MATRIX,
-    VECTOR,
-    borrowed,
-    density,
-    helper,
-    kernel,
-)
+from ..compile.callback import borrowed, density, helper, kernel
+from ..compile.kinds import GENERATOR, INT, INTS, MATRIX, VECTOR
 from ..errors import BayeslibError, TargetError
 from ..validate import shown
 from ..waiting import blocks, count
@@ -224,10 +215,9 @@ class Fit:
         self.free, self.num_steps = free, num_steps
         self._bound, self._density = asked(free, gradient=estimator == "reparam")
         self.climb = laid_out(
-            Climb, parameters=parameters, averaged=(size,), first=(size,), second=(size,),
-            above=(size,), below=(size,), baseline=(size,), gradient=(size,), score=(size,),
-            factor=(dim, dim), normals=(num_draws, dim), values=(num_draws,), theta=(dim,),
-            slope=(dim,), outside=(dim,), how=how | {"estimator": ESTIMATORS.index(estimator)},
+            Climb, size, parameters=parameters, factor=(dim, dim), normals=(num_draws, dim),
+            values=(num_draws,), theta=(dim,), slope=(dim,), outside=(dim,),
+            how=how | {"estimator": ESTIMATORS.index(estimator)},
         )  # fmt: skip
         self.account = self._density.account
         self.gradients, self.trace = np.empty((num_kept, size)), np.empty(num_steps)

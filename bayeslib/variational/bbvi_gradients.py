@@ -9,6 +9,7 @@ from ..validate import (
     as_bool,
     as_count,
     as_floats,
+    as_one_each,
     as_position,
     as_rng,
     as_scale,
@@ -99,7 +100,8 @@ def bbvi_gradients(
     if baseline is not None:
         if estimator != "baseline":
             raise BayeslibError(f'baseline belongs to estimator="baseline", not to {estimator!r}')
-        baseline = _as_baseline(baseline, parameters.size)
+        baseline = as_one_each(baseline, "baseline", parameters.size)
+        check_finite(baseline, "baseline")
     rng, _ = as_rng(rng)
     how = {"estimator": estimator, "entropy": entropy, "delay": 1.0}
     if estimator == "baseline" and baseline is None:
@@ -139,16 +141,3 @@ def _as_factor(scale, dim):
             "np.linalg.cholesky(cov)"
         )
     return array, 1
-
-
-def _as_baseline(baseline, size):
-    array = as_floats(baseline, "baseline")
-    if array.ndim == 0:
-        array = np.full(size, float(array))
-    if array.shape != (size,):
-        raise BayeslibError(
-            f"baseline must be a number or have shape ({size},), one for each parameter, got "
-            f"{array.shape}"
-        )
-    check_finite(array, "baseline")
-    return array

@@ -6,8 +6,9 @@ import numpy as np
 
 from ..chains.starts import initial_positions, scatter
 from ..errors import BayeslibError, GradientError, StartError, warn
+from ..exact.scouts import generalised_golden_ratio
 from ..results import Estimate, Gaussian
-from ..target.target import as_target
+from ..target.target import as_separate, as_target
 from ..target.transforms import unconstrained
 from ..validate import (
     as_choice,
@@ -32,7 +33,7 @@ _NUM_CHECK, _SEED = 2000, 20  # draws for the verdict, the same in every run
 
 
 @watched("for a point on the way is no mode")
-def laplace(target, initial_position=None, *, coordinates="own", max_steps=200, progress=None):
+def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, progress=None):
     """Fit a Gaussian to the mode of the posterior and the curvature there.
 
     Parameters
@@ -45,9 +46,10 @@ def laplace(target, initial_position=None, *, coordinates="own", max_steps=200, 
         density is positive; they are spread evenly as starts of `nuts` are at random: over the
         support where it has both ends; at distance exp(u), u on (-2, 2), from a single end; on
         (-2, 2) where there is none.
-    coordinates : {"own", "unconstrained"}
+    coordinates : {None, "own", "unconstrained"}
         Whether the Gaussian is one of the parameters themselves, or of the coordinates that
-        `unconstrained` makes of them. The mode, and with it the approximation, depend on it.
+        `unconstrained` makes of them. The mode, and with it the approximation, depend on it. None
+        takes the coordinates for a target with ``parameters=``, and else the parameters.
     max_steps : int
         Steps of each climb, by L-BFGS and then by Newton.
     progress : bool, optional
@@ -102,19 +104,26 @@ def laplace(target, initial_position=None, *, coordinates="own", max_steps=200, 
     >>> print(round(float(q.log_evidence), 2), round(target.truth.log_evidence, 2))
     -14.1 -14.02
     """
-    dim = as_target(target).dim
+    if coordinates is None:
+        coordinates = _COORDINATES[as_target(target).layout is not None]
     as_choice(coordinates, "coordinates", _COORDINATES)
+    work = as_target(target) if coordinates == "own" else unconstrained(as_target(target))
+    if work is target:
+        as_separate(target, "laplace in its own coordinates")
+    dim = work.dim
     max_steps = as_count(max_steps, "max_steps")
     check_memory((4, dim, dim), "the Hessian")
     if not target.has_gradient:
         raise GradientError(
             f'laplace needs a gradient, which {target!r} has not: let gradient="auto" derive it'
         )
-    work = target if coordinates == "own" else unconstrained(target)
     transform = None if work is target else work.transform
-    starts = _starts(target, initial_position)
-    if transform is not None:
-        starts = transform.unconstrain(starts)
+    if initial_position is None and target.layout:
+        starts = _starts(work, None)
+    else:
+        starts = _starts(target, target.flatten(initial_position))
+        if transform is not None:
+            starts = transform.unconstrain(starts)
     spent = 0
     if initial_position is None:
         spent, starts = len(starts), _usable(work, starts)
@@ -165,10 +174,7 @@ def _starts(target, initial_position):
     """Return points to climb from, (k, dim), in the parameters of `target`."""
     if initial_position is None:
         # an additive recurrence fills the cube evenly; half first, its middle
-        root = 2.0
-        for _ in range(64):
-            root = (1.0 + root) ** (1.0 / (target.dim + 1.0))
-        rates = root ** -np.arange(1.0, target.dim + 1.0)
+        rates = generalised_golden_ratio(target.dim) ** -np.arange(1.0, target.dim + 1.0)
         places = np.arange(_NUM_STARTS)[:, None]
         cube = np.mod(0.5 + places * rates, 1.0)
         return np.array([scatter(u, target.support) for u in np.clip(cube, 1e-3, 1.0 - 1e-3)])

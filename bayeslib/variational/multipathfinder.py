@@ -106,8 +106,7 @@ def multipathfinder(
     gaussians = [path.gaussian for path in paths if path.gaussian]
     draws = importance_sample(free, _defended(gaussians), num_samples=num_samples, rng=rng)
     other, num_scouted = scout(free, gaussians, float(draws.log_evidence), free.transform)
-    if other:
-        warn(other)
+    warn(other)
     num_evals = draws.num_evals + sum(path.num_evals for path in paths) + num_scouted
     settings = draws.settings | settings | {
         "proposal": "mixture of paths", "elsewhere": other, "num_scouted": num_scouted,
@@ -117,9 +116,7 @@ def multipathfinder(
         free.constrain(draws), method="multipathfinder", num_evals=num_evals, settings=settings,
         log_evidence=replace(draws.log_evidence, num_evals=num_evals),
     ))  # fmt: skip
-    heavy = tail_problem(draws)
-    if heavy:
-        warn(heavy)
+    warn(tail_problem(draws))
     return draws
 
 

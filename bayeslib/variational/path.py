@@ -161,7 +161,8 @@ def find_paths(
         "num_elbo_draws": as_count(num_elbo_draws, "num_elbo_draws"),
     }
     check_memory((num_elbo_draws, 2 * free.dim), "the draws")
-    starts, num_paths = _as_starts(initial_position, num_paths, free.dim)
+    initial_position = target.flatten(initial_position)
+    starts, num_paths = _as_starts(initial_position, num_paths, target.dim)
     if starts is not None:
         starts = free.unconstrain(starts)
     generators = spawn(rng, num_paths)

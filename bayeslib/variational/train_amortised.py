@@ -172,8 +172,7 @@ def train_amortised(
         },
         problems=tuple(trainer.problems(num_steps)),
     )  # fmt: skip
-    if trained.problems:
-        warn("; ".join(trained.problems))
+    warn(*trained.problems)
     return trained
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 from numba import types
 
-from ..compile.callback import ADDRESS, HANDLE, MATRIX, VECTOR, density, kernel, together
+from ..compile.callback import density, kernel, together
+from ..compile.kinds import ADDRESS, HANDLE, MATRIX, VECTOR
 from ..errors import BayeslibError, TargetError
 from ..waiting import count
 from .ascent import adam_step

@@ -9,7 +9,8 @@ import numpy as np
 from ..diagnostics.tails import fit_weights
 from ..diagnostics.trouble import khat_limit
 from ..errors import warn
-from .elbo import bound_terms, mean_of
+from ..exact.grid_posterior import evaluate
+from .elbo import mean_of
 from .elsewhere import parameters_at, scout
 
 NARROW, WIDE = 0.82, 1.25  # a standard deviation over that of the weighted draws
@@ -66,7 +67,7 @@ def weigh(free, base, num_draws, rng, *, wide=False):
     if wide:
         shrink = np.sqrt(rng.chisquare(_DF, size=num_draws) / _DF)
         values = base.mean + _WIDTH * (values - base.mean) / shrink[:, None]
-    logdensity, _ = bound_terms(free, values, forgive_nan=True)
+    logdensity = evaluate(free, values, forgive_nan=True)
     return Weighed(values, logdensity, base.logdensity(values))
 
 
@@ -129,8 +130,7 @@ def checked(free, approximation, num_check, rng, *, weighed=None, edges=False):
             approximation, problems=(*approximation.problems, said),
             settings=approximation.settings | unknown,
         )  # fmt: skip
-    if judged.problems:
-        warn("; ".join(judged.problems))
+    warn(*judged.problems)
     return judged
 
 
@@ -204,6 +204,9 @@ class _Comparison:
         if np.any(draws.logdensity > -np.inf):
             p, q = _weights(draws.logdensity - log_made), _weights(draws.log_q - log_made)
             self._compare(parameters_at(draws.values, transform), p, q)
+            if transform is not None:  # of what is the same everywhere, all this is rounding
+                for of in (self.spread, self.spread_error, self.shift, self.shift_error):
+                    of[transform.fixed] = 0.0
 
     @np.errstate(all="ignore")
     def _compare(self, theta, p, q):

@@ -100,3 +100,43 @@ def test_weighted_draws_come_through_their_remedy(arviz):
     draws = draws_of(("a", "b"), log_weights=np.random.default_rng(2).standard_normal((4, 50)))
     converted = bl.resample(draws, num_samples=100, rng=1).to_arviz()
     assert groups_of(converted)["posterior"]["b"].shape == (1, 100)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # of pandas, in ArviZ's compare
+def test_leave_one_out_comparison_and_predictive_checks_work(arviz):
+    """The model that made the data wins; leaving one out is exact for a normal mean."""
+    y = np.random.default_rng(3).normal(1.0, 1.0, size=30)
+    draws = bl.nuts(
+        bl.Target(lambda p, y: -0.5 * np.sum((y - p.mu) ** 2), parameters={"mu": ()}, data=(y,)),
+        rng=1,
+    )
+
+    def pointwise(p):
+        return -0.5 * (y - p.mu) ** 2 - 0.5 * np.log(2.0 * np.pi)
+
+    def elsewhere(p):
+        return -0.5 * (y - p.mu - 1.0) ** 2 - 0.5 * np.log(2.0 * np.pi)
+
+    ahead = draws.predict(lambda p, rng: rng.normal(p.mu, 1.0, size=y.size), rng=2)
+    converted = draws.to_arviz(
+        log_likelihood=pointwise, posterior_predictive=ahead, observed_data=y,
+    )  # fmt: skip
+    others, n = (y.sum() - y) / (y.size - 1), y.size
+    variance = 1.0 + 1.0 / (n - 1)
+    exact = np.sum(-0.5 * (y - others) ** 2 / variance - 0.5 * np.log(2.0 * np.pi * variance))
+    assert abs(arviz.loo(converted).elpd_loo - exact) < 0.05
+    table = arviz.compare({"right": converted, "wrong": draws.to_arviz(log_likelihood=elsewhere)})
+    assert list(table.index) == ["right", "wrong"]
+    np.testing.assert_array_equal(converted.posterior_predictive["y"], ahead)
+
+
+@pytest.mark.slow
+def test_axes_have_the_names_and_labels_that_are_given(arviz):
+    draws = draws_of([f"a[{i},{j}]" for i in range(2) for j in range(3)] + ["mu"])
+    how = {"dims": {"a": ["sex", "school"]}, "coords": {"sex": ["f", "m"], "school": list("ABC")}}
+    posterior = groups_of(draws.to_arviz(**how))["posterior"]
+    np.testing.assert_array_equal(posterior["a"].sel(sex="m", school="B"), draws["a[1,1]"])
+    assert dict(groups_of(draws.to_arviz())["posterior"].sizes) == {
+        "chain": 4, "draw": 50, "a_dim_0": 2, "a_dim_1": 3,
+    }  # fmt: skip

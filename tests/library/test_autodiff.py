@@ -12,11 +12,18 @@ import pytest
 from numba import njit
 from scipy import special, stats
 
-from bayeslib import Target
 from bayeslib.compile import functions
-from bayeslib.compile.autodiff import LANES, compilable, differentiate, num_lanes
+from bayeslib.compile.autodiff import (
+    LANES,
+    compilable,
+    differentiate,
+    differentiate_by_tape,
+    num_lanes,
+)
+from bayeslib.compile.autodiff.arena import new_tape
 from bayeslib.compile.autodiff.plain import differentiate_plain
-from bayeslib.compile.autodiff.rules import BINARY, UNARY, digamma
+from bayeslib.compile.autodiff.rules import BINARY, UNARY
+from bayeslib.compile.functions.special import digamma, log_ndtr
 from bayeslib.errors import GradientError
 
 ROOT = Path(__file__).parents[2]
@@ -24,6 +31,17 @@ RNG = np.random.default_rng(20)
 A = RNG.normal(size=(3, 3))
 X = RNG.normal(size=(7, 3))
 Y = RNG.normal(size=7)
+
+
+def by_tape(function, dim):
+    """As `differentiate`, but in reverse mode."""
+    fused, tape = differentiate_by_tape(function, dim), new_tape()
+    return lambda theta, grad, *data: fused(theta, grad, tape, *data)
+
+
+@pytest.fixture(params=[differentiate, by_tape], ids=["forward", "reverse"])
+def derive(request):
+    return request.param
 
 
 def finite_difference(function, theta, *data):
@@ -49,9 +67,9 @@ def gradient_of(fused, theta, *data):
     return fused(theta, gradient, *data), gradient
 
 
-def check(function, theta, *data, rtol=1e-9):
+def check(derive, function, theta, *data, rtol=1e-9):
     """Value, gradient and the plain-Python twin of one density at one point."""
-    value, gradient = gradient_of(differentiate(function, theta.size), theta, *data)
+    value, gradient = gradient_of(derive(function, theta.size), theta, *data)
     plain = getattr(function, "py_func", function)
     np.testing.assert_allclose(value, plain(theta, *data), rtol=1e-12, atol=1e-13)
     reference = finite_difference(plain, theta, *data)
@@ -89,29 +107,37 @@ def one_function_a_parameter(point):
     theta = [points(group[0])[point] for group, _ in UNARY for _ in group]
     lines = [f"s += {i + 1} * {name_of(f)}(theta[{i}])" for i, f in enumerate(known)]
     source = "def density(theta):\n    s = 0.0\n    " + "\n    ".join(lines) + "\n    return s\n"
-    scope = {"np": np, "math": math} | vars(functions)
+    scope = {"np": np, "math": math} | vars(functions) | {"digamma": digamma, "log_ndtr": log_ndtr}
     exec(source, scope)
     return scope["density"], np.array(theta)
 
 
 @pytest.mark.trust("S1")
-def test_every_function_of_one_argument():
+def test_every_function_of_one_argument(derive):
     fused = {}
     for point in (0, 1):
         density, theta = one_function_a_parameter(point)
-        fused[0] = fused.get(0) or differentiate(density, theta.size)
+        fused[0] = fused.get(0) or derive(density, theta.size)
         value, gradient = gradient_of(fused[0], theta)
         np.testing.assert_allclose(value, density(theta), rtol=1e-13)
-        np.testing.assert_allclose(gradient, finite_difference(density, theta), rtol=1e-9)
+        np.testing.assert_allclose(gradient, finite_difference(density, theta), rtol=1e-8)
         plain = gradient_of(differentiate_plain(density, theta.size), theta)[1]
         np.testing.assert_allclose(plain, gradient, rtol=1e-13)
 
 
 @pytest.mark.trust("S1")
-def test_every_function_of_two_arguments():
+def test_every_function_of_two_arguments(derive):
     known = [function for group, *_ in BINARY for function in group]
-    names = ["operator.pow", "operator.ipow", "pow", "math.pow", "np.power", "np.logaddexp"]
-    names += ["math.atan2", "np.arctan2", "math.hypot", "np.hypot"]
+    names = ["operator.pow", "operator.ipow", "pow", "math.pow", "np.power", "np.float_power"]
+    names += [
+        "np.logaddexp",
+        "math.copysign",
+        "np.copysign",
+        "math.atan2",
+        "np.arctan2",
+        "math.hypot",
+        "np.hypot",
+    ]
     assert len(names) == len(known)
     lines, theta = [], []
     for name in names:
@@ -124,11 +150,11 @@ def test_every_function_of_two_arguments():
     source = "def density(theta):\n    s = 0.0\n    " + "\n    ".join(lines) + "\n    return s\n"
     scope = {"np": np, "math": math, "operator": __import__("operator")}
     exec(source, scope)
-    check(scope["density"], np.array(theta))
+    check(derive, scope["density"], np.array(theta))
 
 
 @pytest.mark.trust("S1")
-def test_powers_whose_exponent_stands_in_the_code():
+def test_powers_whose_exponent_stands_in_the_code(derive):
     exponents = [-64, -5, -2, -1, 0, 1, 2, 3, 7, 100]
     theta = np.linspace(-1.4, -0.8, len(exponents))
     lines = [f"s += {i + 1} * theta[{i}] ** {n}" for i, n in enumerate(exponents)]
@@ -136,15 +162,13 @@ def test_powers_whose_exponent_stands_in_the_code():
     source = "def density(theta):\n    s = 0.0\n    " + "\n    ".join(lines) + "\n    return s\n"
     scope = {}
     exec(source, scope)
-    value, gradient = gradient_of(differentiate(scope["density"], theta.size), theta)
+    value, gradient = gradient_of(derive(scope["density"], theta.size), theta)
     np.testing.assert_allclose(value, scope["density"](theta), rtol=1e-13)
     weights, n = np.arange(1.0, theta.size + 1), np.array(exponents, dtype=float)
     exact = weights * n * theta ** (n - 1)
     exact[3] += 4.0 * theta[3] ** 3
     np.testing.assert_allclose(gradient, exact, rtol=1e-13)
-    at_zero = gradient_of(
-        differentiate(lambda x: x[0] ** 0 + x[0] ** 1 + x[0] ** 2, 1), np.zeros(1)
-    )
+    at_zero = gradient_of(derive(lambda x: x[0] ** 0 + x[0] ** 1 + x[0] ** 2, 1), np.zeros(1))
     assert at_zero[0] == 1.0 and at_zero[1] == [1.0]
 
 
@@ -155,18 +179,18 @@ def test_digamma_against_scipy():
     np.testing.assert_allclose([digamma(t) for t in x], special.digamma(x), rtol=2e-12, atol=4e-15)
 
 
-def test_slopes_keep_their_digits_far_out():
+def test_slopes_keep_their_digits_far_out(derive):
     def density(theta):
         return np.tanh(theta[0]) + np.expm1(theta[1]) + math.erfc(theta[2])
 
     theta = np.array([18.0, -30.0, 6.0])
     exact = [4 * math.exp(-36.0) / (1 + math.exp(-36.0)) ** 2, math.exp(-30.0)]
     exact.append(-2 / math.sqrt(math.pi) * math.exp(-36.0))
-    _, gradient = gradient_of(differentiate(density, 3), theta)
+    _, gradient = gradient_of(derive(density, 3), theta)
     np.testing.assert_allclose(gradient, exact, rtol=1e-13)
 
 
-def test_a_wrong_rule_is_caught():
+def test_a_wrong_rule_is_caught(derive):
     from bayeslib.compile.autodiff.scalars import lower_unary, register
 
     def exponential(x):
@@ -180,7 +204,7 @@ def test_a_wrong_rule_is_caught():
         return exponential(theta[0])
 
     with pytest.raises(AssertionError):
-        check(density, np.array([0.3]))
+        check(derive, density, np.array([0.3]))
 
 
 # --------------------------------------------------------------------------------- whole densities
@@ -309,8 +333,9 @@ DENSITIES = [
 @pytest.mark.parametrize(
     "function, data", DENSITIES, ids=lambda item: getattr(item, "__name__", "")
 )
-def test_densities(function, data):
+def test_densities(derive, function, data):
     check(
+        derive,
         function,
         np.array([0.3, -0.7, 1.1]) if function is not integers else np.array([0.8, 1.2]),
         *data,
@@ -318,7 +343,7 @@ def test_densities(function, data):
 
 
 @pytest.mark.parametrize("dim", [1, 2, 8, 16, 17, 25, 33])
-def test_every_number_of_passes(dim):
+def test_every_number_of_passes(derive, dim):
     def density(theta):
         s = 0.0
         for i in range(theta.size):
@@ -329,7 +354,7 @@ def test_every_number_of_passes(dim):
     weights = np.arange(1, dim + 1)
     exact = 2 * weights * theta * theta[0]
     exact[0] += weights @ theta**2
-    value, gradient = gradient_of(differentiate(density, dim), theta)
+    value, gradient = gradient_of(derive(density, dim), theta)
     np.testing.assert_allclose(value, weights @ theta**2 * theta[0], rtol=1e-13)
     np.testing.assert_allclose(gradient, exact, rtol=1e-12)
 
@@ -341,7 +366,7 @@ def test_passes_cover_the_dimension_evenly():
         assert -(-dim // k) == -(-dim // LANES)
 
 
-def test_eight_schools_against_the_hand_written_gradient():
+def test_eight_schools_against_the_hand_written_gradient(derive):
     y = np.array([28.0, 8, -3, 7, -1, 1, 18, 12])
     sigma = np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
 
@@ -359,7 +384,7 @@ def test_eight_schools_against_the_hand_written_gradient():
     r = (tau / 5.0) ** 2
     by_tau = tau * (eta @ w) + 1.0 - 2.0 * r / (1.0 + r)
     exact = np.concatenate([[w.sum() - mu / 25.0, by_tau], -eta + tau * w])
-    _, gradient = gradient_of(differentiate(density, 10), theta, y, sigma)
+    _, gradient = gradient_of(derive(density, 10), theta, y, sigma)
     np.testing.assert_allclose(gradient, exact, rtol=1e-12)
 
 
@@ -375,8 +400,8 @@ def guarded(theta):
     return lp
 
 
-def test_returns_of_inf_and_nan():
-    fused, twin = differentiate(guarded, 2), differentiate_plain(guarded, 2)
+def test_returns_of_inf_and_nan(derive):
+    fused, twin = derive(guarded, 2), differentiate_plain(guarded, 2)
     for function in (fused, twin):
         value, gradient = gradient_of(function, np.array([1.5, 0.5]))
         np.testing.assert_allclose(value, math.log(0.75) - 2.0, rtol=1e-14)
@@ -386,35 +411,35 @@ def test_returns_of_inf_and_nan():
         assert np.isnan(gradient_of(function, np.array([1.0, np.nan]))[0])
 
 
-def test_a_kink_has_the_slope_of_the_side_that_is_evaluated():
+def test_a_kink_has_the_slope_of_the_side_that_is_evaluated(derive):
     def density(theta):
         lp = abs(theta[0]) + max(theta[1], 0.0)
         return lp + (3 * theta[2] if theta[2] >= 0 else -theta[2])
 
-    for function in (differentiate(density, 3), differentiate_plain(density, 3)):
+    for function in (derive(density, 3), differentiate_plain(density, 3)):
         assert gradient_of(function, np.zeros(3))[1].tolist() == [1.0, 1.0, 3.0]
         assert gradient_of(function, np.full(3, -0.1))[1].tolist() == [-1.0, 0.0, -1.0]
 
 
-def test_infinite_slopes_do_not_leak_through_constants():
+def test_infinite_slopes_do_not_leak_through_constants(derive):
     def density(theta, zero):
         return theta[0] + np.sqrt(zero) + np.logaddexp(-np.inf, theta[1]) + theta[2] ** 0
 
-    for function in (differentiate(density, 3), differentiate_plain(density, 3)):
+    for function in (derive(density, 3), differentiate_plain(density, 3)):
         value, gradient = gradient_of(function, np.array([0.5, 0.25, 0.0]), 0.0)
         assert value == 1.75
         assert gradient.tolist() == [1.0, 1.0, 0.0]
 
 
-def test_a_constant_density_has_no_slope():
-    for function in (differentiate(lambda t: 1, 2), differentiate_plain(lambda t: 1, 2)):
+def test_a_constant_density_has_no_slope(derive):
+    for function in (derive(lambda t: 1, 2), differentiate_plain(lambda t: 1, 2)):
         value, gradient = gradient_of(function, np.ones(2))
         assert value == 1.0
         assert gradient.tolist() == [0.0, 0.0]
 
 
 # ----------------------------------------------------------------------------------------- helpers
-def test_closures_and_compiled_densities():
+def test_closures_and_compiled_densities(derive):
     scale = 3.0
 
     def inner(x):
@@ -425,8 +450,8 @@ def test_closures_and_compiled_densities():
         return inner_compiled(theta[0]) * np.sin(theta[1])
 
     inner_compiled = njit(inner)
-    check(density, np.array([0.4, 1.1]))
-    check(lambda theta: inner(theta[0]) ** 2, np.array([0.4]))
+    check(derive, density, np.array([0.4, 1.1]))
+    check(derive, lambda theta: inner(theta[0]) ** 2, np.array([0.4]))
 
 
 def test_compilable_leaves_the_original_alone():
@@ -439,7 +464,7 @@ def test_compilable_leaves_the_original_alone():
 
 # ------------------------------------------------------------------------------------------ errors
 def no_rule(theta):
-    return np.cbrt(theta[0])
+    return np.sinc(theta[0])
 
 
 def in_helper(theta):
@@ -453,12 +478,12 @@ def stores(theta):
 
 
 def linear_algebra(theta):
-    return np.linalg.det(np.outer(theta, theta))
+    return np.linalg.eigvalsh(np.outer(theta, theta))[0]
 
 
 def in_place(theta):
-    z = theta + 1.0
-    z *= 2.0
+    z = np.ones(2)
+    z *= theta
     return z[0]
 
 
@@ -485,34 +510,12 @@ def unknown(theta):
     return undefined_name(theta[0])  # noqa: F821
 
 
-def listed(theta):
-    return np.array([theta[0], theta[1]])[0]
-
-
-def mixed(theta):
-    return np.sum(np.array((theta[0], theta[1], 0.0)))
-
-
-def matrices(theta):
-    return np.sum(np.ones((2, 1)) @ theta.reshape(1, 2))
-
-
-def cholesky(theta):
-    A = np.empty((2, 2), dtype=theta.dtype)
-    A[:] = theta[0]
-    return np.sum(np.linalg.cholesky(A))
-
-
-def converted(theta):
-    return np.float64(theta[0])
-
-
 def cast(theta):
     return np.sum(theta.astype(np.float64))
 
 
-def with_gammaln(theta):
-    return special.gammaln(theta[0])
+def with_gammainc(theta):
+    return special.gammainc(theta[0], 2.0)
 
 
 def with_norm(theta):
@@ -528,60 +531,28 @@ def raising(theta):
     [
         (
             no_rule,
-            r"'no_rule'.*cbrt.*line \d+: `return np.cbrt\(theta\[0\]\)`.*gradient= or fused=",
+            r"'no_rule'.*sinc.*line \d+: `return np.sinc\(theta\[0\]\)`.*gradient= or fused=",
         ),
-        (in_helper, r"'in_helper'.*cbrt.*`return np.cbrt\(theta\[0\]\)`"),
+        (in_helper, r"'in_helper'.*sinc.*`return np.sinc\(theta\[0\]\)`"),
         (stores, r"`z\[0\] = theta\[0\]`.*dtype=theta.dtype"),
-        (linear_algebra, r"outer.*no derivative rule.*`return np.linalg.det"),
-        (in_place, r"write a = a \* b"),
+        (linear_algebra, r"eigvalsh of a matrix.*`return np.linalg.eigvalsh.*cholesky"),
+        (in_place, r"write a = a \* b, or make a with dtype=theta.dtype"),
         (condition, r"`if theta\[0\]:`.*x != 0.0"),
         (vector, r"returns <1-d array from theta>, not a number"),
         (nothing, r"one float on every path"),
         (whole, r"//.*`return theta\[0\] // 2`"),
         (unknown, r"undefined_name"),
-        (listed, r"give it a tuple"),
-        (mixed, r"more than functions of theta in one row.*np.concatenate"),
-        (matrices, r"matrix @ matrix, line.*X @ B\[:, j\]"),
-        (cholesky, r"np.linalg.cholesky.*L\[i, i\] = np.sqrt"),
-        (converted, r"a conversion of a number.*leave out np.float64"),
-        (cast, r"astype\(float64\) not supported on <1-d array from theta>"),
-        (with_gammaln, r"scipy.special.gammaln.*math.lgamma\(x\)"),
-        (with_norm, r"scipy.stats.norm.*its formula"),
+        (cast, r"astype of an array.*leave it out"),
+        (with_gammainc, r"scipy.special.gammainc.*see Targets"),
+        (with_norm, r"scipy.stats.norm.*bl.logpdf.normal"),
         (raising, r"always raises; return -np.inf outside the support"),
     ],
 )
-def test_errors_name_the_construct_and_the_remedy(function, words):
+def test_errors_name_the_construct_and_the_remedy(derive, function, words):
     with pytest.raises(GradientError, match=words) as caught:
-        gradient_of(differentiate(function, 2), np.array([0.3, 0.4]))
+        gradient_of(derive(function, 2), np.array([0.3, 0.4]))
     assert len(str(caught.value)) < 360
     assert "Dual" not in str(caught.value)
-
-
-def with_cholesky(theta):
-    """The loops that the message on np.linalg tells one to write."""
-    A, L = np.zeros((3, 3), dtype=theta.dtype), np.zeros((3, 3), dtype=theta.dtype)
-    for i in range(3):
-        for j in range(i + 1):
-            A[i, j] = theta[0] * np.exp(-theta[1] * (i - j) ** 2)
-            if j < i:
-                L[i, j] = (A[i, j] - L[i, :j] @ L[j, :j]) / L[j, j]
-        L[i, i] = np.sqrt(A[i, i] - L[i, :i] @ L[i, :i])
-    return np.log(L[0, 0]) + np.log(L[1, 1]) + np.log(L[2, 2])
-
-
-def with_columns(theta):
-    B, total = theta.reshape(1, 3), 0.0
-    for j in range(3):
-        total += np.sum((np.ones((2, 1)) @ B[:, j]) ** 2)
-    return total + np.sum(np.concatenate((theta[:2], np.zeros(1))) ** 3)
-
-
-@pytest.mark.parametrize("function", [with_cholesky, with_columns])
-def test_what_errors_tell_one_to_write_can_be_differentiated(function):
-    theta = np.array([1.3, 0.4, -0.2])
-    target = Target(function, dim=3)
-    slope = finite_difference(target, theta)
-    np.testing.assert_allclose(target.gradient(theta), slope, rtol=1e-7, atol=1e-9)
 
 
 def test_errors_reach_the_compiled_caller_too():
@@ -591,7 +562,7 @@ def test_errors_reach_the_compiled_caller_too():
     def caller(theta, grad):
         return fused(theta, grad)
 
-    with pytest.raises(GradientError, match="cbrt"):
+    with pytest.raises(GradientError, match="sinc"):
         caller(np.ones(2), np.ones(2))
 
 

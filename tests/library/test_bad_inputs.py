@@ -10,7 +10,7 @@ import pytest
 from bad_inputs import run, value_only
 from densities import gaussian2
 from scipy import special, stats
-from scipy.special import gammaln
+from scipy.special import jv
 
 from bayeslib import (
     Draws,
@@ -173,8 +173,8 @@ def test_what_does_not_compile_is_named():
             Target(not_a_function, dim=1)
 
 
-def log_ndtr(theta):
-    return special.log_ndtr(theta[0])
+def bessel(theta):
+    return special.jv(1.0, theta[0])
 
 
 def import_inside(theta):
@@ -198,15 +198,15 @@ async def waits(theta):
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (lambda theta: special.gammaln(theta[0]), r"scipy.special.gammaln. Write math.lgamma\(x\)"),
-        (lambda theta: gammaln(theta[0]), r"scipy.special.gammaln. Write math.lgamma\(x\)"),
-        (log_ndtr, r"scipy.special.log_ndtr. Write math.log\(0.5 \* math.erfc"),
-        (lambda theta: stats.norm.logpdf(theta[0]), r"scipy.stats.norm. Write out its formula"),
+        (lambda theta: special.jv(1.0, theta[0]), r"scipy.special.jv. Write out its formula"),
+        (lambda theta: jv(1.0, theta[0]), r"scipy.special.jv. Write out its formula; .*Targets"),
+        (bessel, r"scipy.special.jv. Write out its formula"),
+        (lambda theta: stats.norm.logpdf(theta[0]), r"scipy.stats.norm. Write bl.logpdf.normal"),
         (import_inside, r"opcode \(IMPORT_NAME\) found. Import outside the function"),
         (raises_always, "got none: it always raises; outside the support return -np.inf"),
         (takes_keywords, r"takes \(theta, \*\*options\): leave out the keywords"),
         (waits, r"got an async one; wrap it in def f\(theta\)"),
-        (partial(log_ndtr), r"got functools.par.*; wrap it in def f\(theta\)"),
+        (partial(bessel), r"got functools.par.*; wrap it in def f\(theta\)"),
         (lambda theta, y: 0.0, r"takes \(theta, y\): pass data=\(y,\)"),
         (lambda theta, x, y: 0.0, r"takes \(theta, x, y\): pass data=\(x, y,\)"),
     ],
@@ -214,7 +214,7 @@ async def waits(theta):
 def test_what_a_function_may_not_do_is_said_with_what_to_do_instead(function, words):
     with pytest.raises(BayeslibTypeError, match=words) as caught:
         Target(function, dim=1, gradient=None)(0.5)
-    assert len(str(caught.value)) < 250 and "gammaln(theta[0])" not in str(caught.value)
+    assert len(str(caught.value)) < 250 and "jv(1.0, theta[0])" not in str(caught.value)
 
 
 def test_a_slice_with_steps_and_a_foreign_function_compile_without_a_warning():

@@ -9,7 +9,7 @@ from scipy import special
 
 import bayeslib as bl
 from bayeslib.chains.blocks import Control
-from bayeslib.markov.units import units_chain
+from bayeslib.markov.boltzmann import units_chain
 
 ALPHA = 1e-6
 

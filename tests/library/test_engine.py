@@ -422,7 +422,7 @@ def test_a_kernel_is_compiled_again_when_what_it_calls_has_changed():
         exec(f"@njit\ndef g(x):\n    {body}", scope)
         function = types.FunctionType(f.__code__, {"g": scope["g"]})
         stamps.append(fingerprint(function))
-        stamped = callback._stamped(function, stamps[-1])
+        stamped = callback.stamped(function, stamps[-1])
         assert stamped.__closure__[-1].cell_contents == stamps[-1]
     assert stamps[0] != stamps[1]
 

@@ -13,8 +13,7 @@ from stepping import Z_LIMIT, swap_z
 import bayeslib as bl
 from bayeslib.chains.algorithm import run_chain
 from bayeslib.chains.blocks import Control
-from bayeslib.markov.conditionals import Conditionals
-from bayeslib.markov.gibbs import GIBBS
+from bayeslib.markov.gibbs import GIBBS, Conditionals
 
 ALPHA = 1e-6
 Y = np.array([1.2, -0.3, 2.1, 0.8, 1.5, 0.1])

@@ -6,7 +6,7 @@ from test_gibbs import CONDITIONALS, DATA, STARTS, draw_mean, draw_precision, dr
 
 import bayeslib as bl
 from bayeslib import posteriors
-from bayeslib.markov.conditionals import Conditionals
+from bayeslib.markov.gibbs import Conditionals
 from bayeslib.markov.slice_ranks import check_conditionals
 
 

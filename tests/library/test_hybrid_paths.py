@@ -285,7 +285,8 @@ def test_seeds_repeat_and_costs_are_counted():
     one = bl.pathfinder(SCHOOLS, rng=3, **options)
     same = bl.pathfinder(SCHOOLS, rng=np.random.default_rng(3), **options)
     np.testing.assert_array_equal(one.mean, same.mean)
-    np.testing.assert_array_equal(one.elbo_trace, same.elbo_trace)
+    # BLAS sums in an order that depends on where in memory the draws lie
+    np.testing.assert_allclose(one.elbo_trace, same.elbo_trace, rtol=1e-12)
     assert not np.array_equal(one.mean, bl.pathfinder(SCHOOLS, rng=4, **options).mean)
     fresh = bl.pathfinder(SCHOOLS, rng=None, **options)
     again = bl.pathfinder(SCHOOLS, rng=fresh.settings["seed"], **options)

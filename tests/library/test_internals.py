@@ -18,6 +18,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+from bayeslib import Target
 from bayeslib.compile import internals
 from bayeslib.compile.arithmetic import FAST
 from bayeslib.compile.autodiff import differentiate
@@ -39,6 +40,20 @@ def value_and_gradient(function, theta):
 
 
 # ---- the door ----
+
+
+def test_what_is_finite_is_asked_without_arithmetic():
+    """numba's own `x - x` is reordered to 0 where x is a multiple of a sum."""
+
+    def density(theta):
+        total = -0.5 * np.sum(np.sqrt(theta) ** 2)
+        return total if np.isfinite(total) else -5.0
+
+    for dim in (2, 40):  # by duals, and by a tape
+        target = Target(density, dim=dim)
+        outside = np.append(-1.0, np.ones(dim - 1))
+        assert target(outside) == -5.0
+        assert target.many_with_gradient(outside[None]) == -5.0
 
 
 def test_the_bounds_of_the_package_are_the_releases_tried():
@@ -147,6 +162,43 @@ def test_an_array_is_a_pointer_sizes_and_strides():
     assert read(4) == (5.0, (4, 3), (24, 8), 12, 66.0)
 
 
+def test_an_array_expression_is_a_function_of_an_entry_called_in_a_loop(monkeypatch):
+    """numba lowers `x * 2 + y` by special_ops["arrayexpr"], in arguments sorted by name.
+
+    It asks its context for compile_subroutine once, and for call_internal once a loop.
+    """
+    asked, context = [], internals.cpu_target.target_context
+
+    class Noting:
+        def __init__(self, context):
+            self.context = context
+
+        def __getattr__(self, name):
+            if name in ("compile_subroutine", "call_internal"):
+                asked.append(name)
+            return getattr(self.context, name)
+
+        def before(self, builder, kinds, arguments):
+            asked.append(("before", kinds))
+
+        def after(self, builder):
+            asked.append("after")
+
+    monkeypatch.setitem(context.special_ops, "arrayexpr", None)
+    lower = internals.array_exprs._lower_array_expr
+    monkeypatch.setattr(internals.array_exprs, "_lower_array_expr", lower)
+    internals.array_expressions(lambda returned, kinds: Noting)
+
+    @njit
+    def made(x, y):
+        return x * 2.5 + y
+
+    np.testing.assert_array_equal(made(np.arange(3.0), 1.0), [1.0, 3.5, 6.0])
+    (_, kinds), *others = asked
+    assert others == ["compile_subroutine", "call_internal", "after"]
+    assert VECTOR in kinds and types.float64 in kinds
+
+
 def test_an_array_gives_its_data_and_shape_and_forgets_its_owner():
     """The struct of an array has the fields data, shape, meminfo and parent, by these names."""
     from bayeslib.compile.callback import borrowed
@@ -175,6 +227,19 @@ def test_a_number_may_stand_among_the_arrays_of_an_expression():
     """Array expressions prepare each operand by npyimpl._prepare_argument, looked up by name."""
     value, grad = value_and_gradient(lambda t: np.sum(t[0] * np.ones(3) + t), [2.0, 5.0, 1.0])
     assert (value, list(grad)) == (14.0, [4.0, 1.0, 1.0])
+
+
+def test_a_list_of_ours_becomes_an_array_by_our_own_code():
+    """Arrays of lists are made in place by inline_closurecall._inline_const_arraycall, which is
+    looked up by name and returns None where it leaves a block as it is."""
+    value, grad = value_and_gradient(lambda t: np.sum(np.array([t[0], 2.0 * t[1]])), [2.0, 5.0])
+    assert (value, list(grad)) == (12.0, [1.0, 2.0])
+
+
+def test_a_conversion_to_float64_is_typed_by_a_template():
+    """NumberClassAttribute.resolve___call__ returns a type of functions with one template, whose
+    `generic` returns the typer."""
+    assert value_and_gradient(lambda t: np.float64(t[0]), [2.0]) == (2.0, np.ones(1))
 
 
 # ---- types ----

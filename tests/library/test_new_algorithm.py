@@ -22,7 +22,8 @@ from bayeslib.chains.loop import (
     log_density_and_gradient,
     record,
 )
-from bayeslib.compile.callback import VECTOR, helper
+from bayeslib.compile.callback import helper
+from bayeslib.compile.kinds import VECTOR
 from bayeslib.hamiltonian.dynamics import Step, as_step, average_step
 
 

@@ -71,6 +71,9 @@ def test_few_divergences_are_weighed_in_words():
     assert "edge of a support" in diverged(9, num_outside=np.array([5, 0, 0, 0]))
     assert "bl.unconstrained(target)" in diverged(9, num_outside=np.array([5, 0, 0, 0]))
     assert "edge of a support" not in diverged(9, num_outside=np.array([4, 0, 0, 0]))
+    for outside in (0, 9):  # of named parameters, whose chains walk without constraints already
+        said = diverged(9, num_outside=outside, unconstrained=True)
+        assert "bl.unconstrained" not in said and ("parameters=" in said) == (outside == 9)
 
 
 def test_a_density_in_place_of_its_logarithm_is_suspected():

@@ -57,11 +57,13 @@ def test_the_zip_is_the_same_each_time(site, tmp_path):
         ("index", "chapters/intro", "chapters/intro.html"),
         ("chapters/bugs", "chapters/bug_zoo#sec-a", "bug_zoo.html#sec-a"),
         ("a/b/c", "d", "../../d.html"),
+        ("chapters/speed", "chapters/trust", "trust.html"),
     ],
 )
 def test_a_redirect_leads_there(old, new, link):
     page = addresses.stub(old, new, "A < B")
     assert f'content="0; url={link}"' in page and f'<a href="{link}">' in page
+    assert f'location.replace("{link.partition("#")[0]}" + location.hash)' in page
     assert "<title>A &lt; B</title>" in page and "canonical" not in page
     page = addresses.stub(old, new, "A", "https://example.org/book/")
     assert f'href="https://example.org/book/{new.split("#")[0]}.html"' in page

@@ -240,7 +240,7 @@ ALGORITHMS = (
     ),
     Algorithm(
         bl.annealed_importance_sample,
-        page="importance",
+        page="particles",
         num_samples=5_000,
         cases={
             "gamma_student": (GAMMA_STUDENT, (stats.gamma(3),), {"scale": 1.5}),
@@ -249,7 +249,7 @@ ALGORITHMS = (
     ),
     Algorithm(
         bl.smc,
-        page="importance",
+        page="particles",
         num_samples=5_000,
         cases={
             "gamma_student": (

@@ -145,6 +145,12 @@ ANSWERS = {
     ],
     "gibbs-parallel": [2.0 + 2.0 * 0.9, 2.0 - 2.0 * 0.9, 1.0],
     "gibbs-parity": [Each((1, 1 / 3), (2, 1 / 3)), (4, 1 / 2), (4, 1.0)],
+    "hardness-forward": [
+        lambda t: 2.0 * t,
+        0.125,
+        0.1064,
+        np.log,
+    ],
     "hmc-best": [Each(np.pi, 2.0 * np.pi), 0.1],
     "hybrid-coin": [(2.9, 0.0), (3.5, 0.0), (4.1, 0.3)],
     "hybrid-conditions": [(1.0, 0.5), (0.0, 1.0), (1.0, 2.0), (0.5, 2.0)],

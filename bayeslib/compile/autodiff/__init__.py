@@ -1,24 +1,26 @@
-"""Exact gradients of log densities, by forward-mode automatic differentiation.
+"""Exact gradients of log densities, by automatic differentiation.
 
-The log density is compiled a second time with dual numbers in place of floats: every quantity that
-depends on theta carries its partial derivatives along, exact to rounding. The user's code is
-neither rewritten nor restricted to special functions. What works:
+The log density is compiled a second time with other numbers in place of floats. Those carry their
+partial derivatives along, or leave a record of where they come from; exact to rounding. The user's
+code is neither rewritten nor restricted to special functions. What works:
 
 * arithmetic, comparisons, branches, loops, slices, iteration, unpacking, lists, helper functions;
 * `math` and `np`: exp, log and their relatives, powers, roots, trigonometric and hyperbolic
   functions with their inverses, abs, min, max, erf, erfc, lgamma, gamma, logaddexp, hypot,
   atan2, isnan, isinf, isfinite (the whole list is in `rules`), and those of `functions`;
-* whole arrays: elementwise arithmetic and functions, comparisons, boolean masks, np.where, np.sum,
-  np.mean, np.prod, np.cumsum, np.max, np.min, np.diff, @ and np.dot with vectors and matrices.
+* whole arrays: elementwise arithmetic, in place too, and functions, comparisons, boolean masks,
+  np.where, sums and other reductions, products of vectors and matrices, Cholesky factors, solutions
+  and determinants; the names of scipy.special in `functions.special`.
 
-What does not: linear algebra, sorting, in-place arithmetic on whole arrays, storing a function of
-theta in an array of floats (give it theta.dtype). It raises `GradientError`, which names it.
+What does not: eigenvalues, rounding, storing a function of theta in an array of floats (give it
+theta.dtype). It raises `GradientError`, which names it.
 
 At a kink (abs, min, max, a branch) the derivative is that of the side that is evaluated. Where the
 log density is -inf the gradient is meaningless and may be nan.
 
-The cost grows with the dimension: one pass per 16 parameters. Above some 50 parameters a
-hand-written gradient is much faster.
+In a few dimensions it is forward mode: dual numbers, one pass per 16 parameters. Where that costs
+more, from 20 parameters on if the function is made of whole arrays, from 100 if of loops over
+numbers, it is reverse mode: a tape, whose cost does not grow with the dimension.
 """
 
 import functools
@@ -27,14 +29,18 @@ from numba import config, njit
 
 from ..arithmetic import INLINED
 from ..functions.regression import SUMS_OVER_ROWS
+from ..functions.special import teach
 from .explain import explain
-from .rewrite import calls_any, convert, unique
+from .rewrite import calls_any, convert, looks, unique
 
-__all__ = ["compilable", "differentiate"]
+__all__ = ["compilable", "differentiate", "differentiate_by_tape", "prefers_tape"]
 
 LANES = 16
 # Where one pass over the rows yields the whole gradient, fewer passes are worth wider numbers.
 WIDE = 64
+# Up to so many parameters forward mode is cheaper: for arrays as a whole, for loops over rows that
+# are such arrays, and for loops over numbers.
+FORWARD, FORWARD_IN_ROWS, FORWARD_IN_LOOPS = 20, 40, 100
 
 
 def compilable(function, **options):
@@ -53,6 +59,8 @@ def compilable(function, **options):
     numba dispatcher
         Nothing is compiled before its first call.
     """
+
+    teach()
 
     def wrap(copy, original):
         own = dict(getattr(original, "targetoptions", options) if original is not function else {})
@@ -98,7 +106,7 @@ def differentiate(function, dim):
 
         return differentiate_plain(function, dim)
 
-    from . import arrays, scalars  # noqa: F401  (they teach numba about dual numbers)
+    from . import arrays, linear, scalars  # noqa: F401  (they teach numba about active numbers)
     from .duals import partial, seed, value_of
 
     logdensity = compilable(function, no_cpython_wrapper=True, **INLINED)
@@ -114,6 +122,43 @@ def differentiate(function, dim):
                 grad[first + lane] = partial(result, lane)
         return value
 
+    return _explained(fused, function)
+
+
+def differentiate_by_tape(function, dim):
+    """Compile the gradient of a log density in reverse mode: at one cost in any dimension.
+
+    Parameters
+    ----------
+    function : callable
+        As for `differentiate`.
+    dim : int
+        Length of theta; becomes a constant of the compiled code.
+
+    Returns
+    -------
+    numba dispatcher
+        `fused(theta, grad, tape, *data) -> float`, as that of `differentiate`. `tape`, from
+        `arena.new_tape`, is used by one evaluation at a time.
+
+    Raises
+    ------
+    GradientError
+        As `differentiate`.
+
+    Notes
+    -----
+    Reverse mode (Linnainmaa 1970; Griewank and Walther 2008), the entries of array expressions
+    differentiated forward.
+    """
+    from . import arrays, linear, scalars, tape  # noqa: F401  (they teach numba about active numbers)
+
+    logdensity = compilable(function, no_cpython_wrapper=True, **INLINED)
+    return _explained(tape.fused_with_tape(logdensity, dim), function)
+
+
+def _explained(fused, function):
+    """Compile `fused`, and let its errors be told in words about `function`."""
     fused.__qualname__ = unique(fused.__qualname__)
     # Inlined, or a first process and the next, which has it from the disk, could round differently.
     fused = njit(**INLINED)(fused)
@@ -128,6 +173,16 @@ def differentiate(function, dim):
 
     fused.compile, fused.explain = compile_or_explain, functools.partial(explain, function=function)
     return fused
+
+
+def prefers_tape(function, dim):
+    """Whether the gradient of a log density of `dim` parameters is cheaper in reverse mode."""
+    if dim <= FORWARD or config.DISABLE_JIT:
+        return False
+    if calls_any(function, SUMS_OVER_ROWS):
+        return dim > WIDE
+    loops, multiplies = looks(function)
+    return dim > (FORWARD if not loops else FORWARD_IN_ROWS if multiplies else FORWARD_IN_LOOPS)
 
 
 def num_lanes(dim, lanes=LANES):

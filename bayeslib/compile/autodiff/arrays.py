@@ -1,4 +1,4 @@
-"""Sums, products and assignments of whole arrays of dual numbers.
+"""Sums, products and assignments of whole arrays of active numbers.
 
 Elementwise arithmetic needs nothing here: numba turns it into loops by itself (see `duals`).
 """
@@ -6,23 +6,29 @@ Elementwise arithmetic needs nothing here: numba turns it into loops by itself (
 import operator
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic, overload
+from numba import njit, types
+from numba.extending import overload
 
 from ...errors import GradientError
+from ..arithmetic import INLINED
+from ..functions.elementwise import elementwise, result_type
 from ..functions.regression import PASSES, stack_vector
-from ..internals import is_nonelike, methods_of, stand_among_arrays
-from .duals import Dual, common_dual, value_of, with_value
+from ..internals import is_nonelike, keep_in_float64, methods_of, stand_among_arrays
+from .duals import Active, common_dual, value_of, with_value
 
 
 def holds_duals(kind):
-    return isinstance(kind, types.Array) and isinstance(kind.dtype, Dual)
+    return isinstance(kind, types.Array) and isinstance(kind.dtype, Active)
 
 
 # ------------------------------------------------------------------------------------- reductions
 def total(a, axis=None, dtype=None):
-    if not holds_duals(a) or not is_nonelike(axis):
+    if not holds_duals(a):
         return None
+    if not is_nonelike(axis):
+        return total_along if a.ndim == 2 else None
+    if "sum" in a.dtype.own:
+        return a.dtype.own["sum"](a)
 
     def sum_of_duals(a, axis=None, dtype=None):
         result = 0.0
@@ -31,6 +37,15 @@ def total(a, axis=None, dtype=None):
         return result
 
     return sum_of_duals
+
+
+def total_along(a, axis=None, dtype=None):
+    rows = a.T if axis % 2 else a
+    out = np.zeros(rows.shape[1], a.dtype)
+    for i in range(rows.shape[0]):
+        for j in range(out.size):
+            out[j] += rows[i, j]
+    return out
 
 
 def mean(a):
@@ -71,15 +86,6 @@ for name, implementation in REDUCTIONS.items():
 
 
 # --------------------------------------------------------------------------------------- products
-@intrinsic
-def dual_dtype(typingctx, a, b):
-    """The dtype of a combination of `a` and `b`, for np.empty."""
-    dual = common_dual((a, b))
-    if dual is None:
-        return None
-    return types.DType(dual)(a, b), lambda context, *_: context.get_dummy_value()
-
-
 def vector_vector(a, b):
     if a.size != b.size:
         raise ValueError("the two sides of a product differ in length")
@@ -92,7 +98,7 @@ def vector_vector(a, b):
 def matrix_vector(a, b):
     if a.shape[1] != b.size:
         raise ValueError("the two sides of a product differ in length")
-    out = np.empty(a.shape[0], dual_dtype(a, b))
+    out = np.empty(a.shape[0], result_type(a, b))
     for i in range(a.shape[0]):
         entry = 0.0
         for j in range(b.size):
@@ -105,17 +111,42 @@ def vector_matrix(a, b):
     return np.dot(b.T, a)
 
 
+def matrix_matrix(a, b):
+    if a.shape[1] != b.shape[0]:
+        raise ValueError("the two sides of a product differ in length")
+    out = np.empty((a.shape[0], b.shape[1]), result_type(a, b))
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            entry = 0.0
+            for k in range(b.shape[0]):
+                entry += a[i, k] * b[k, j]
+            out[i, j] = entry
+    return out
+
+
 @overload(operator.matmul)
 @overload(np.dot)
 @overload(np.vdot)
 def matrix_product(a, b):
-    if common_dual((a, b)) is None:
+    active = common_dual((a, b))
+    if active is None:
         return None
+    if "product" in active.own and (own := active.own["product"](a, b)) is not None:
+        return own
     products = {(1, 1): vector_vector, (2, 1): matrix_vector, (1, 2): vector_matrix}
+    products[2, 2] = matrix_matrix
     return products.get((getattr(a, "ndim", 0), getattr(b, "ndim", 0)))
 
 
 # --------------------------------------------------------- sums over rows, with their own gradients
+@njit(**INLINED)
+def combined(slopes, theta):
+    result = slopes[0] * theta[0]
+    for j in range(1, theta.size):
+        result += slopes[j] * theta[j]
+    return result
+
+
 def register_pass(function, one_pass):
     """Let `function(theta, X, y)` compute its gradient by `one_pass`, once for all directions."""
 
@@ -125,6 +156,7 @@ def register_pass(function, one_pass):
             return None
         if holds_duals(X) or holds_duals(y):
             raise GradientError(f"{function.__name__} differentiates by theta only, not by X or y")
+        combine = theta.dtype.own.get("combine", combined)
 
         def total_of_rows(theta, X, y):
             values, slopes = stack_vector(theta.size), stack_vector(theta.size)
@@ -132,10 +164,7 @@ def register_pass(function, one_pass):
                 values[j] = value_of(theta[j])
                 slopes[j] = 0.0
             value = one_pass(values, slopes, X, y)
-            result = slopes[0] * theta[0]
-            for j in range(1, theta.size):
-                result += slopes[j] * theta[j]
-            return with_value(result, value)
+            return with_value(combine(slopes, theta), value)
 
         return total_of_rows
 
@@ -145,62 +174,38 @@ for function, one_pass in PASSES.items():
 
 
 # -------------------------------------------------------------------------------- making, changing
-def refuse_inplace(symbol, inplace):
+def change_inplace(symbol, inplace, operation):
     # Asked before numba's own rule (that is what the target does), which would die on a dual.
     @overload(inplace, target="cpu")
-    def refuse(a, b):
-        if isinstance(a, types.Array) and common_dual((a, b)) is not None:
+    def change(a, b):
+        if not isinstance(a, types.Array) or common_dual((a, b)) is None:
+            return None
+        if not holds_duals(a):
             raise GradientError(
-                f"no gradient through `a {symbol}= b` on a whole array; write a = a {symbol} b"
+                f"no gradient through `a {symbol}= b` where a holds floats; "
+                f"write a = a {symbol} b, or make a with dtype=theta.dtype"
             )
+
+        def changed(a, b):
+            a[:] = operation(a, b)
+            return a
+
+        return changed
 
 
 for name, symbol in {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**"}.items():
-    refuse_inplace(symbol, getattr(operator, "i" + name))
+    change_inplace(symbol, getattr(operator, "i" + name), getattr(operator, name))
 
 
-@overload(np.array)
-@overload(np.asarray)
-def array_of(a):
-    if holds_duals(a):
-        return lambda a: a.copy()
-    if isinstance(a, types.UniTuple) and isinstance(a.dtype, Dual):
-
-        def array_of_duals(a):
-            out = np.empty(len(a), dual_dtype(a[0], 0.0))
-            for i in range(len(a)):
-                out[i] = a[i]
-            return out
-
-        return array_of_duals
-    return None
+@elementwise
+def choose(condition, x, y):
+    return x if condition else y
 
 
 @overload(np.where)
 def where(condition, x, y):
-    if common_dual((x, y)) is None:
-        return None
-    if isinstance(condition, types.Boolean):
-        return lambda condition, x, y: x if condition else y
-    if getattr(condition, "ndim", 0) != 1 or {getattr(kind, "ndim", 0) for kind in (x, y)} - {0, 1}:
-        return None
-
-    def choose(condition, x, y):
-        out = np.empty(condition.size, dual_dtype(x, y))
-        for i in range(out.size):
-            out[i] = entry(x, i) if condition[i] else entry(y, i)
-        return out
-
-    return choose
+    return None if common_dual((x, y)) is None else lambda condition, x, y: choose(condition, x, y)
 
 
-def entry(a, i):
-    """Entry i of an array, or the number itself."""
-
-
-@overload(entry)
-def _entry(a, i):
-    return (lambda a, i: a[i]) if isinstance(a, types.Array) else (lambda a, i: a)
-
-
-stand_among_arrays(Dual)
+stand_among_arrays(Active)
+keep_in_float64(Active)

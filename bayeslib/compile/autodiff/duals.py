@@ -1,5 +1,9 @@
 """Dual numbers as a numba type: a value and the partial derivatives along k directions at once.
 
+`Active` is any number that depends on the parameters: these, and those of a tape (see `tape`). What
+is written for active numbers by `unpack`, `pack`, `scale` and `add`, or as a loop over them, serves
+both.
+
 `Dual(k)` is an LLVM struct of a double and a vector of k doubles, so one arithmetic operation on
 the partials is a handful of SIMD instructions. An ordinary numba array may hold it, which is how
 indexing, slices, iteration, unpacking and `len` of the parameter vector come for free.
@@ -23,14 +27,12 @@ class Partials(types.Type):
         super().__init__(name=f"Partials{k}")
 
 
-class Dual(types.Type):
-    """A number that depends on the parameters: its value and k partial derivatives."""
+class Active(types.Type):
+    """A number that depends on the parameters."""
 
-    is_internal = True  # numba then fuses array expressions that hold dual numbers
-
-    def __init__(self, k):
-        self.k = k
-        super().__init__(name=f"Dual{k}")
+    is_internal = True  # numba then fuses array expressions that hold such numbers
+    k = None  # how many partial derivatives it carries
+    own = {}  # by name, the array functions that this type does in a way of its own
 
     def unify(self, typingctx, other):
         if isinstance(other, REAL):
@@ -42,6 +44,27 @@ class Dual(types.Type):
 
     def cast_python_value(self, value):
         return float(value)
+
+
+class Dual(Active):
+    """Its value and k partial derivatives."""
+
+    def __init__(self, k):
+        self.k = k
+        super().__init__(name=f"Dual{k}")
+
+    def unpack(self, context, builder, number):
+        dual = cgutils.create_struct_proxy(self)(context, builder, number)
+        return dual.value, dual.partials
+
+    def pack(self, context, builder, value, partials):
+        dual = cgutils.create_struct_proxy(self)(context, builder)
+        dual.value = value
+        dual.partials = zeros(self.k) if partials is None else partials
+        return dual._getvalue()
+
+    def constant(self, value):
+        return ir.Constant.literal_struct([value, zeros(self.k)])
 
 
 @register_model(Partials)
@@ -66,9 +89,9 @@ class DualModel(models.StructModel):
 
 
 def common_dual(kinds):
-    """The dual type among numbers and arrays; None where there is none or something else."""
+    """The active type among numbers and arrays; None where there is none or something else."""
     elements = {kind.dtype if isinstance(kind, types.Array) else kind for kind in kinds}
-    duals = {element for element in elements if isinstance(element, Dual)}
+    duals = {element for element in elements if isinstance(element, Active)}
     others = elements - duals
     return duals.pop() if len(duals) == 1 and all(isinstance(o, REAL) for o in others) else None
 
@@ -76,17 +99,33 @@ def common_dual(kinds):
 # ---------------------------------------------------------------- building blocks of the lowering
 def unpack(context, builder, kind, number):
     """Value and partials of a lowered argument; a plain number has no partials (None)."""
-    if isinstance(kind, Dual):
-        dual = cgutils.create_struct_proxy(kind)(context, builder, number)
-        return dual.value, dual.partials
+    if isinstance(kind, Active):
+        return kind.unpack(context, builder, number)
     return context.cast(builder, number, kind, f8), None
 
 
 def pack(context, builder, kind, value, partials):
-    dual = cgutils.create_struct_proxy(kind)(context, builder)
-    dual.value = value
-    dual.partials = zeros(kind.k) if partials is None else partials
-    return dual._getvalue()
+    return kind.pack(context, builder, value, partials)
+
+
+def scale(builder, partials, factor, k):
+    if partials is None:
+        return None
+    if hasattr(partials, "scaled"):
+        return partials.scaled(builder, factor)
+    return builder.fmul(partials, splat(builder, factor, k))
+
+
+def add(builder, left, right):
+    if left is None or right is None:
+        return left or right
+    return left.plus(builder, right) if hasattr(left, "plus") else builder.fadd(left, right)
+
+
+def negate(builder, partials):
+    if partials is None:
+        return None
+    return partials.negated(builder) if hasattr(partials, "negated") else builder.fneg(partials)
 
 
 def zeros(k):
@@ -105,22 +144,21 @@ def cast_real(context, builder, from_kind, to_kind, number):
     return pack(context, builder, to_kind, value, None)
 
 
-@lower_constant(Dual)
+@lower_constant(Active)
 def constant(context, builder, kind, value):
     # The zero that numba's own np.sum starts from.
-    fields = [ir.Constant(ir.DoubleType(), float(value)), zeros(kind.k)]
-    return ir.Constant.literal_struct(fields)
+    return kind.constant(ir.Constant(ir.DoubleType(), float(value)))
 
 
 for real in REAL:
-    lower_cast(real, Dual)(cast_real)
+    lower_cast(real, Active)(cast_real)
 
 
 # --------------------------------------------------------------- in and out of the fused function
 @intrinsic
 def value_of(typingctx, number):
-    """The value of a dual or a plain number."""
-    if not isinstance(number, (Dual, *REAL)):
+    """The value of an active or a plain number."""
+    if not isinstance(number, (Active, *REAL)):
         return None
 
     def codegen(context, builder, signature, arguments):
@@ -131,7 +169,7 @@ def value_of(typingctx, number):
 
 @intrinsic
 def with_value(typingctx, number, value):
-    """The dual of another value and the same partials."""
+    """The active number of another value and the same partials."""
 
     def codegen(context, builder, signature, arguments):
         kind = signature.args[0]

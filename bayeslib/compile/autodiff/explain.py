@@ -14,31 +14,21 @@ LIBRARY = re.compile(r"[/\\](numba|numpy|llvmlite)[/\\]")
 ELSE = "or pass gradient= or fused= to Target"
 REMEDIES = (
     (r"setitem", "a function of theta is stored in an array that does not hold such numbers",
-     "make the array with dtype=theta.dtype"),
+     "make the array with dtype=theta.dtype; of named parameters, as np.zeros_like(p.tau * y)"),
     (r"(bool|truth)", "a function of theta is used as a condition", "compare it, as in x != 0.0"),
     (r"(floordiv|mod|ifloordiv|imod)", "// and % of a function of theta", "use / and branches"),
-    (r"array\(list", "np.array of a list",
-     "give it a tuple, np.array((a, b)), or use a slice of theta"),
-    (r"array", "np.array of more than functions of theta in one row",
-     "join arrays, np.concatenate((theta[:2], np.zeros(1))), or fill "
+    (r"array", "np.array of this kind of rows",
+     "give it numbers, or rows of as many numbers each, or fill "
      "np.empty(shape, dtype=theta.dtype)"),
     (r"(int|round|floor|ceil)", "rounding of a function of theta", "branch on a comparison"),
-    (r"(_impl|dot|matmul)", "matrix @ matrix",
-     "take one column at a time, X @ B[:, j], or write it as loops"),
-    (r"(cholesky|solve|inv|det|slogdet)", "np.linalg.{name} of a matrix from theta",
-     "make its Cholesky factor in loops, row by row: L[i, j] = (A[i, j] - L[i, :j] @ L[j, :j]) / "
-     "L[j, j] for j < i, and L[i, i] = np.sqrt(A[i, i] - L[i, :i] @ L[i, :i])"),
-    (r"norm", "np.linalg.norm of an array from theta", "write np.sqrt(np.sum(x**2))"),
+    (r"(_impl|dot|matmul)", "a product of these shapes",
+     "multiply vectors and matrices, of one or two dimensions"),
+    (r"(eig\w*|svd|qr|pinv|lstsq|cond|matrix_\w+)", "np.linalg.{name} of a matrix from theta",
+     "use np.linalg.cholesky, solve, inv, det or slogdet"),
+    (r"norm", "np.linalg.norm with a second argument", "write np.linalg.norm(x), or the formula"),
+    (r"median", "np.median of an array from theta", "take the middle of np.sort(x)"),
     (r"<unknown function>", "a conversion of a number from theta", "leave out np.float64 and such"),
 )  # fmt: skip
-SCIPY = {
-    "gammaln": "math.lgamma(x)", "loggamma": "math.lgamma(x)", "gamma": "math.gamma(x)",
-    "betaln": "math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)",
-    "erf": "math.erf(x)", "erfc": "math.erfc(x)", "ndtr": "0.5 * math.erfc(-x / math.sqrt(2.0))",
-    "log_ndtr": "math.log(0.5 * math.erfc(-x / math.sqrt(2.0))), which serves above -37",
-    "expit": "bl.sigmoid(x)", "log_expit": "bl.log_sigmoid(x)", "xlogy": "x * math.log(y)",
-    "logsumexp": "m + np.log(np.sum(np.exp(x - m))) with m = np.max(x)",
-}  # fmt: skip
 
 
 def explain(error, function):
@@ -55,17 +45,18 @@ def title(function):
 
 
 def of_scipy(text):
-    """A function of SciPy that is missing in compiled code, and what to write for it, or None."""
+    """What numba does not know of SciPy, and what to write instead, or None."""
     match = re.search(r"Unknown attribute '(\w+)' of type Module\(<module '(scipy[.\w]*)'", text)
     if match is None:
-        match = re.search(r"Untyped global name '(\w+)'()", text)
-        if match is None or match[1] not in SCIPY:
-            return None
+        match = re.search(
+            r"Untyped global name '(\w+)'().*\n?.*<(?:class 'numpy.ufunc'|ufunc)", text
+        )
+    if match is None:
+        return None
     known = f"numba does not know {match[2] or 'scipy.special'}.{match[1]}"
-    if match[1] in SCIPY:
-        numbers = ", number by number" if "math." in SCIPY[match[1]] else ""
-        return known, f"write {SCIPY[match[1]]}{numbers}"
-    return known, "write out its formula, with functions of math and np"
+    if match[2].startswith("scipy.stats"):
+        return known, "write bl.logpdf.normal(y, mu, sigma), and the like for other densities"
+    return known, "write out its formula; the names of scipy.special that are known: see Targets"
 
 
 def only_raises(function):
@@ -97,6 +88,8 @@ def describe(text, error, function):
     if match:
         reason = next(group for group in match.groups() if group)
         return plain_types(reason.strip()), "keep to loops over numbers"
+    if "astype(" in text:
+        return "astype of an array from theta", "leave it out"
     remedy = "return one float on every path and keep to loops over numbers"
     if not isinstance(error, NumbaError):
         return "numba cannot compile it for numbers that carry derivatives", remedy

@@ -2,15 +2,19 @@
 
 import math
 import operator
+from types import ModuleType
 
 import numpy as np
 
 from ...errors import GradientError
+from ..functions.elementwise import WRITTEN
 from ..functions.regression import PASSES, linear_log_likelihood
+from ..functions.special import clip, taught, teach
+from .linear import WHOLE, interp_of_any
 from .rewrite import convert
 from .rules import BINARY, UNARY
 
-LIBRARY = __name__.partition(".")[0]
+DIFFERENTIATED = ("math", "numpy", "scipy", __name__.partition(".")[0])
 
 
 class PlainDual:
@@ -155,7 +159,7 @@ PlainDual.__abs__ = LIFTED[abs]
 # ------------------------------------------------------------------------------ the fused function
 def replace(value):
     """Let the user's function see modules and functions that take dual numbers."""
-    if value is math or value is np or getattr(value, "__name__", "") == LIBRARY:
+    if isinstance(value, ModuleType) and value.__name__.partition(".")[0] in DIFFERENTIATED:
         return Module(value, replace)
     try:
         return LIFTED.get(value, value)
@@ -169,11 +173,29 @@ def wrap(copy, original):
     return copy
 
 
+def lift_whole(function, loops):
+    """Let a function of NumPy take arrays of dual numbers, by loops."""
+    loops = convert(loops, wrap, replace)
+
+    def lifted(*arguments, **options):
+        depends = any(np.asarray(argument).dtype == object for argument in arguments)
+        return (loops if depends else function)(*arguments, **options)
+
+    return lifted
+
+
 LIFTED[linear_log_likelihood] = convert(linear_log_likelihood, wrap, replace)
+for function, loops in (WHOLE | {np.interp: interp_of_any, np.clip: clip}).items():
+    LIFTED[function] = lift_whole(function, loops)
 
 
 def differentiate_plain(function, dim):
     """`autodiff.differentiate` without a compiler; the same signature, the same numbers."""
+    teach()
+    for own in WRITTEN:
+        if own not in LIFTED:
+            LIFTED[own] = convert(own, wrap, replace)
+    LIFTED.update((name, LIFTED[own]) for name, own in taught.items())
     logdensity = convert(function, wrap, replace)
 
     def fused(theta, grad, *data):

@@ -1,5 +1,6 @@
 """Copies of functions whose helpers are replaced: how plain Python helpers come to be compiled."""
 
+import dis
 import types
 import uuid
 
@@ -90,6 +91,30 @@ def calls_any(function, wanted, seen=None):
         or (is_helper(value) and calls_any(value, wanted, seen))
         for value in values
     )
+
+
+def looks(function, seen=None):
+    """Whether a function, or a helper that it can name, loops, and whether it multiplies arrays."""
+    seen = set() if seen is None else seen
+    if id(function) in seen:
+        return False, False
+    seen.add(id(function))
+    source = getattr(function, "py_func", function)
+    codes, loops, multiplies = [source.__code__], False, False
+    while codes:
+        code = codes.pop()
+        codes += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+        multiplies |= bool({"dot", "vdot", "sum"} & set(code.co_names))
+        for step in dis.get_instructions(code):
+            loops |= step.opname == "FOR_ITER" or step.opname.startswith("JUMP_BACKWARD")
+            multiplies |= step.opname == "BINARY_MATRIX_MULTIPLY" or step.argrepr in ("@", "@=")
+    values = [source.__globals__.get(name) for name in names_in(source.__code__)]
+    values += [cell.cell_contents for cell in source.__closure__ or () if not is_empty(cell)]
+    for value in values:
+        if is_helper(value):
+            found = looks(value, seen)
+            loops, multiplies = loops or found[0], multiplies or found[1]
+    return loops, multiplies
 
 
 def names_in(code):

@@ -10,25 +10,9 @@ import math
 import operator
 
 import numpy as np
-from numba import njit
 
 from ..functions import log1pexp, log_sigmoid, sigmoid
-
-
-@njit(error_model="numpy")
-def digamma(x):
-    """Derivative of log |Gamma(x)|: recurrence up to 8, then Stirling's series (absolute 1e-14)."""
-    shift = 0.0
-    if x < 0.0:
-        shift = -math.pi / math.tan(math.pi * (x - math.floor(x)))
-        x = 1.0 - x
-    while x < 8.0:
-        shift -= 1.0 / x
-        x += 1.0
-    r = 1.0 / (x * x)
-    tail = 1 / 240 - r * (1 / 132 - r * (691 / 32760 - r / 12))
-    series = r * (1 / 12 - r * (1 / 120 - r * (1 / 252 - r * tail)))
-    return shift + math.log(x) - 0.5 / x - series
+from ..functions.special import LOG_ROOT_2PI, digamma, log_ndtr, trigamma
 
 
 def _power_by_x(x, y, value):
@@ -37,6 +21,10 @@ def _power_by_x(x, y, value):
 
 def _power_by_y(x, y, value):
     return value * math.log(x) if x != 0.0 else 0.0
+
+
+def _copied_sign(x, y, value):
+    return math.copysign(1.0, x) * math.copysign(1.0, y)
 
 
 def _weight_of_x(x, y, value):
@@ -73,14 +61,24 @@ UNARY = [
     ((math.erfc,), lambda x, v: -2.0 / math.sqrt(math.pi) * math.exp(-x * x)),
     ((math.lgamma,), lambda x, v: digamma(x)),
     ((math.gamma,), lambda x, v: v * digamma(x)),
+    ((digamma,), lambda x, v: trigamma(x)),
+    ((log_ndtr,), lambda x, v: math.exp(-0.5 * x * x - LOG_ROOT_2PI - v)),
+    ((math.radians, np.radians, np.deg2rad), lambda x, v: math.pi / 180.0 + 0.0 * x),
+    ((math.degrees, np.degrees, np.rad2deg), lambda x, v: 180.0 / math.pi + 0.0 * x),
+    ((np.reciprocal,), lambda x, v: v * v * -1.0),
+    ((np.cbrt,), lambda x, v: 1.0 / (3.0 * v * v)),
+    ((np.exp2,), lambda x, v: v * math.log(2.0)),
+    ((np.sign,), lambda x, v: 0.0 if x == x else x),
     ((log1pexp,), lambda x, v: sigmoid(x)),
     ((sigmoid,), lambda x, v: v * sigmoid(-x)),
     ((log_sigmoid,), lambda x, v: sigmoid(-x)),
 ]
 
+POWERS = (operator.pow, operator.ipow, pow, math.pow, np.power, np.float_power)
 BINARY = [
-    ((operator.pow, operator.ipow, pow, math.pow, np.power), _power_by_x, _power_by_y),
+    (POWERS, _power_by_x, _power_by_y),
     ((np.logaddexp,), _weight_of_x, _weight_of_y),
+    ((math.copysign, np.copysign), _copied_sign, lambda x, y, v: 0.0),
     (
         (math.atan2, np.arctan2),
         lambda x, y, v: y / (x * x + y * y),

@@ -1,4 +1,4 @@
-"""Arithmetic, functions and comparisons of dual numbers, taught to numba.
+"""Arithmetic, functions and comparisons of active numbers, taught to numba.
 
 Importing this module registers everything; `differentiate` does so at its first use.
 """
@@ -16,7 +16,7 @@ from numba.extending import lower_builtin, type_callable
 
 from ..arithmetic import JIT
 from ..internals import type_of_literals
-from .duals import REAL, Dual, common_dual, f8, pack, splat, unpack
+from .duals import REAL, Active, add, common_dual, f8, negate, pack, scale, unpack
 from .rules import BINARY, UNARY
 
 RULE = JIT | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -25,11 +25,11 @@ LITERAL_POWERS = (operator.pow, operator.ipow)  # x ** 2 is typed with its expon
 
 # ----------------------------------------------------------------------------------- registration
 def register(functions, arity, lower, returns=None):
-    """Teach numba `functions` of dual numbers: their type here, their code in `lower`.
+    """Teach numba `functions` of active numbers: their type here, their code in `lower`.
 
     Array arguments need a type only: numba fuses array expressions into loops of its own, over the
     scalar code registered here; functions of the library have array forms. `returns` is the type
-    of an element, the dual's own when None.
+    of an element, the active one when None.
     """
     has_array_form = hasattr(functions[0], "__compiled__")
 
@@ -49,13 +49,13 @@ def register(functions, arity, lower, returns=None):
     def binary_type(context):
         return lambda x, y: result(x, y)
 
-    pairs = [(Dual, Dual), *product([Dual], REAL), *product(REAL, [Dual])]
+    pairs = [(Active, Active), *product([Active], REAL), *product(REAL, [Active])]
     for function in functions:
         if function in LITERAL_POWERS:
             type_of_literals(function, binary_type)
         else:
             type_callable(function)(unary_type if arity == 1 else binary_type)
-        for pattern in [(Dual,)] if arity == 1 else pairs:
+        for pattern in [(Active,)] if arity == 1 else pairs:
             lower_builtin(function, *pattern)(lower)
 
 
@@ -75,16 +75,6 @@ def unpack_all(context, builder, signature, arguments):
 
 
 # ---------------------------------------------------------------------------- arithmetic, by hand
-def scale(builder, partials, factor, k):
-    return None if partials is None else builder.fmul(partials, splat(builder, factor, k))
-
-
-def add(builder, left, right):
-    if left is None or right is None:
-        return left or right
-    return builder.fadd(left, right)
-
-
 def lower_arithmetic(formula):
     def lower(context, builder, signature, arguments):
         kind = signature.return_type
@@ -99,7 +89,7 @@ def add_formula(builder, k, x, dx, y, dy):
 
 
 def sub_formula(builder, k, x, dx, y, dy):
-    return builder.fsub(x, y), add(builder, dx, None if dy is None else builder.fneg(dy))
+    return builder.fsub(x, y), add(builder, dx, negate(builder, dy))
 
 
 def mul_formula(builder, k, x, dx, y, dy):
@@ -124,7 +114,7 @@ for operators, formula in (
 
 def lower_negative(context, builder, signature, arguments):
     value, partials = unpack(context, builder, signature.args[0], arguments[0])
-    negated = builder.fneg(value), builder.fneg(partials)
+    negated = builder.fneg(value), negate(builder, partials)
     return pack(context, builder, signature.return_type, *negated)
 
 
@@ -246,7 +236,7 @@ def lower_literal_power(context, builder, signature, arguments):
 
 # Without this each compiled density would compile numba's loop over an exponent's bits.
 for power in LITERAL_POWERS:
-    lower_builtin(power, Dual, types.IntegerLiteral)(lower_literal_power)
+    lower_builtin(power, Active, types.IntegerLiteral)(lower_literal_power)
 
 
 # ------------------------------------------------------------- comparisons: of the values, to bool

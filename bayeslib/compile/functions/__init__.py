@@ -8,10 +8,4 @@ replaced by that form rather than compiled from its Python code.
 from .logistic import log1pexp, log_sigmoid, sigmoid
 from .regression import linear_log_likelihood, logistic_log_likelihood
 
-__all__ = [
-    "linear_log_likelihood",
-    "log1pexp",
-    "log_sigmoid",
-    "logistic_log_likelihood",
-    "sigmoid",
-]
+__all__ = ["linear_log_likelihood", "log1pexp", "log_sigmoid", "logistic_log_likelihood", "sigmoid"]

@@ -15,6 +15,7 @@ from ..arithmetic import INLINED
 
 # No reassociation: it would undo the rounding by addition in `exp_negative`.
 EXACT = INLINED | {"fastmath": {"contract"}}
+number = (types.Float, types.Integer, types.Boolean)
 
 _LOG2_E = 1.0 / math.log(2.0)
 _ROUND = 1.5 * 2.0**52  # added to a small number, leaves it rounded in the lowest bits
@@ -152,7 +153,6 @@ def log_sigmoid(x):
 
 def _register(function, scalar_form):
     function.__compiled__ = (scalar_form,)
-    number = (types.Float, types.Integer, types.Boolean)
 
     @overload(function, jit_options=EXACT)
     def compiled(x):
@@ -173,9 +173,5 @@ def _register(function, scalar_form):
         return elementwise
 
 
-for _function, _form in (
-    (log1pexp, _log1pexp),
-    (sigmoid, _sigmoid),
-    (log_sigmoid, _log_sigmoid),
-):
+for _function, _form in ((log1pexp, _log1pexp), (sigmoid, _sigmoid), (log_sigmoid, _log_sigmoid)):
     _register(_function, _form)

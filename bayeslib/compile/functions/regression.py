@@ -9,7 +9,7 @@ from numba.extending import intrinsic, overload
 
 from ...errors import BayeslibError
 from ..arithmetic import INLINED
-from ..internals import array_over, cgutils
+from ..internals import array_over
 from .logistic import exp_negative, log1pexp, sigmoid
 from .native import native_pass, takes
 
@@ -19,18 +19,6 @@ _LOG_2PI = math.log(2.0 * math.pi)
 
 
 # Arrays that live on the stack: no allocation, no reference count.
-@intrinsic
-def _scratch(typingctx):
-    """Room for one number a row of a block."""
-
-    def codegen(context, builder, signature, args):
-        size = ir.Constant(context.get_value_type(types.intp), ROWS)
-        data = cgutils.alloca_once(builder, ir.DoubleType(), size=size)
-        return array_over(context, builder, _VECTOR, data, [size])
-
-    return _VECTOR(), codegen
-
-
 @intrinsic
 def stack_vector(typingctx, size):
     """Room for `size` doubles, until the function that asks returns."""
@@ -89,7 +77,7 @@ def _over_rows(name, sum_block):
         if X.shape[0] != n or X.shape[1] != theta.size:
             raise ValueError("X must have shape (len(y), len(theta))")
         # vectors of its own, which the compiler knows to lie apart from all others
-        s, values, slopes = _scratch(), stack_vector(theta.size), stack_vector(theta.size)
+        s, values, slopes = stack_vector(ROWS), stack_vector(theta.size), stack_vector(theta.size)
         for j in range(theta.size):
             values[j], slopes[j] = theta[j], 0.0
         total = 0.0
@@ -289,9 +277,4 @@ linear_log_likelihood.__compiled__ = (_squares_rows,)
 
 @overload(linear_log_likelihood, jit_options=INLINED)
 def _linear_log_likelihood(theta, X, y, noise_scale):
-    def compiled(theta, X, y, noise_scale):
-        squares = sum_of_squares(theta, X, y)
-        log_scale = np.log(noise_scale)
-        return -0.5 * (squares / noise_scale**2 + len(y) * (2.0 * log_scale + _LOG_2PI))
-
-    return compiled
+    return linear_log_likelihood

@@ -221,7 +221,9 @@ def _thin(found, num_draws, dim, rng):
     else:
         draws = found.flat
         if not found.independent:
-            size = np.min(diagnostics.ess(found))
+            fixed = found.settings.get("fixed", ())
+            moving = [name not in fixed for name in found.names]
+            size = np.min(np.atleast_1d(diagnostics.ess(found))[moving])
             short = not size >= num_draws  # nan, of a chain that never moved, is short too
     if draws.ndim != 2 or draws.shape[1] != dim:
         raise BayeslibError(

@@ -6,7 +6,7 @@ import numpy as np
 from planting import Bug
 
 from bayeslib.markov.ising_model import tables
-from bayeslib.markov.lattice import draw_site, wrap_site
+from bayeslib.markov.ising_sample import draw_site, wrap_site
 
 
 def a_flip_counts_once(model):
@@ -39,7 +39,10 @@ BUGS = {
         f"{_MARKOV}.ising_model.tables", a_flip_counts_once, _RECOVERS, {"method": "systematic"}
     ),
     "an edge is not carried to the other side": Bug(
-        f"{_MARKOV}.lattice.draw_row", first_column_not_carried, _RECOVERS, {"method": "systematic"}
+        f"{_MARKOV}.ising_sample.draw_row",
+        first_column_not_carried,
+        _RECOVERS,
+        {"method": "systematic"},
     ),
     "clusters join too often": Bug(
         f"{_MARKOV}.ising_model.Model.join",
@@ -53,7 +56,7 @@ BUGS = {
         "test_boltzmann.test_conditionals_are_ratios_of_the_joint",
     ),
     "a Boltzmann machine draws all its units from the old state": Bug(
-        f"{_MARKOV}.units.sweep",
+        f"{_MARKOV}.boltzmann.sweep",
         from_the_old_state,
         "test_boltzmann.test_recovers_the_exact_moments",
     ),

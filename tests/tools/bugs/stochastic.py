@@ -2,7 +2,7 @@
 
 from planting import Bug
 
-from bayeslib.hamiltonian.batches import add_normals, draw_batch, estimate
+from bayeslib.hamiltonian.noisy import add_normals, draw_batch, estimate
 from bayeslib.hamiltonian.sghmc import rub
 
 
@@ -40,23 +40,23 @@ def of_many_rows(number, batch_size, replace):
     return number**2 / batch_size
 
 
-_BATCHES, _RUB = "bayeslib.hamiltonian.batches", "bayeslib.hamiltonian.sghmc.rub"
+_NOISY, _RUB = "bayeslib.hamiltonian.noisy", "bayeslib.hamiltonian.sghmc.rub"
 _SGHMC = "test_stochastic.test_sghmc_settles_in_the_law_of_its_steps", {"name": "noise"}
 BUGS = {
     "a batch counts as if it were all rows": Bug(
-        f"{_BATCHES}.estimate",
+        f"{_NOISY}.estimate",
         batch_alone,
         "test_stochastic.test_the_gradient_is_unbiased_and_its_covariance_is_the_formula",
         {"replace": False},
     ),
     "a batch is drawn with replacement": Bug(
-        f"{_BATCHES}.draw_batch",
+        f"{_NOISY}.draw_batch",
         always_replaced,
         "test_stochastic.test_batches_settle_in_the_law_of_all_batches",
         {"sampler": 0, "replace": False},
     ),
     "Langevin noise of size eps": Bug(
-        f"{_BATCHES}.add_normals",
+        f"{_NOISY}.add_normals",
         squared,
         "test_stochastic.test_sgld_settles_in_the_law_of_its_steps",
         {"name": "exact"},
@@ -64,7 +64,7 @@ BUGS = {
     "friction noise without its 2": Bug(_RUB, half_the_noise, *_SGHMC),
     "friction drives": Bug(_RUB, driven, *_SGHMC),
     "the noise's estimate forgets that few rows are left": Bug(
-        f"{_BATCHES}.spread_of",
+        "bayeslib.hamiltonian.batches.spread_of",
         of_many_rows,
         "test_stochastic.test_sghmc_equals_its_twin",
         {"name": "batch", "known": "batch"},

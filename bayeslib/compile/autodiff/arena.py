@@ -1,0 +1,205 @@
+"""The memory of a tape, and machine code that is compiled once and called by a symbol.
+
+A tape is memory of the C library's kind that outlives the evaluations, each of which starts it
+anew: a growing list of edges, and an arena.
+"""
+
+import ctypes
+import weakref
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+from .. import arithmetic, internals
+from ..arithmetic import INLINED
+from ..internals import array_over, cgutils
+from ..kinds import FLOAT, INT
+from ..linked import Linked
+
+INDEX = types.uint64  # which is not asked whether it counts from the end
+# The words of a tape.
+BUSY, EDGES, NUM_EDGES, MAX_EDGES, NUM_NODES, ADJOINTS, MAX_ADJOINTS = range(7)
+BLOCK, CHUNK, USED, SIZE, WANTED, FAILED = range(7, 13)
+WORDS = 16
+EDGE = 16  # bytes: the weight, and 4 each for parent and child
+NUMBER = 24  # bytes: value, index, tape
+MOST = 2**31 - 1  # numbers of a tape
+_FIRST_EDGES, _FIRST_BYTES = 1024, 1 << 14
+
+_WORD, _DOUBLE, _BYTE = ir.IntType(64), ir.DoubleType(), ir.IntType(8)
+_FILES = [Path(module.__file__) for module in (arithmetic, internals)] + [Path(__file__)]
+
+
+# ------------------------------------------------------------------------------------------ memory
+def new_tape():
+    """Return a tape, (WORDS,) int64, empty; its memory is freed with it."""
+    words = np.zeros(WORDS, dtype=np.int64)
+    tape = words[:]
+    weakref.finalize(tape, _free, words).atexit = False
+    return tape
+
+
+def _free(words):
+    free = ctypes.pythonapi.PyMem_RawFree
+    free.argtypes, free.restype = [ctypes.c_void_p], None
+    for address in (words[EDGES], words[ADJOINTS]):
+        free(int(address))
+    chunk = int(words[CHUNK])
+    while chunk:
+        before = ctypes.c_int64.from_address(chunk).value
+        free(chunk)
+        chunk = before
+
+
+def _view(kind, item):
+    array_kind = types.Array(kind, 1, "C")
+
+    @intrinsic
+    def view(typingctx, address):
+        def codegen(context, builder, signature, args):
+            data = builder.inttoptr(args[0], item.as_pointer())
+            return array_over(context, builder, array_kind, data, [ir.Constant(_WORD, 1 << 48)])
+
+        return array_kind(INT), codegen
+
+    return view
+
+
+# The memory at an address, as an array without an end.
+words, doubles, halves = (
+    _view(INT, _WORD),
+    _view(FLOAT, _DOUBLE),
+    _view(types.int32, ir.IntType(32)),
+)
+
+
+@intrinsic
+def reallocate(typingctx, address, size):
+    """Memory, or 0 where there is no more; as realloc of C."""
+
+    def codegen(context, builder, signature, args):
+        kind = ir.FunctionType(_WORD, [_WORD, _WORD])
+        function = cgutils.get_or_insert_function(builder.module, kind, "bayeslib.tape.realloc")
+        return builder.call(function, args)
+
+    return INT(INT, INT), codegen
+
+
+# ------------------------------------------------------------------------------- native functions
+def native(function):
+    """Decorate a function of addresses and numbers, all int64, to be called by `emit`."""
+    signature = INT(*[INT] * function.__code__.co_argcount)
+    function.linked = Linked(f"bayeslib.tape.{function.__name__}", function, signature, _FILES)
+    return function
+
+
+def emit(context, builder, function, args):
+    """Emit a call of a native function."""
+    kind = ir.FunctionType(_WORD, [_WORD] * len(args))
+    return function.linked.call(context, builder, kind, args)
+
+
+for _name in ("Realloc", "Free"):
+    _address = ctypes.cast(getattr(ctypes.pythonapi, f"PyMem_Raw{_name}"), ctypes.c_void_p).value
+    llvm.add_symbol(f"bayeslib.tape.{_name.lower()}", _address)
+
+
+# --------------------------------------------------------------------- room for edges and the like
+@njit(**INLINED)
+def room(t, more):
+    """Say whether there is room for `more` edges, having made it."""
+    need = t[NUM_EDGES] + more
+    if need <= t[MAX_EDGES]:
+        return True
+    size = max(2 * t[MAX_EDGES], need, _FIRST_EDGES)
+    found = reallocate(t[EDGES], size * EDGE)
+    if found == 0:
+        t[FAILED] = 1
+        return False
+    t[EDGES], t[MAX_EDGES] = found, size
+    return True
+
+
+@njit(**INLINED)
+def reserve(t, size):
+    """Memory that lasts until the evaluation ends, or 0 where there is none."""
+    size = -(-size // 8) * 8
+    t[WANTED] += size
+    if t[CHUNK] == 0 or t[USED] + size > t[SIZE]:
+        new_size = max(2 * t[SIZE], size + 8, _FIRST_BYTES)
+        chunk = reallocate(0, new_size)
+        if chunk == 0:
+            t[FAILED] = 1
+            return 0
+        words(chunk)[0] = t[CHUNK]
+        t[CHUNK], t[SIZE], t[USED] = chunk, new_size, 8
+    found = t[CHUNK] + t[USED]
+    t[USED] += size
+    return found
+
+
+@njit(**INLINED)
+def _empty_arena(t):
+    chunk = t[CHUNK]
+    if chunk != 0 and words(chunk)[0] != 0:
+        # More than one: the next evaluation shall find it all in one piece.
+        _release_from(chunk)
+        t[CHUNK], t[SIZE] = 0, t[WANTED]
+    t[USED], t[WANTED] = 8, 0
+
+
+@intrinsic
+def _release(typingctx, address):
+    def codegen(context, builder, signature, args):
+        kind = ir.FunctionType(ir.VoidType(), [_WORD])
+        function = cgutils.get_or_insert_function(builder.module, kind, "bayeslib.tape.free")
+        builder.call(function, args)
+        return context.get_dummy_value()
+
+    return types.void(INT), codegen
+
+
+@njit(**INLINED)
+def _release_from(chunk):
+    while chunk != 0:
+        before = words(chunk)[0]
+        _release(chunk)
+        chunk = before
+
+
+@native
+def discard(tape):
+    """Free the memory of a tape."""
+    t = words(tape)
+    _release(t[EDGES])
+    _release(t[ADJOINTS])
+    _release_from(t[CHUNK])
+    return 0
+
+
+@native
+def grow(tape, more):
+    """Make room for `more` edges; without memory, forget all edges and note the failure."""
+    t = words(tape)
+    if not room(t, more):
+        t[NUM_EDGES] = 0
+    return 0
+
+
+@native
+def start(tape, theta, dim):
+    """Begin anew; return the address of the parameters as (dim,) numbers of the tape, or 0."""
+    t = words(tape)
+    _empty_arena(t)
+    t[NUM_EDGES], t[NUM_NODES], t[BLOCK], t[FAILED] = 0, dim + 1, 0, 0
+    numbers = reserve(t, NUMBER * dim)
+    if numbers == 0 or not room(t, _FIRST_EDGES):
+        return 0
+    values, out, fields = doubles(theta), doubles(numbers), words(numbers)
+    for j in range(dim):
+        out[3 * j], fields[3 * j + 1], fields[3 * j + 2] = values[j], j + 1, tape
+    return numbers

@@ -1,0 +1,457 @@
+"""The machine code of a tape: memory, sums and matrix products on it, and the sweep back.
+
+Compiled once, called by every density by a symbol. A tape is memory of the C library's kind that
+outlives the evaluations, each of which starts it anew: a growing list of edges, and an arena.
+
+An edge says that a number of the tape, the child, changes by `weight` times what its parent does.
+All edges of a child come before those in which it is a parent: read backwards, a child's adjoint
+is complete when its edges come. Numbers are counted: 0 is every constant, 1 to dim are the
+parameters. A product of a constant matrix and a vector is a block, which stands between the edges.
+"""
+
+import llvmlite.binding as llvm
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+from ..arithmetic import INLINED
+from ..internals import array_over, cgutils
+from ..kinds import FLOAT, INT
+from .arena import (
+    ADJOINTS,
+    BLOCK,
+    EDGES,
+    FAILED,
+    INDEX,
+    MAX_ADJOINTS,
+    MOST,
+    NUM_EDGES,
+    NUM_NODES,
+    NUMBER,
+    doubles,
+    halves,
+    native,
+    reallocate,
+    reserve,
+    room,
+    words,
+)
+
+# The words of a block, kept in the arena: first those of any, then those of each kind.
+BEFORE, AT, KIND, FIRST, ROWS = range(5)
+MATRIX, COLUMNS, ROW_STRIDE, COLUMN_STRIDE, PARENTS = range(5, 10)
+WEIGHTS, ARGUMENTS, STEP, FILLED = 5, 6, 7, 8  # and PARENTS
+CHILD = 5  # and WEIGHTS, at 6, or 0
+BLOCK_BYTES = 10 * 8
+PRODUCT, ENTRIES, SUM = range(3)
+LENGTH = 256  # sums at a time, which stay in the first cache
+
+_WORD, _DOUBLE = ir.IntType(64), ir.DoubleType()
+_NOWHERE = np.zeros(16, dtype=np.int64)
+_NOWHERE[[WEIGHTS, PARENTS]] = _NOWHERE.ctypes.data + 8 * np.array([14, 15])
+llvm.add_symbol("bayeslib.tape.nowhere", _NOWHERE.ctypes.data)
+
+
+@intrinsic
+def nowhere(typingctx):
+    """The block that is written to and never read."""
+
+    def codegen(context, builder, signature, args):
+        name = "bayeslib.tape.nowhere"
+        found = builder.module.globals.get(name)
+        found = found or ir.GlobalVariable(builder.module, _WORD, name)
+        return builder.ptrtoint(found, _WORD)
+
+    return INT(), codegen
+
+
+@intrinsic
+def scratch(typingctx):
+    """Room for LENGTH sums, which the compiler knows to lie apart from everything."""
+    kind = types.Array(FLOAT, 1, "C")
+
+    def codegen(context, builder, signature, args):
+        size = ir.Constant(_WORD, LENGTH)
+        return array_over(
+            context, builder, kind, cgutils.alloca_once(builder, _DOUBLE, size=size), [size]
+        )
+
+    return kind(), codegen
+
+
+# ------------------------------------------------------------------------------ sums and products
+@njit(**INLINED)
+def _edge(t, child, weight, parent):
+    """Add an edge for which there is room."""
+    n = t[NUM_EDGES]
+    doubles(t[EDGES])[2 * n] = weight
+    ends = halves(t[EDGES])
+    ends[4 * n + 2], ends[4 * n + 3] = parent, child
+    t[NUM_EDGES] = n + 1
+
+
+@njit(**INLINED)
+def _tape_of(numbers, step, n):
+    """The tape of the first of the numbers that is not a constant, or 0."""
+    for i in range(n):
+        tape = words(numbers + 8 * step * i)[2]
+        if tape != 0:
+            return tape
+    return 0
+
+
+@njit(**INLINED)
+def _write(out, value, index, tape):
+    doubles(out)[0] = value
+    fields = words(out)
+    fields[1], fields[2] = index, tape
+
+
+@njit(**INLINED)
+def _follow_each_other(numbers, step, n):
+    """Whether the indices of n numbers do."""
+    first, apart = words(numbers)[1], 0
+    for i in range(n):
+        apart |= words(numbers + 8 * step * i)[1] ^ (first + i)
+    return apart == 0 and first != 0
+
+
+@njit(**INLINED)
+def _add_terms(t, child, numbers, step, n, weights, weights_step):
+    """Let a number change by those of `numbers`, times `weights`, or 1 if that is 0."""
+    if n >= 8 and _follow_each_other(numbers, step, n):
+        kept = 0
+        if weights != 0:
+            kept = reserve(t, 8 * n)
+            if kept == 0:
+                return
+            factors = doubles(kept)
+            for i in range(n):
+                factors[i] = doubles(weights + 8 * weights_step * i)[0]
+        block = reserve(t, BLOCK_BYTES)
+        if block == 0:
+            return
+        b, first = words(block), words(numbers)[1]
+        b[BEFORE], b[AT], b[KIND], b[FIRST], b[ROWS] = t[BLOCK], t[NUM_EDGES], SUM, first, n
+        b[CHILD], b[CHILD + 1] = child, kept
+        t[BLOCK] = block
+    elif room(t, n):
+        for i in range(n):
+            weight = 1.0
+            if weights != 0:
+                weight = doubles(weights + 8 * weights_step * i)[0]
+            _edge(t, child, weight, words(numbers + 8 * step * i)[1])
+
+
+@native
+def tape_of(numbers, step, n):
+    """Return the tape of n numbers, `step` words apart, or 0 if all are constants."""
+    return _tape_of(numbers, step, n)
+
+
+@native
+def total(a, step, n, out):
+    """Write the sum of n numbers, `step` words apart, to `out`."""
+    result = 0.0
+    for i in range(n):
+        result += doubles(a + 8 * step * i)[0]
+    tape, child = _tape_of(a, step, n), 0
+    if tape != 0:
+        t = words(tape)
+        child = t[NUM_NODES]
+        t[NUM_NODES] = child + 1
+        _add_terms(t, child, a, step, n, 0, 0)
+    _write(out, result, child, tape)
+    return 0
+
+
+@native
+def dot(a, a_step, a_active, b, b_step, b_active, n, out):
+    """Write the sum of products; each side is numbers of the tape, or doubles."""
+    result = 0.0
+    for i in range(n):
+        result += doubles(a + 8 * a_step * i)[0] * doubles(b + 8 * b_step * i)[0]
+    tape, child = 0, 0
+    if a_active:
+        tape = _tape_of(a, a_step, n)
+    if b_active and tape == 0:
+        tape = _tape_of(b, b_step, n)
+    if tape != 0:
+        t = words(tape)
+        child = t[NUM_NODES]
+        t[NUM_NODES] = child + 1
+        if a_active:
+            _add_terms(t, child, a, a_step, n, b, b_step)
+        if b_active:
+            _add_terms(t, child, b, b_step, n, a, a_step)
+    _write(out, result, child, tape)
+    return 0
+
+
+# ------------------------------------------------------------------------------ array expressions
+SCALAR, RANGE, SCATTERED = range(3)  # what the parents of a block of entries are
+
+
+@native
+def open_block(tape, n, num):
+    """Return a block of n entries that change by `num` arguments each: weights and parents.
+
+    Those of an argument stand together, one an entry. Where there is no tape, or no memory, all
+    entries go to one place (its STEP is 0), and are constants (its FIRST is 0).
+    """
+    block = 0
+    if tape != 0:
+        t = words(tape)
+        block = reserve(t, BLOCK_BYTES + 16 * num)
+        weights, parents = reserve(t, 8 * n * num), reserve(t, 4 * n * num)
+        if block != 0 and weights != 0 and parents != 0:
+            b = words(block)
+            b[KIND], b[FIRST], b[ROWS], b[ARGUMENTS] = ENTRIES, t[NUM_NODES], n, num
+            b[WEIGHTS], b[PARENTS], b[STEP] = weights, parents, 1
+            t[NUM_NODES] += n
+            return block
+    return nowhere()
+
+
+@native
+def close_block(tape, block, count, scalars):
+    """Append a block, of which `count` entries were filled; `scalars`: arguments that are, as bits.
+
+    An entry is a constant where its argument is.
+    """
+    b = words(block)
+    if tape == 0 or b[STEP] == 0 or count == 0:
+        return 0
+    t, kinds, n = words(tape), words(block + BLOCK_BYTES), b[ROWS]
+    for j in range(b[ARGUMENTS]):
+        parents = halves(b[PARENTS] + 4 * n * j)
+        first, apart = parents[0], 0
+        kinds[2 * j + 1] = first
+        if (scalars >> j) & 1:
+            kinds[2 * j] = SCALAR
+            continue
+        for i in range(count):
+            apart |= parents[i] ^ (first + i)
+        kinds[2 * j] = RANGE if apart == 0 and first != 0 else SCATTERED
+    b[BEFORE], b[AT], b[FILLED] = t[BLOCK], t[NUM_EDGES], count
+    t[BLOCK] = block
+    return 0
+
+
+@njit(**INLINED)
+def _predict(X, m, d, row, column, theta, out):
+    """out[3 i] = X[i] @ theta, with the bytes of X from row to row and column to column."""
+    if column == 8:
+        i = 0
+        while i + 4 <= m:
+            a, b, c, e = 0.0, 0.0, 0.0, 0.0
+            x0, x1 = doubles(X + i * row), doubles(X + (i + 1) * row)
+            x2, x3 = doubles(X + (i + 2) * row), doubles(X + (i + 3) * row)
+            for j in range(d):
+                s = theta[j]
+                a += x0[j] * s
+                b += x1[j] * s
+                c += x2[j] * s
+                e += x3[j] * s
+            out[3 * i], out[3 * i + 3], out[3 * i + 6], out[3 * i + 9] = a, b, c, e
+            i += 4
+        while i < m:
+            a, x0 = 0.0, doubles(X + i * row)
+            for j in range(d):
+                a += x0[j] * theta[j]
+            out[3 * i] = a
+            i += 1
+    else:  # by columns, whose entries stand together, LENGTH rows at a time
+        sums = scratch()
+        for first in range(0, m, LENGTH):
+            num = min(LENGTH, m - first)
+            for i in range(num):
+                sums[i] = 0.0
+            for j in range(d):
+                s, x0 = theta[j], doubles(X + 8 * first + j * column)
+                for i in range(num):
+                    sums[i] += x0[i] * s
+            for i in range(num):
+                out[3 * (first + i)] = sums[i]
+
+
+@njit(**INLINED)
+def _back(X, m, d, row, column, u, adjoints, parents):
+    """adjoints[parents[j]] += X[:, j] @ u; an entry of u that is zero does not meet its row.
+
+    Such a row may hold what is not finite, and have been left out by a branch.
+    """
+    sums = scratch()
+    for first in range(0, d, LENGTH):
+        num, start = min(LENGTH, d - first), X + first * column
+        for attempt in range(2):
+            for j in range(num):
+                sums[j] = 0.0
+            if attempt == 0 and column == 8:
+                i = 0
+                while i + 4 <= m:
+                    a, b, c, e = u[i], u[i + 1], u[i + 2], u[i + 3]
+                    x0, x1 = doubles(start + i * row), doubles(start + (i + 1) * row)
+                    x2, x3 = doubles(start + (i + 2) * row), doubles(start + (i + 3) * row)
+                    for j in range(num):
+                        sums[j] += x0[j] * a + x1[j] * b + x2[j] * c + x3[j] * e
+                    i += 4
+                while i < m:
+                    a, x0 = u[i], doubles(start + i * row)
+                    for j in range(num):
+                        sums[j] += x0[j] * a
+                    i += 1
+            elif attempt == 0:
+                for j in range(num):
+                    s, x0 = 0.0, doubles(start + j * column)
+                    for i in range(m):
+                        s += x0[i] * u[i]
+                    sums[j] = s
+            else:
+                for i in range(m):
+                    if u[i] != 0.0:
+                        for j in range(num):
+                            sums[j] += doubles(start + i * row + j * column)[0] * u[i]
+            check = 0.0
+            for j in range(num):
+                check += abs(sums[j])
+            if check < np.inf:
+                break
+        for j in range(num):
+            adjoints[parents[first + j]] += sums[j]
+
+
+@native
+def matrix_vector(X, owned, m, d, row, column, theta, step, out):
+    """Write X @ theta to (m,) numbers at `out`.
+
+    X is (m, d) doubles with steps in bytes; copied, unless it outlives the evaluation (`owned`
+    is the address of who keeps it, 0 where nobody may free it). theta is (d,) numbers.
+    """
+    tape = _tape_of(theta, step, d)
+    own, copied = words(tape), owned != 0 or (column != 8 and row != 8)
+    copy = values = parents = block = 0
+    if tape != 0:
+        values, parents, block = reserve(own, 8 * d), reserve(own, 4 * d), reserve(own, BLOCK_BYTES)
+        copy = reserve(own, 8 * m * d if copied else 0)
+    if values == 0 or parents == 0 or block == 0 or copy == 0:  # constants, or no memory
+        for i in range(m):
+            s = 0.0
+            for j in range(d):
+                s += doubles(X + i * row + j * column)[0] * doubles(theta + 8 * step * j)[0]
+            _write(out + NUMBER * i, s, 0, 0)
+        return 0
+    if copied:
+        if row == 8:
+            for j in range(d):
+                source, into = doubles(X + j * column), doubles(copy + 8 * j * m)
+                for i in range(m):
+                    into[i] = source[i]
+            row, column = 8, 8 * m
+        else:
+            for i in range(m):
+                into = doubles(copy + 8 * i * d)
+                for j in range(d):
+                    into[j] = doubles(X + i * row + j * column)[0]
+            row, column = 8 * d, 8
+        X = copy
+    of, at = halves(parents), doubles(values)
+    for j in range(d):
+        number = theta + 8 * step * j
+        of[j], at[j] = words(number)[1], doubles(number)[0]
+    first = own[NUM_NODES]
+    own[NUM_NODES] = first + m
+    _predict(X, m, d, row, column, at, doubles(out))
+    indices = words(out)
+    for i in range(m):
+        indices[3 * i + 1], indices[3 * i + 2] = first + i, tape
+    b = words(block)
+    b[BEFORE], b[AT], b[KIND], b[FIRST], b[ROWS] = own[BLOCK], own[NUM_EDGES], PRODUCT, first, m
+    b[MATRIX], b[COLUMNS], b[ROW_STRIDE], b[COLUMN_STRIDE] = X, d, row, column
+    b[PARENTS] = parents
+    own[BLOCK] = block
+    return 0
+
+
+# ---------------------------------------------------------------------------------- the way back
+# An infinite weight of what a branch left out, whose adjoint is 0, must not make a nan.
+@njit(**INLINED)
+def _back_entries(t, b, kinds):
+    n, count, adjoints = b[ROWS], b[FILLED], doubles(t[ADJOINTS])
+    u = doubles(t[ADJOINTS] + 8 * b[FIRST])
+    for j in range(b[ARGUMENTS]):
+        weights, kind, first = doubles(b[WEIGHTS] + 8 * n * j), kinds[2 * j], kinds[2 * j + 1]
+        if kind == SCALAR:
+            s = 0.0
+            for i in range(count):
+                s += u[i] * weights[i] if u[i] != 0.0 else 0.0
+            adjoints[first] += s
+        elif kind == RANGE:
+            into = doubles(t[ADJOINTS] + 8 * first)
+            for i in range(count):
+                into[i] += u[i] * weights[i] if u[i] != 0.0 else 0.0
+        else:
+            parents = halves(b[PARENTS] + 4 * n * j)
+            for i in range(count):
+                if u[i] != 0.0:
+                    adjoints[INDEX(parents[i])] += u[i] * weights[i]
+
+
+@njit(**INLINED)
+def _back_sum(t, b):
+    a, u = doubles(t[ADJOINTS])[b[CHILD]], doubles(t[ADJOINTS] + 8 * b[FIRST])
+    if a == 0.0:
+        return
+    if b[CHILD + 1] == 0:
+        for i in range(b[ROWS]):
+            u[i] += a
+    else:
+        weights = doubles(b[CHILD + 1])
+        for i in range(b[ROWS]):
+            u[i] += a * weights[i]
+
+
+@native
+def finish(tape, root, grad, dim):
+    """Write the gradient of the number `root`; return 1 where memory has run out."""
+    t = words(tape)
+    num = t[NUM_NODES]
+    slopes = doubles(grad)
+    if num > t[MAX_ADJOINTS] and t[FAILED] == 0:
+        found = reallocate(t[ADJOINTS], 8 * 2 * num)
+        if found == 0 or num > MOST:
+            t[FAILED] = 1
+        else:
+            t[ADJOINTS], t[MAX_ADJOINTS] = found, 2 * num
+    if t[FAILED] != 0:
+        return 1
+    adjoints = doubles(t[ADJOINTS])
+    for k in range(num):
+        adjoints[k] = 0.0
+    if root != 0:
+        adjoints[root] = 1.0
+        weights, ends = doubles(t[EDGES]), halves(t[EDGES])
+        e, block = t[NUM_EDGES], t[BLOCK]
+        while True:
+            stop = words(block)[AT] if block != 0 else 0
+            while e > stop:
+                e -= 1
+                a = adjoints[INDEX(ends[INDEX(4 * e + 3)])]
+                if a != 0.0:
+                    adjoints[INDEX(ends[INDEX(4 * e + 2)])] += a * weights[INDEX(2 * e)]
+            if block == 0:
+                break
+            b = words(block)
+            if b[KIND] == PRODUCT:
+                parents, u = halves(b[PARENTS]), doubles(t[ADJOINTS] + 8 * b[FIRST])
+                m, d, row, column = b[ROWS], b[COLUMNS], b[ROW_STRIDE], b[COLUMN_STRIDE]
+                _back(b[MATRIX], m, d, row, column, u, adjoints, parents)
+            elif b[KIND] == ENTRIES:
+                _back_entries(t, b, words(block + BLOCK_BYTES))
+            else:
+                _back_sum(t, b)
+            block = b[BEFORE]
+    for j in range(dim):
+        slopes[j] = adjoints[j + 1]
+    return 0

@@ -1,0 +1,426 @@
+"""Numbers of a tape: reverse mode, whose cost does not grow with the dimension.
+
+`Traced` is an LLVM struct of a value, the number's index on the tape and the tape's address; a
+constant has the index and the address 0. What is done to such numbers leaves edges on the tape, see
+`sweep`, by the same rules that give dual numbers their partial derivatives. Of an array expression
+the entries are computed with dual numbers, and leave one edge for each of their arguments.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, models, overload, register_model
+
+from ..arithmetic import INLINED
+from ..internals import array_expressions, array_over, cgutils, make_array
+from . import arena, sweep
+from .duals import REAL, Active, Dual, f8, value_of
+
+_WORD, _DOUBLE = ir.IntType(64), ir.DoubleType()
+_MOST_ARGUMENTS = 16  # of an array expression whose entries are computed with dual numbers
+
+
+class TracedType(Active):
+    """A number of a tape."""
+
+    own = {}
+
+    def __init__(self):
+        super().__init__(name="Dual0")  # as the messages of `explain` know it
+
+    def unpack(self, context, builder, number):
+        traced = cgutils.create_struct_proxy(self)(context, builder, number)
+        return traced.value, Edges(traced.tape, [(None, traced.index)])
+
+    def pack(self, context, builder, value, edges):
+        traced = cgutils.create_struct_proxy(self)(context, builder)
+        traced.value = value
+        traced.index = traced.tape = _WORD(0)
+        if edges is not None:
+            traced.tape = edges.tape
+            traced.index = edges.push(context, builder)
+        return traced._getvalue()
+
+    def constant(self, value):
+        return ir.Constant.literal_struct([value, _WORD(0), _WORD(0)])
+
+
+Traced = TracedType()
+
+
+@register_model(TracedType)
+class TracedModel(models.StructModel):
+    def __init__(self, dmm, fe_type):
+        members = [("value", f8), ("index", types.int64), ("tape", types.int64)]
+        super().__init__(dmm, fe_type, members)
+
+
+class Edges:
+    """What a number changes by: weights, None for 1, times the numbers of some indices."""
+
+    def __init__(self, tape, terms):
+        self.tape, self.terms = tape, terms
+
+    def scaled(self, builder, factor):
+        terms = [
+            (factor if weight is None else builder.fmul(weight, factor), index)
+            for weight, index in self.terms
+        ]
+        return Edges(self.tape, terms)
+
+    def negated(self, builder):
+        return self.scaled(builder, _DOUBLE(-1.0))
+
+    def plus(self, builder, other):
+        isnull = builder.icmp_unsigned("==", self.tape, _WORD(0))
+        tape = builder.select(isnull, other.tape, self.tape)
+        return Edges(tape, [*self.terms, *other.terms])
+
+    def push(self, context, builder):
+        if len(self.terms) == 1 and self.terms[0][0] is None:
+            return self.terms[0][1]
+        flat = [self.tape]
+        for weight, index in self.terms:
+            flat += [_DOUBLE(1.0) if weight is None else weight, index]
+        return builder.call(_pusher(context, builder, len(self.terms)), flat)
+
+
+def _pusher(context, builder, num):
+    """The function (tape, weight, parent, ...) -> index, of `num` edges; of constants it is 0."""
+    name = f"bayeslib.tape.push{num}"
+    found = builder.module.globals.get(name)
+    if found is not None:
+        return found
+    kind = ir.FunctionType(_WORD, [_WORD, *[_DOUBLE, _WORD] * num])
+    function = ir.Function(builder.module, kind, name)
+    function.linkage = "linkonce_odr"
+    address, *edges = function.args
+    b = ir.IRBuilder(function.append_basic_block())
+    with b.if_then(b.icmp_unsigned("==", address, _WORD(0)), likely=False):
+        b.ret(_WORD(0))
+    tape = b.inttoptr(address, _WORD.as_pointer())
+
+    def word(number):
+        return b.gep(tape, [_WORD(number)])
+
+    end = b.add(b.load(word(arena.NUM_EDGES)), _WORD(num))
+    with b.if_then(b.icmp_unsigned(">", end, b.load(word(arena.MAX_EDGES))), likely=False):
+        arena.emit(context, b, arena.grow, [address, _WORD(num)])
+    count, child = b.load(word(arena.NUM_EDGES)), b.load(word(arena.NUM_NODES))
+    half = ir.IntType(32)
+    stored = b.inttoptr(
+        b.add(b.load(word(arena.EDGES)), b.mul(count, _WORD(arena.EDGE))), half.as_pointer()
+    )
+    for i in range(num):
+        weight = b.gep(stored, [_WORD(4 * i)])
+        b.store(edges[2 * i], b.bitcast(weight, _DOUBLE.as_pointer()), align=8)
+        b.store(b.trunc(edges[2 * i + 1], half), b.gep(stored, [_WORD(4 * i + 2)]))
+        b.store(b.trunc(child, half), b.gep(stored, [_WORD(4 * i + 3)]))
+    b.store(b.add(count, _WORD(num)), word(arena.NUM_EDGES))
+    b.store(b.add(child, _WORD(1)), word(arena.NUM_NODES))
+    b.ret(child)
+    return function
+
+
+# ------------------------------------------------------------------------------ array expressions
+def _is_active(kind):
+    return getattr(kind, "dtype", kind) is Traced
+
+
+class EntryByEntry:
+    """A target context in which the entries of an array expression are computed with duals.
+
+    They make one block of the tape: for each active argument, the weights of all entries.
+    """
+
+    def __init__(self, context):
+        self._context = context
+
+    def __getattr__(self, name):
+        return getattr(self._context, name)
+
+    def before(self, builder, kinds, arguments):
+        """Open a block with room for all entries."""
+        context = self._context
+        active = [pair for pair in zip(kinds, arguments, strict=True) if _is_active(pair[0])]
+        self._is_array = [isinstance(kind, types.Array) for kind, _ in active]
+        size, tape = _size(context, builder, kinds, arguments), _WORD(0)
+        for kind, argument in active:
+            own = _tape_of(context, builder, kind, argument)
+            tape = builder.select(builder.icmp_unsigned("!=", tape, _WORD(0)), tape, own)
+        given = [tape, size, _WORD(len(active))]
+        block = arena.emit(context, builder, sweep.open_block, given)
+        # A block of no tape has room for one entry, which all write to.
+        self._tape, self._block, self._size = tape, block, size
+        words = builder.inttoptr(block, _WORD.as_pointer())
+        weights, parents, first, step = (
+            builder.load(builder.gep(words, [_WORD(word)]))
+            for word in (sweep.WEIGHTS, sweep.PARENTS, sweep.FIRST, sweep.STEP)
+        )
+        self._weights = builder.inttoptr(weights, _DOUBLE.as_pointer())
+        self._parents = builder.inttoptr(parents, ir.IntType(32).as_pointer())
+        self._first, self._step = first, step
+        self._count = cgutils.alloca_once_value(builder, _WORD(0))
+
+    def compile_subroutine(self, builder, function, signature, **options):
+        self._dual = Dual(len(self._is_array))
+        swap = {Traced: self._dual}
+        args = [swap.get(kind, kind) for kind in signature.args]
+        self._signature = self._dual(*args)
+        return self._context.compile_subroutine(builder, function, self._signature, **options)
+
+    def call_internal(self, builder, fndesc, signature, args):
+        context, dual, given, indices = self._context, self._dual, [], []
+        for kind, number in zip(signature.args, args, strict=True):
+            if kind is Traced:
+                traced = cgutils.create_struct_proxy(Traced)(context, builder, number)
+                lanes = [float(lane == len(indices)) for lane in range(dual.k)]
+                partials = ir.Constant(ir.VectorType(_DOUBLE, dual.k), lanes)
+                number = dual.pack(context, builder, traced.value, partials)
+                indices.append(traced.index)
+            given.append(number)
+        result = context.call_internal(builder, fndesc, self._signature, given)
+        value, partials = dual.unpack(context, builder, result)
+        count = builder.load(self._count)
+        at = builder.mul(count, self._step)
+        for lane, index in enumerate(indices):
+            weight = builder.extract_element(partials, ir.IntType(32)(lane))
+            place = builder.add(at, builder.mul(builder.mul(self._step, self._size), _WORD(lane)))
+            builder.store(weight, builder.gep(self._weights, [place]))
+            builder.store(builder.trunc(index, ir.IntType(32)), builder.gep(self._parents, [place]))
+        builder.store(builder.add(count, _WORD(1)), self._count)
+        made = cgutils.create_struct_proxy(Traced)(context, builder)
+        made.value, made.tape = value, self._tape
+        made.index = builder.add(self._first, at)
+        return made._getvalue()
+
+    def after(self, builder):
+        """Close the block."""
+        scalars = sum(1 << lane for lane, array in enumerate(self._is_array) if not array)
+        given = [self._tape, self._block, builder.load(self._count), _WORD(scalars)]
+        arena.emit(self._context, builder, sweep.close_block, given)
+
+
+def _size(context, builder, kinds, arguments):
+    """The number of entries that an array expression can have."""
+    shape = []
+    for kind, argument in zip(kinds, arguments, strict=True):
+        if isinstance(kind, types.Array):
+            array = make_array(kind)(context, builder, argument)
+            shape += [_WORD(1)] * (kind.ndim - len(shape))
+            for i in range(kind.ndim):  # from the last dimension on
+                extent = builder.extract_value(array.shape, kind.ndim - 1 - i)
+                larger = builder.icmp_signed(">", extent, shape[i])
+                shape[i] = builder.select(larger, extent, shape[i])
+    size = _WORD(1)
+    for extent in shape:
+        size = builder.mul(size, extent)
+    return size
+
+
+def _tape_of(context, builder, kind, argument):
+    """The tape of a number, or of an array in one piece or one row; 0 where all are constants."""
+    if not isinstance(kind, types.Array):
+        return cgutils.create_struct_proxy(Traced)(context, builder, argument).tape
+    if kind.ndim == 1:
+        given = _start_and_step(context, builder, kind, argument)
+    else:
+        array = make_array(kind)(context, builder, argument)
+        given = builder.ptrtoint(array.data, _WORD), _WORD(arena.NUMBER // 8), array.nitems
+    return arena.emit(context, builder, sweep.tape_of, given)
+
+
+def entry_by_entry(returned, kinds):
+    """Return the context for an array expression of these types, or None for numba's own."""
+    number = sum(_is_active(kind) for kind in kinds)
+    if getattr(returned, "dtype", None) is not Traced or number > _MOST_ARGUMENTS:
+        return None
+    for kind in kinds:
+        if not isinstance(getattr(kind, "dtype", kind), (TracedType, *REAL)):
+            return None
+        if _is_active(kind) and getattr(kind, "ndim", 0) > 1 and kind.layout == "A":
+            return None
+    return EntryByEntry
+
+
+array_expressions(entry_by_entry)
+
+
+# ------------------------------------------------------------------------- sums, products, passes
+def _start_and_step(context, builder, kind, array):
+    view = make_array(kind)(context, builder, array)
+    step = builder.sdiv(builder.extract_value(view.strides, 0), _WORD(8))
+    return builder.ptrtoint(view.data, _WORD), step, builder.extract_value(view.shape, 0)
+
+
+def _room_for_one(context, builder):
+    room = cgutils.alloca_once(builder, context.get_data_type(Traced))
+    return room, builder.ptrtoint(room, _WORD)
+
+
+def _is_vector(kind):
+    return isinstance(kind, types.Array) and kind.ndim == 1 and kind.dtype in (Traced, f8)
+
+
+@intrinsic
+def _total(typingctx, a):
+    if not (_is_vector(a) and a.dtype is Traced):
+        return None
+
+    def codegen(context, builder, signature, args):
+        start, step, size = _start_and_step(context, builder, signature.args[0], args[0])
+        room, out = _room_for_one(context, builder)
+        arena.emit(context, builder, sweep.total, [start, step, size, out])
+        return context.unpack_value(builder, Traced, room)
+
+    return Traced(a), codegen
+
+
+@intrinsic
+def _dot(typingctx, a, b):
+    """The sum of products of two vectors of one length."""
+    if not (_is_vector(a) and _is_vector(b)):
+        return None
+
+    def codegen(context, builder, signature, args):
+        given = []
+        for kind, array in zip(signature.args, args, strict=True):
+            start, step, size = _start_and_step(context, builder, kind, array)
+            given += [start, step, _WORD(int(kind.dtype is Traced))]
+        room, out = _room_for_one(context, builder)
+        arena.emit(context, builder, sweep.dot, [*given, size, out])
+        return context.unpack_value(builder, Traced, room)
+
+    return Traced(a, b), codegen
+
+
+@intrinsic
+def _matrix_vector(typingctx, X, theta, out):
+    """Write X @ theta to `out`; X holds doubles."""
+
+    def codegen(context, builder, signature, args):
+        matrix = make_array(signature.args[0])(context, builder, args[0])
+        owner = builder.ptrtoint(matrix.meminfo, _WORD)
+        shape = [builder.extract_value(matrix.shape, i) for i in range(2)]
+        steps = [builder.extract_value(matrix.strides, i) for i in range(2)]
+        start, step, _ = _start_and_step(context, builder, signature.args[1], args[1])
+        into, _, _ = _start_and_step(context, builder, signature.args[2], args[2])
+        data = builder.ptrtoint(matrix.data, _WORD)
+        given = [data, owner, *shape, *steps, start, step, into]
+        arena.emit(context, builder, sweep.matrix_vector, given)
+        return context.get_dummy_value()
+
+    return types.void(X, theta, out), codegen
+
+
+def as_doubles(a):
+    """The array, of float64 if it is not of the tape."""
+
+
+@overload(as_doubles, jit_options=INLINED)
+def _as_doubles(a):
+    if a.dtype in (Traced, f8):
+        return lambda a: a
+    return lambda a: a.astype(np.float64)
+
+
+def sum_of(a):
+    if a.ndim == 1:
+        return lambda a, axis=None, dtype=None: _total(a)
+    return lambda a, axis=None, dtype=None: _total(a.ravel())
+
+
+def vector_vector(a, b):
+    if a.size != b.size:
+        raise ValueError("the two sides of a product differ in length")
+    return _dot(as_doubles(a), as_doubles(b))
+
+
+def constant_times_vector(a, b):
+    if a.shape[1] != b.size:
+        raise ValueError("the two sides of a product differ in length")
+    out = np.empty(a.shape[0], b.dtype)
+    _matrix_vector(as_doubles(a), b, out)
+    return out
+
+
+def matrix_vector(a, b):
+    if a.shape[1] != b.size:
+        raise ValueError("the two sides of a product differ in length")
+    right = as_doubles(b)
+    out = np.empty(a.shape[0], a.dtype)
+    for i in range(a.shape[0]):
+        out[i] = _dot(a[i], right)
+    return out
+
+
+def product(a, b):
+    shapes = getattr(a, "ndim", 0), getattr(b, "ndim", 0)
+    if shapes == (1, 1):
+        return vector_vector
+    if shapes == (2, 1):
+        return matrix_vector if a.dtype is Traced else constant_times_vector
+    return None
+
+
+TracedType.own.update({"sum": sum_of, "product": product, "combine": _dot})
+
+
+# --------------------------------------------------------------- in and out of the fused function
+@intrinsic
+def begin(typingctx, theta, tape):
+    """Start the tape anew; return the address of the parameters on it, or 0."""
+
+    def codegen(context, builder, signature, args):
+        kinds = zip(signature.args, args, strict=True)
+        (x, _, size), (words, _, _) = (_start_and_step(context, builder, *pair) for pair in kinds)
+        return arena.emit(context, builder, arena.start, [words, x, size])
+
+    return types.int64(theta, tape), codegen
+
+
+@intrinsic
+def numbers_at(typingctx, address, dim):
+    """The (dim,) parameters on the tape."""
+    if not isinstance(dim, types.IntegerLiteral):
+        return None
+    kind = types.Array(Traced, 1, "C")
+
+    def codegen(context, builder, signature, args):
+        data = builder.inttoptr(args[0], context.get_data_type(Traced).as_pointer())
+        return array_over(context, builder, kind, data, [_WORD(dim.literal_value)])
+
+    return kind(address, dim), codegen
+
+
+@intrinsic
+def end(typingctx, result, tape, grad):
+    """Write the gradient of the result; return 1 when memory has run out, else 0."""
+    if not isinstance(result, (Active, *REAL)):
+        return None
+
+    def codegen(context, builder, signature, args):
+        index = _WORD(0)
+        if signature.args[0] is Traced:
+            index = cgutils.create_struct_proxy(Traced)(context, builder, args[0]).index
+        words, _, _ = _start_and_step(context, builder, signature.args[1], args[1])
+        slopes, _, size = _start_and_step(context, builder, signature.args[2], args[2])
+        return arena.emit(context, builder, sweep.finish, [words, index, slopes, size])
+
+    return types.int64(result, tape, grad), codegen
+
+
+def fused_with_tape(logdensity, dim):
+    """Return fused(theta, grad, tape, *data), in numba's subset; `logdensity` is a dispatcher."""
+
+    def fused(theta, grad, tape, *data):
+        address = begin(theta, tape)
+        if address == 0:
+            raise MemoryError("no memory for the gradient")
+        result = logdensity(numbers_at(address, dim), *data)
+        value = value_of(result)
+        if end(result, tape, grad) != 0:
+            raise MemoryError("no memory for the gradient")
+        return value
+
+    return fused

@@ -1,0 +1,206 @@
+"""The functions of scipy.special that log densities call, for compiled code.
+
+Nothing here imports SciPy: `teach` names its functions to numba once a reader has imported it.
+"""
+
+import math
+import sys
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from .elementwise import active, elementwise, generic, result_type
+from .logistic import log_sigmoid, sigmoid
+
+ROOT_HALF = math.sqrt(0.5)
+LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)
+ABOVE = 8.0  # from here on an asymptotic series has all digits
+
+
+def digamma(x):
+    """Derivative of log |Gamma(x)|: recurrence, then Stirling's series (absolute 1e-14)."""
+    shift = 0.0
+    if x < 0.0:
+        shift = -math.pi / math.tan(math.pi * (x - math.floor(x)))
+        x = 1.0 - x
+    while x < ABOVE:
+        shift -= 1.0 / x
+        x += 1.0
+    r = 1.0 / (x * x)
+    tail = 1 / 240 - r * (1 / 132 - r * (691 / 32760 - r / 12))
+    series = r * (1 / 12 - r * (1 / 120 - r * (1 / 252 - r * tail)))
+    return shift + math.log(x) - 0.5 / x - series
+
+
+def trigamma(x):
+    """Derivative of digamma, in the same way."""
+    shift, sign = 0.0, 1.0
+    if x < 0.0:
+        shift, sign = (math.pi / math.sin(math.pi * (x - math.floor(x)))) ** 2, -1.0
+        x = 1.0 - x
+    total = 0.0
+    while x < ABOVE:
+        total += 1.0 / (x * x)
+        x += 1.0
+    r = 1.0 / (x * x)
+    tail = 1 / 30 - r * (5 / 66 - r * (691 / 2730 - r * 7 / 6))
+    series = r * (1 / 6 - r * (1 / 30 - r * (1 / 42 - r * tail)))
+    return shift + sign * (total + (1.0 + 0.5 / x + series) / x)
+
+
+def log_ndtr(x):
+    """Logarithm of the normal distribution function; Lentz's continued fraction far left."""
+    if x > -5.0:
+        return (
+            math.log1p(-0.5 * math.erfc(x * ROOT_HALF))
+            if x > 0.0
+            else math.log(0.5 * math.erfc(-x * ROOT_HALF))
+        )
+    fraction = -x
+    for k in range(60, 0, -1):
+        fraction = -x + k / fraction
+    return -0.5 * x * x - LOG_ROOT_2PI - math.log(fraction)
+
+
+digamma = elementwise(digamma, ruled=True)
+trigamma = elementwise(trigamma, ruled=True)
+log_ndtr = elementwise(log_ndtr, ruled=True)
+
+
+@elementwise
+def gammaln(x):
+    return math.lgamma(x)
+
+
+@elementwise
+def gamma(x):
+    return math.gamma(x)
+
+
+@elementwise
+def erf(x):
+    return math.erf(x)
+
+
+@elementwise
+def erfc(x):
+    return math.erfc(x)
+
+
+@elementwise
+def ndtr(x):
+    return 0.5 * math.erfc(-x * ROOT_HALF)
+
+
+@elementwise
+def logit(x):
+    return np.log(x) - np.log1p(-x)
+
+
+@elementwise
+def xlogy(x, y):
+    return 0.0 if x == 0.0 and y <= 0.0 else x * np.log(y)
+
+
+@elementwise
+def xlog1py(x, y):
+    return 0.0 if x == 0.0 and y <= -1.0 else x * np.log1p(y)
+
+
+@elementwise
+def betaln(a, b):
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+
+
+@elementwise
+def beta(a, b):
+    return np.exp(math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b))
+
+
+@elementwise
+def binom(n, k):
+    return np.exp(math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0))
+
+
+@elementwise
+def clip(a, a_min, a_max):
+    return a_min if a < a_min else (a_max if a > a_max else a)
+
+
+@overload(np.clip)
+def clip_of(a, a_min, a_max):
+    if active((a, a_min, a_max)) or not isinstance(a, types.Array):
+        return lambda a, a_min, a_max: clip(a, a_min, a_max)
+    return None
+
+
+@generic
+def logsumexp(a):
+    top = np.max(a)
+    if not -math.inf < top < math.inf:
+        return top
+    total = 0.0
+    for x in a.flat:
+        total += np.exp(x - top)
+    return top + np.log(total)
+
+
+@generic
+def log_softmax(x):
+    return x - logsumexp(x)
+
+
+@generic
+def softmax(x):
+    return np.exp(x - logsumexp(x))
+
+
+@generic
+def solve_triangular(a, b, trans=0, lower=False):
+    """Solve a x = b, or with trans=1 a.T x = b, where half of `a` counts as zero."""
+    n = a.shape[0]
+    x = np.empty(b.shape, result_type(a, b)).reshape(n, b.size // n)
+    x[:] = b.reshape(x.shape)
+    forward = lower != (trans == 1)
+    for step in range(n):
+        i = step if forward else n - 1 - step
+        for k in range(step):
+            j = k if forward else n - 1 - k
+            factor = a[j, i] if trans == 1 else a[i, j]
+            for column in range(x.shape[1]):
+                x[i, column] -= factor * x[j, column]
+        for column in range(x.shape[1]):
+            x[i, column] /= a[i, i]
+    return x.reshape(b.shape)
+
+
+NAMES = {
+    "scipy.special": {
+        "digamma": digamma, "psi": digamma, "gammaln": gammaln, "loggamma": gammaln,
+        "gamma": gamma, "erf": erf, "erfc": erfc, "ndtr": ndtr, "log_ndtr": log_ndtr,
+        "expit": sigmoid, "log_expit": log_sigmoid, "logit": logit, "xlogy": xlogy,
+        "xlog1py": xlog1py, "betaln": betaln, "beta": beta, "binom": binom,
+        "logsumexp": logsumexp, "softmax": softmax, "log_softmax": log_softmax,
+    },
+    "scipy.linalg": {"solve_triangular": solve_triangular},
+}  # fmt: skip
+taught = {}  # function of SciPy: what stands in for it
+
+
+def teach():
+    """Tell numba what stands in for SciPy's functions, of the modules that have been imported."""
+    for home in NAMES.keys() & sys.modules.keys():
+        for name, own in NAMES[home].items():
+            function = getattr(sys.modules[home], name)
+            if function not in taught:
+                taught[function] = own
+                stand_in(function, own)
+
+
+def stand_in(function, own):
+    if own.__compiled__:
+        forward = (lambda x: own(x), lambda x, y: own(x, y))
+        overload(function, strict=False)(lambda *kinds: forward[len(kinds) - 1])
+    else:
+        generic(own, function)

@@ -1,0 +1,79 @@
+"""Numbers that are called a[0], a[1], …, as one array called a."""
+
+import functools
+import re
+
+import numpy as np
+
+_INDEXED = re.compile(r"(.+)\[([^\[\]]+)\]")
+
+
+@functools.lru_cache(maxsize=64)
+def variables(names):
+    """Join names of dimensions to variables.
+
+    Parameters
+    ----------
+    names : tuple of str
+
+    Returns
+    -------
+    dict
+        The name of each variable: where its numbers lie, an int or an array of the shape of the
+        variable, and the labels of its one axis, or None where these are 0, 1, … along each.
+    """
+    members = {}
+    for column, name in enumerate(names):
+        match = _INDEXED.fullmatch(name)
+        base, label = match.groups() if match else (name, None)
+        members.setdefault(base, []).append((name, column, label))
+    found = {}
+    for base, parts in members.items():
+        columns, labels = [part[1] for part in parts], [part[2] for part in parts]
+        if None in labels:  # a and a[0] are not parts of one thing
+            found |= {name: (column, None) for name, column, _ in parts}
+        else:
+            shape = _grid(labels)
+            found[base] = np.reshape(columns, shape or -1), None if shape else labels
+    return found
+
+
+def _grid(labels):
+    """The shape whose indices, in C order, the labels are; None if they are not."""
+    try:
+        places = [tuple(map(int, label.split(","))) for label in labels]
+        shape = tuple(max(axis) + 1 for axis in zip(*places, strict=True))
+    except ValueError:
+        return None
+    return shape if places == list(np.ndindex(*shape)) else None
+
+
+class Named(np.ndarray):
+    """Draws (…, dim) with their variables as attributes: ``p.alpha``, (…, 50)."""
+
+    _names = ()
+
+    def __array_finalize__(self, other):
+        self._names = getattr(other, "_names", ())
+
+    def __getattr__(self, name):
+        found = variables(self._names).get(name)
+        if found is None or self.shape[-1:] != (len(self._names),):
+            raise AttributeError(f"no dimension is named {name!r}; there are {self._names}")
+        return np.asarray(self)[..., found[0]]
+
+
+def named(values, names):
+    """Return draws, (…, dim), as `Named`."""
+    view = values.view(Named)
+    view._names = names
+    return view
+
+
+def settings_with_noise(draws):
+    """The settings, and what noisy gradients did, which only draws of all coordinates tell."""
+    if not {"virial", "temperature"} & set(draws.settings):
+        return draws.settings
+    from ..diagnostics.trouble import noise_problems
+
+    return draws.settings | {"noise": noise_problems(draws)}

@@ -1,0 +1,278 @@
+"""Every table behind the page on trust: ``python tests/tools/report.py [trust.json]``."""
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from needles import tested
+from needles.prose import tables
+
+RECORD = Path(__file__).parents[1] / "results" / "trust.json"
+# Of each item of the plan: its name, what it looks at, what it cannot see.
+LEDGER = {
+    "S1": (
+        "gradients",
+        "gradients, transforms and networks against differences",
+        "a density that is wrong together with its gradient",
+    ),
+    "S2": (
+        "paths return",
+        "leapfrog steps, run back, end where they began",
+        "a wrong gradient; acceptance; the law of the momentum",
+    ),
+    "S3": (
+        "volume",
+        "leapfrog steps keep the volume of a set of states",
+        "a wrong gradient; acceptance; the law of the momentum",
+    ),
+    "S4": (
+        "second order",
+        "half the leapfrog step leaves a quarter of the energy's error",
+        "another integrator of second order; density and gradient wrong together",
+    ),
+    "S5": (
+        "shadow energy",
+        "leapfrog on a Gaussian is the known map, for ten thousand steps",
+        "other densities",
+    ),
+    "S6": (
+        "transition matrix",
+        "the matrix of all transitions between up to 512 states leaves the target alone",
+        "continuous states",
+    ),
+    "S7": (
+        "conditionals",
+        "what Gibbs draws one coordinate from is the joint density with the others held fixed",
+        "a joint density that is wrong",
+    ),
+    "S8": (
+        "a few steps",
+        "from exact draws a few steps keep the law; learning ends with the warm-up; chains move",
+        "slow mixing, and biases below the stated size",
+    ),
+    "S9": (
+        "there and back",
+        "pairs (before, after) are like pairs (after, before)",
+        "warm-up, storage, summaries",
+    ),
+    "S10": (
+        "known acceptance",
+        "acceptance rates that are known in closed form",
+        "what is done after acceptance",
+    ),
+    "S11": (
+        "independent draws",
+        "independent draws and resampling against exact laws",
+        "dependence between draws",
+    ),
+    "S12": (
+        "weights",
+        "weighted averages, and what weights are worth: all equal, one alone, all rescaled",
+        "whether they are the weights of this target",
+    ),
+    "S13": (
+        "diagnostics",
+        "R-hat, effective sample sizes and errors equal to ArviZ's",
+        "a mistake that both share",
+    ),
+    "S14": (
+        "seeds",
+        "one seed gives the same bits, for any threads and chains",
+        "other processors, other versions",
+    ),
+    "S15": (
+        "bad input",
+        "bad input is refused in the words promised",
+        "bad input that nobody thought of",
+    ),
+    "S16": (
+        "planted bugs",
+        "the tests themselves: each planted bug is rejected",
+        "bugs that nobody planted",
+    ),
+    "M1": (
+        "whole runs",
+        "runs of every sampler against exact means, variances and tails",
+        "biases well below a standard error",
+    ),
+    "M2": (
+        "real data",
+        "NUTS on the book's data against exact posteriors; eight schools at target_accept=0.95",
+        "other models",
+    ),
+    "M3": (
+        "hidden draw",
+        "the rank of an exact draw among states made from it",
+        "samplers that are not reversible; warm-up",
+    ),
+    "M4": (
+        "joint test",
+        "prior, simulator, likelihood and steps of a sampler together",
+        "a slip that simulator and density share; warm-up",
+    ),
+    "M5": (
+        "calibration",
+        "the truth's rank among the draws of whole fits",
+        "errors that cancel over the prior",
+    ),
+    "M6": (
+        "evidence",
+        "estimates of exact evidences, on average over many runs",
+        "high dimensions",
+    ),
+    "M7": (
+        "best fits",
+        "variational fits against optima known in closed form",
+        "how far the best fit is from the posterior",
+    ),
+    "M8": ("warnings", "what must not be believed says so", "what no draw has seen"),
+    "M9": (
+        "interruptions",
+        "interrupted runs keep their draws; threads and other processes give the same; "
+        "results can be saved and sent",
+        "other operating systems",
+    ),
+    "N1": (
+        "fresh seeds",
+        "how make test-fresh judges: in two stages, with seeds of the day",
+        "its outcomes: only its machinery is in this record",
+    ),
+}
+MARKS = {
+    "": "chosen ones", "slow": "slow", "not slow": "every change", "study": "of the study",
+    "not study": "but the study's", "trust": "in the plan", "not trust": "outside the plan",
+}  # fmt: skip
+
+
+def in_words(marks):
+    """Return which tests a run chose, from how it was told to choose."""
+    return ", ".join(MARKS.get(mark, mark) for mark in marks.split(" and "))
+
+
+def runs(tests):
+    """The runs that the record comes from."""
+    of_run = {}
+    for test in tests:
+        of_run.setdefault(test.run["date"], []).append(test)
+    rows = [
+        [
+            date.replace("T", " ").replace("+00:00", " UTC"), tested.number(theirs),
+            tested.verdict(theirs), in_words(theirs[0].run["marks"]),
+            f"{theirs[0].run['seconds'] / 60:.1f}",
+        ]
+        for date, theirs in sorted(of_run.items())
+    ]  # fmt: skip
+    return ["run", "tests", "outcome", "which tests", "minutes"], rows, "lrllr"
+
+
+def when(tests):
+    """Return which part of the suite has some tests."""
+    slow = {test.slow for test in tests}
+    return "both" if len(slow) > 1 else "slow" if True in slow else "always"
+
+
+def plan(tests):
+    """The plan of tests; seconds by the clock, two tests at a time."""
+    rows = []
+    for item, (name, looks_at, blind_to) in LEDGER.items():
+        mine = [test for test in tests if item in test.items]
+        last = max((tested.day(test.run) for test in mine), default="never")
+        seconds = f"{sum(test.seconds for test in mine):.0f}"
+        rows.append([f"{item} {name}", tested.verdict(mine), looks_at, blind_to,
+                     when(mine) if mine else "", seconds, last])  # fmt: skip
+    columns = ["item", "tests", "looks at", "blind to", "when", "seconds", "last run"]
+    return columns, rows, "lllllrl"
+
+
+def limits(tests):
+    """Statistics over the limits of their tests, of right programs and of wrong ones."""
+    rows, dots = [], tested.dots(tests)
+    for kind in [*tested.EXACT.values(), *tested.BY_CHANCE.values(), *tested.OF_ITEM.values()]:
+        right, wrong = ([d.ratio for d in dots if (d.kind, d.right) == (kind, side)]
+                        for side in (True, False))  # fmt: skip
+        rows.append([kind, len(right), f"{max(right):.2g}" if right else "–",
+                     len(wrong), f"{min(wrong):.3g}" if wrong else "–"])  # fmt: skip
+    columns = ["kind", "as it is", "largest / limit", "made wrong", "smallest / limit"]
+    return columns, rows, "lrrrr"
+
+
+def bugs(tests):
+    """Planted bugs, and the tests that guard against them."""
+    planted = [t for t in tests if tested.is_planted(t) and t.parameters]
+    guards = {v["test"] for t in tests for v in t.found.get("bug", [])}
+    outcome = tested.verdict(planted, passed="caught", failed="missed")
+    return ["bugs", "outcome", "different tests"], [[len(planted), outcome, len(guards)]], "rlr"
+
+
+def power(tests):
+    """Biases that a few steps (S8) would have shown, in per cent of a standard deviation."""
+    found = tested.powers(tests) or [np.nan]
+    worth = float(np.median(found)) ** -2
+    row = [f"{100 * np.median(found):.1f}", f"{100 * max(found):.1f}", f"{worth:.0f}"]
+    return ["median test", "least sensitive", "as many independent draws"], [row], "rrr"
+
+
+def pvalues(tests):
+    """p-values of right programs: uniform, if all is well (those of M5 are upper bounds)."""
+    found = tested.pvalues(tests)
+    found["all"] = np.sort(np.concatenate([*found.values(), []]))
+    rows = [
+        [tested.OF_ITEM.get(item, item), p.size, f"{np.mean(p < 0.05):.1%}",
+         f"{np.mean(p < 0.01):.1%}", f"{p[0]:.1g}"]
+        for item, p in found.items() if p.size
+    ]  # fmt: skip
+    return ["item", "p-values", "below 0.05", "below 0.01", "smallest"], rows, "lrrrr"
+
+
+def posteriors(tests):
+    """Errors of NUTS on the book's data (M2), in standard errors from batches of draws."""
+    rows = [
+        [name.replace("_", " "), z.size, f"{np.sqrt(np.mean(z**2)):.2f}", f"{z.max():.1f}",
+         f"{tested.z_limit(z.size):.1f}"]
+        for name, z in tested.errors_of(tests).items() if z.size
+    ]  # fmt: skip
+    return ["posterior", "numbers", "root mean square", "largest", "limit"], rows, "lrrrr"
+
+
+def held_back(tests):
+    """Runs on posteriors that were held back (M8): what was said, and what was so."""
+    held, rows = tested.held_back(tests), []
+    for name in dict.fromkeys(run["sampler"] for run in held):
+        mine = [run for run in held if run["sampler"] == name]
+        flagged, refused = (tested.runs_that(said, mine) for said in ("flagged", "refused"))
+        rows.append([
+            name, len(tested.runs_that("trusted", mine)), tested.count_of_lies(mine),
+            len(flagged), sum(map(tested.far_off, flagged)), sum(map(tested.no_error, flagged)),
+            sum(run["short"] for run in flagged), len(refused),
+            sum(run["name"] == tested.IMPROPER for run in refused),
+        ])  # fmt: skip
+    columns = ["sampler", "said nothing", "wrong", "flagged", "far off", "no finite error",
+               "few draws", "refused", "rightly"]  # fmt: skip
+    return columns, rows, "lrrrrrrrr"
+
+
+def files(tests):
+    """The files of tests that take longest, and the pages, in seconds by the clock."""
+    seconds, counts = Counter(), Counter()
+    for test in tests:
+        seconds[test.file] += test.seconds
+        counts[test.file] += test.count
+    library = [name for name, _ in seconds.most_common() if name.startswith("tests/")][:12]
+    pages = sorted(name for name in seconds if name.startswith("chapters/"))
+    rows = [[name, counts[name], f"{seconds[name]:.0f}"] for name in library + pages]
+    return ["file", "tests", "seconds"], rows, "lrr"
+
+
+PARTS = (runs, plan, limits, power, bugs, pvalues, posteriors, held_back, files)
+
+
+def report(path=RECORD):
+    """Return the report as text; what is wrong with the record stands first."""
+    tests, trouble = tested.load(path)
+    return "\n\n".join([*filter(None, [trouble]), *tables(PARTS, tests)])
+
+
+if __name__ == "__main__":
+    print(report(*sys.argv[1:]))
