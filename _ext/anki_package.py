@@ -79,10 +79,11 @@ def tags(card):
     return [f"chapter::{card['chapter']}", f"source::{source}", *corrected]
 
 
-def decks(deck, titles, places):
+def decks(deck, titles, places, numbers):
     """Return the sub-decks, one for each chapter of `titles` (name: title), in that order.
 
-    `places` are the sections that teach the cards: label: (title, address or "").
+    `places` are the sections that teach the cards: label: (title, address or ""). `numbers` are
+    those that the chapters have in the book (name: number); a chapter without has none here.
     """
     model = genanki.Model(
         identity("model"),
@@ -93,8 +94,9 @@ def decks(deck, titles, places):
     )
     markdown = reader()
     made = []
-    for number, (chapter, title) in enumerate(titles.items(), start=1):
-        made.append(genanki.Deck(identity(chapter), f"{BOOK}::{number:02d} {title}"))
+    for chapter, title in titles.items():
+        number = f"{numbers[chapter]:02d} " if chapter in numbers else ""
+        made.append(genanki.Deck(identity(chapter), f"{BOOK}::{number}{title}"))
         for card in deck:
             if card["chapter"] == chapter:
                 guid = f"all-the-needles-{card['id']}"
@@ -104,13 +106,13 @@ def decks(deck, titles, places):
     return made
 
 
-def write(deck, titles, places, path, *, time):
+def write(deck, titles, places, numbers, path, *, time):
     """Write the package; the same arguments, `time` in s since 1970, give the same bytes."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         loose = Path(folder) / "deck.apkg"
-        genanki.Package(decks(deck, titles, places)).write_to_file(loose, timestamp=time)
+        genanki.Package(decks(deck, titles, places, numbers)).write_to_file(loose, timestamp=time)
         with zipfile.ZipFile(loose) as members, zipfile.ZipFile(path, "w") as tight:
             for name in sorted(members.namelist()):
                 member = zipfile.ZipInfo(name, OLDEST)

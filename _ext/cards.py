@@ -234,6 +234,12 @@ def titles(env, deck):
     return found | {name: name for name in sorted(chapters - found.keys())}
 
 
+def numbers(env):
+    """Return the numbers of the chapters that have one, by name."""
+    found = {Path(page).name: places.get("", ()) for page, places in env.toc_secnumbers.items()}
+    return {name: number[0] for name, number in found.items() if len(number) == 1}
+
+
 def places(env, deck, base):
     """Return (title, address or "") of every section that the deck names, by its label."""
     labels = env.get_domain("std").labels
@@ -257,7 +263,7 @@ def write_anki(app, exception):
     time = int(os.environ.get("SOURCE_DATE_EPOCH") or path.stat().st_mtime)
     deck = read_deck(path)
     taught = places(app.env, deck, app.config.html_baseurl)
-    anki_package.write(deck, titles(app.env, deck), taught, target, time=time)
+    anki_package.write(deck, titles(app.env, deck), taught, numbers(app.env), target, time=time)
 
 
 def setup(app):

@@ -28,7 +28,8 @@ ENTRIES = Path("chapters") / "glossary.yml"
 PAGE = "chapters/glossary"
 REQUIRED = {"term", "text", "at"}
 FIELDS = REQUIRED | {"symbol", "forms", "link"}
-LISTS = {f"chapters/{page}" for page in ("cards", "coverage", "errata", "exercises")}  # no prose
+NO_PROSE = ("cards", "coverage", "errata", "exercises", "formulas", "sources")
+LISTS = {f"chapters/{page}" for page in NO_PROSE}
 PER_PARAGRAPH = 2
 WORD = re.compile(r"[^\W\d_][\w’'–-]*")
 # Where running text stands; what is inside anything else is left alone.
@@ -236,6 +237,7 @@ class GlossaryTerms(SphinxDirective):
         line = self.lineno
         words, document = [nodes.Text(entry.term)], self.state.document
         term = make_glossary_term(self.env, words, None, str(ENTRIES), line, entry.id, document)
+        term["forms"] = list(entry.forms)  # by which the search finds the term
         if entry.symbol:
             term.insert(1, [nodes.Text(" "), *self.inline(entry.symbol)])
         text = nodes.paragraph("", "", *self.inline(entry.text), classes=["gloss-text"])

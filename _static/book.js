@@ -1,16 +1,53 @@
 // A page opened from disk may not read another file, so its search results go without excerpts.
 if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 
-// What scrolls sideways can be scrolled with the keyboard; what does not is no stop on the way.
-const offerStops = () => {
-  for (const box of document.querySelectorAll(".katex-display, .output.text_html")) {
-    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
-    else box.removeAttribute("tabindex");
-  }
+// A link to what has moved to another page goes on to it.
+const goOn = () => {
+  const moved = document.getElementById(location.hash.slice(1));
+  if (moved?.matches("a.parted")) location.replace(moved.href);
 };
+addEventListener("DOMContentLoaded", goOn);
+addEventListener("hashchange", goOn);
+
+// On a phone the sections above a link's target are drawn only on arrival, and move it: go there
+// again until they stand, unless the reader has gone elsewhere.
+const arrive = () => {
+  const target = document.getElementById(location.hash.slice(1));
+  if (!target || innerWidth > 767) return;
+  const reader = new AbortController();
+  for (const act of ["wheel", "touchstart", "keydown", "pointerdown"])
+    addEventListener(act, () => reader.abort(), { signal: reader.signal });
+  for (const wait of [0, 50, 150, 400, 800])
+    setTimeout(() => {
+      if (!reader.signal.aborted) target.scrollIntoView({ behavior: "instant", block: "start" });
+      if (wait === 800) reader.abort();
+    }, wait);
+};
+// Those who come back or reload are put by the browser where they were.
 addEventListener("load", () => {
-  offerStops();
-  document.fonts.ready.then(offerStops); // a formula may grow by a pixel when its letters arrive
+  if (performance.getEntriesByType("navigation")[0]?.type === "navigate") arrive();
 });
+addEventListener("hashchange", arrive);
+
+// What scrolls sideways can be scrolled with the keyboard; what does not is no stop on the way. All
+// is measured, then all is marked: each change of the two would lay out the page again. A section
+// that is not drawn yet (book.css) waits till it is.
+const SCROLLING = "pre, .cell_output > .output, .pst-scrollable-table-container, .katex-display";
+const SECTION = ".bd-article > section > section";
+const waits = (section) =>
+  section.firstElementChild?.checkVisibility?.({ contentVisibilityAuto: true }) === false;
+const offerStops = () => {
+  const waiting = new Set([...document.querySelectorAll(SECTION)].filter(waits));
+  const boxes = [...document.querySelectorAll(SCROLLING)];
+  const drawn = boxes.filter((box) => !waiting.has(box.closest(SECTION)));
+  const stops = drawn.map((box) => box.scrollWidth > box.clientWidth);
+  drawn.forEach((box, i) => {
+    if (stops[i]) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  });
+};
+// A formula may grow by a pixel when its letters arrive.
+addEventListener("load", () => document.fonts.ready.then(offerStops));
 addEventListener("resize", offerStops);
 document.addEventListener("toggle", offerStops, true);
+document.addEventListener("contentvisibilityautostatechange", offerStops, true);

@@ -1,6 +1,6 @@
 """What the pages import: figures that move, exercises that answer, numbers for the prose."""
 
 from .figures.interactive import explore
-from .study import check
+from .study import ask, check
 
-__all__ = ["check", "explore"]
+__all__ = ["ask", "check", "explore"]

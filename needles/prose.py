@@ -137,3 +137,15 @@ def _as_text(rows, caption, align):
         for row in rows
     ]
     return "\n".join([caption, *lines])
+
+
+def tables(parts, data):
+    """Return as text what each of some functions makes of the data: (columns, rows, align).
+
+    The docstring of a function is the caption of its table.
+    """
+    made = []
+    for part in parts:
+        columns, rows, align = part(data)
+        made.append(table(columns, rows, caption=part.__doc__, align=align).text)
+    return made

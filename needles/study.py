@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from bayeslib.errors import BayeslibError, BayeslibTypeError
 
 from .grading import Routine, UnreadableError
+from .variants import variant
 
 _TRIED = {}  # the wrong answers that nothing explains, by exercise
 
@@ -82,7 +83,61 @@ class Verdict:
         )
 
 
-def check(exercise, answer):
+@dataclass(frozen=True)
+class Question:
+    """The text of an exercise with the numbers of a seed; a notebook prints it as Markdown.
+
+    Attributes
+    ----------
+    text : str
+
+    Examples
+    --------
+    >>> ask("minds-majority", seed=1).text
+    'An option has posterior probability 0.72. How often is it chosen by the majority of three
+    samples?'
+    """
+
+    text: str
+
+    def __repr__(self):
+        return self.text
+
+    def _repr_markdown_(self):
+        return self.text
+
+
+def ask(exercise, *, seed):
+    """Ask an exercise with other numbers than those of the page.
+
+    About two exercises a chapter take a seed; a lecturer gives each student another.
+
+    Parameters
+    ----------
+    exercise : str
+        The exercise's name on the page, such as ``"rejection-dimension"``.
+    seed : int
+
+    Returns
+    -------
+    Question
+        A notebook prints it as Markdown.
+
+    Raises
+    ------
+    BayeslibError
+        If no seed changes this exercise; the message lists those of its chapter that take one.
+
+    Examples
+    --------
+    >>> ask("minds-majority", seed=1)
+    An option has posterior probability 0.72. How often is it chosen by the majority of three
+    samples?
+    """
+    return Question(variant(exercise).question(seed))
+
+
+def check(exercise, answer, *, seed=None):
     """Check an answer to an exercise, and say what is wrong with a wrong one.
 
     Nothing is sent anywhere: the checkers are part of bayeslib. A wrong answer never raises. An
@@ -97,6 +152,8 @@ def check(exercise, answer):
         A number, array, Estimate, Draws, function or word, whichever it asks for.
         ``...`` is what a blank exercise holds, or a function that does nothing; ``"?"`` asks for
         the way to the answer.
+    seed : int, optional
+        Judge by the numbers that `ask` gives for this seed.
 
     Returns
     -------
@@ -105,7 +162,7 @@ def check(exercise, answer):
     Raises
     ------
     BayeslibError
-        If there is no such exercise; the message lists those that are.
+        If there is no such exercise, or no seed changes it; the message lists those that are.
 
     Examples
     --------
@@ -117,6 +174,8 @@ def check(exercise, answer):
     """
     if not isinstance(exercise, Exercise):
         exercise = find(exercise)
+    if seed is not None:
+        exercise = _with_numbers(exercise, seed)
     if isinstance(answer, str) and answer.strip() == "?" and exercise.recipe:
         return Verdict(False, exercise.recipe, "recipe")
     if _is_blank(answer):
@@ -154,6 +213,14 @@ def find(name):
     there = [key for key in known if key.startswith(begin)]
     there = there or dict.fromkeys(key.partition("-")[0] + "-…" for key in known)
     raise BayeslibError(f"no exercise is called {name!r}{hint}; there are: {', '.join(there)}")
+
+
+def _with_numbers(exercise, seed):
+    """Return the exercise as a seed asks it, without slips and recipe, which know other numbers."""
+    varied = variant(exercise.id)
+    slips = ((varied.answer(**varied.page), "That is the page's answer; your numbers are others."),)
+    name = f"{exercise.id}, seed {seed}"
+    return Exercise(name, varied.expects(seed), slips)
 
 
 def exercises():

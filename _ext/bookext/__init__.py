@@ -16,7 +16,9 @@ from . import (
     live,
     mathematics,
     paper,
+    parted,
     pictures,
+    search,
     side_by_side,
     social,
     vendor,
@@ -58,6 +60,7 @@ def locate_repository(app, config):
     )
     options["repository_url"] = url
     if url:
+        app.tags.add("online")  # for what a page says only where it can be opened live
         options["use_repository_button"] = options["use_issues_button"] = True
         if os.environ.get("BOOK_URL"):  # then .ci/live has made this branch
             options["repository_branch"] = "live"
@@ -107,5 +110,7 @@ def setup(app):
     live.setup(app)
     answers.setup(app)
     addresses.setup(app)
+    parted.setup(app)
+    search.setup(app)
     audit.setup(app)
     return {"parallel_read_safe": False, "parallel_write_safe": False}

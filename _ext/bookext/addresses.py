@@ -1,8 +1,8 @@
 """Where pages are found: redirects from addresses that readers guess, a sitemap for machines.
 
 `redirects` in the configuration is a table of old and new pages, without suffix; the new one may
-have an anchor. A sitemap and 404.html are written only if the book knows its own address
-(`html_baseurl`).
+have an anchor, for those who come without one. A sitemap and 404.html are written only if the book
+knows its own address (`html_baseurl`).
 """
 
 from html import escape
@@ -24,6 +24,7 @@ PAGE = """<!DOCTYPE html>
 """
 REFRESH = """<meta name="robots" content="noindex">
 <meta http-equiv="refresh" content="0; url={link}">
+<script>if (location.hash) location.replace("{page}" + location.hash)</script>
 """
 LOST = (
     'No page has this address. <a href="{base}">All the Needles begins here</a>, and '
@@ -39,9 +40,10 @@ def page_address(base, name):
 def stub(old, new, title, base=""):
     """Return the page that stands at `old` and sends its reader to `new`, both without suffix."""
     page, _, anchor = new.partition("#")
-    link = relpath(f"{page}.html", dirname(old) or ".") + (f"#{anchor}" if anchor else "")
+    path = relpath(f"{page}.html", dirname(old) or ".")
+    link = path + (f"#{anchor}" if anchor else "")
     canonical = f'<link rel="canonical" href="{page_address(base, page)}">\n' if base else ""
-    head = REFRESH.format(link=escape(link)) + canonical
+    head = REFRESH.format(link=escape(link), page=escape(path)) + canonical
     text = f'<a href="{escape(link)}">This page is here.</a>'
     return PAGE.format(head=head, title=escape(title), text=text)
 

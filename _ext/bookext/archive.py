@@ -23,24 +23,29 @@ LEFT_OUT = {
     "sitemap.xml",
 }  # for servers and for Sphinx
 FONT = re.compile(r"""url\(\s*["']?([^"')]+\.woff2)(?:[?#][^"')]*)?["']?\s*\)""")
+EARLY = re.compile(r'<link rel="preload" as="font"[^>]*>\n?')
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
 def with_fonts(path):
-    """Return the text of a style sheet with its fonts inside."""
+    """Return the text of a style sheet with its fonts inside, which are never late."""
 
     def inside(match):
         font = base64.b64encode((path.parent / match[1]).read_bytes()).decode()
         return f"url(data:font/woff2;base64,{font})"
 
-    return FONT.sub(inside, path.read_text("utf-8"))
+    return FONT.sub(inside, path.read_text("utf-8")).replace("display: optional", "display: swap")
 
 
 def contents(html):
     """Yield (name in the zip, bytes) of every file, in order."""
     for path in sorted(html.rglob("*")):
         if path.is_file() and path.name not in LEFT_OUT:
-            data = with_fonts(path).encode() if path.suffix == ".css" else path.read_bytes()
+            data = path.read_bytes()
+            if path.suffix == ".css":
+                data = with_fonts(path).encode()
+            elif path.suffix == ".html":
+                data = EARLY.sub("", data.decode()).encode()
             yield path.relative_to(html).as_posix(), data
     for name in LICENCES:
         yield name, (Path(__file__).parents[2] / name).read_bytes()

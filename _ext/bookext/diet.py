@@ -11,6 +11,8 @@ THEBE = re.compile(
     r'\s*<script type="text/x-thebe-config">.*?</script>|\s*<script>kernelName = .*?</script>',
     re.DOTALL,
 )
+# scripts that only buttons need, asked for before the style sheet that the first line needs
+HURRY = re.compile(r'\s*<link rel="preload" as="script" [^>]*>')
 SEARCH = re.compile(
     r'\s*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*"></script>'
 )
@@ -41,7 +43,7 @@ def drop_assets(app, pagename, templatename, context, doctree):
 
 def strip(html, *, is_search):
     """Return a page without the scripts that the theme writes into it directly."""
-    html = THEBE.sub("", ICON_SCRIPT.sub("", html))
+    html = HURRY.sub("", THEBE.sub("", ICON_SCRIPT.sub("", html)))
     return html if is_search else SEARCH.sub("", html)
 
 

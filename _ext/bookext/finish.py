@@ -4,7 +4,7 @@ import re
 import string
 from pathlib import Path
 
-from . import accessibility, bundle, diet, folds, purge
+from . import accessibility, bundle, diet, folds, purge, room, search, tour
 
 # style sheets to purge, in the folder of static files, and the rules that go in any case: boxes
 # have the book's own look, which then need not outdo the theme's
@@ -15,6 +15,14 @@ PURGED = {
 }
 # what the excerpts of a search leave out; a formula is text twice
 LEFT_OUT = '[".headerlink", "script", "style"]'
+# The theme marks what scrolls sideways, measuring between one mark and the next, so that the page
+# is laid out some dozens of times, and after every change of a figure; `_static/book.js` does it.
+STOPS = ',"complete"===document.readyState?I():window.addEventListener("load",I)'
+# The colours are known at once, else the theme's script sets them when all is laid out in others.
+UNSURE = 'document.documentElement.dataset.theme = localStorage.getItem("theme") || "auto";'
+SURE = """((root, dark) => {
+      root.theme = root.mode === "auto" ? (dark ? "dark" : "light") : root.mode;
+    })(document.documentElement.dataset, matchMedia("(prefers-color-scheme: dark)").matches);"""
 # the hyphen before a number that the prose quotes from a cell, which is to be a minus sign
 HYPHEN = re.compile(r'(<span class="pasted-text">)-(?=\.?\d)')
 
@@ -24,7 +32,12 @@ def finish_page(path):
     is_search = path.name == "search.html"
     html = diet.strip(path.read_text("utf-8"), is_search=is_search)
     html = bundle.unblock(html, is_search=is_search)
+    html = html.replace(UNSURE, SURE)
     html = HYPHEN.sub(r"\1−", accessibility.mend(folds.fold(html)))
+    tour_page = path.with_name("start.html")
+    if tour_page.exists() and path.name not in ("start.html", "choose.html"):
+        html = tour.link_first_target(html)
+    html = room.reserve(html)
     path.write_text(html, "utf-8")
     return html
 
@@ -44,17 +57,24 @@ def finish_styles(static, pages):
     diet.subset_fonts(static / "text", codes)
 
 
+def amend(path, old, new):
+    """Write `new` for `old` in a script of Sphinx or the theme, which must have it."""
+    script = path.read_text("utf-8")
+    assert old in script, f"{path.name} does it in another way now: no {old}"
+    path.write_text(script.replace(old, new), "utf-8")
+
+
 def finish(app, exception):
     """Make the built book what is served."""
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir) / "_static"
     diet.remove_unused(static)
-    search = static / "searchtools.js"
-    script = search.read_text("utf-8")
-    assert LEFT_OUT in script, "Sphinx makes excerpts in another way now"
-    search.write_text(script.replace(LEFT_OUT, LEFT_OUT[:-1] + ', ".katex-mathml"]'), "utf-8")
+    for old, new in (*search.CHANGES, (LEFT_OUT, LEFT_OUT[:-1] + ', ".katex-mathml"]')):
+        amend(static / "searchtools.js", old, new)
+    amend(static / "scripts" / "pydata-sphinx-theme.js", STOPS, "")
     pages = [finish_page(path) for path in sorted(Path(app.outdir).rglob("*.html"))]
+    assert any(SURE in page for page in pages), "the theme sets its colours in another way now"
     finish_styles(static, pages)
     bundle.bundle(Path(app.outdir), bundle.own_files(Path(app.confdir) / "_static"))
 

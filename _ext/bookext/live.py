@@ -35,22 +35,29 @@ STARTS = re.compile(r"^(\s*)(\d+[.)]|[-+#>])(?=\s|$)")
 FIRST = """\
 # On Binder and in the book's zip this does nothing. Elsewhere it says what to install.
 import importlib.util
+import os
 
-if not all(map(importlib.util.find_spec, ("bayeslib", "needles"))):
+if os.path.isdir("live/chapters"):
+    os.chdir("live/chapters")
+here = [*map(importlib.util.find_spec, ("bayeslib", "needles")), *map(os.path.exists, {read})]
+if not all(here):
     raise ImportError({remedy!r})
 """
 INSTALL = (
-    "run first: !git clone -q --depth 1 -b {1} {0} live && pip install -q ./live ./live/needles "
-    "&& cp -r live/chapters/data ."
+    "run first: !git clone -q --depth 1 -b {1} {0} live && pip install -q ./live ./live/needles"
 )
-DOWNLOAD = "the book's library is not here: take the zip of all notebooks, named on its first page"
+DOWNLOAD = (
+    "the book's library, or what this page reads, is not here: "
+    "take the zip of all notebooks, named on its first page"
+)
+READ = re.compile(r"[\"']((?:\.\./|data/)[\w./-]+)[\"']")  # what a page reads
 SOLUTION = "**{}** is below, folded: a click opens each part."
 CLOSED = (
     "# The solution. A click on the dots opens it.\n"  # JupyterLab shows a folded cell's first line
 )
 GREETING = (
     "*The page {} of the book, live. Each open page takes up to a gigabyte of memory: shut one "
-    "down before you open the next.*"
+    "down before you open the next. New to the library? Open `start.ipynb` first.*"
 )
 
 
@@ -107,7 +114,7 @@ class Reader:
         if "math" in classes or "katex-display" in classes:
             number = node.select_one(".eqno")
             tag = rf" \tag{{{number.get_text().strip('()# ¶')}}}" if number else ""
-            return [f"$$\n{tex(node)}{tag}\n$$"]
+            return [f"$${tex(node)}{tag}$$"]  # in one line: JupyterLab keeps a box's > in a formula
         if name == "pre" or any(c.startswith("highlight") for c in classes):
             return [f"```python\n{node.get_text().strip()}\n```"]
         if name == "details":
@@ -290,6 +297,7 @@ def notebook(html, source, *, address="", repository="", branch="main"):
         texts.clear()
 
     remedy = INSTALL.format(repository, branch) if repository else DOWNLOAD
+    read = sorted({path for cell in sources for path in READ.findall(cell.source)})
     for kind, what, solving in cells(article, sources, reader):
         if kind == "markdown":
             if texts and texts[-1][1] != solving or what.startswith("## "):
@@ -298,7 +306,7 @@ def notebook(html, source, *, address="", repository="", branch="main"):
             continue
         flush()
         if not any(cell.cell_type == "code" for cell in made):
-            made.append(folded(nbformat.v4.new_code_cell(FIRST.format(remedy=remedy))))
+            made.append(folded(nbformat.v4.new_code_cell(FIRST.format(read=read, remedy=remedy))))
         cell = nbformat.v4.new_code_cell(what.source, metadata={"tags": sorted(tags(what))})
         if solving:
             cell.source = CLOSED + cell.source

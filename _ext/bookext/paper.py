@@ -12,6 +12,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx_exercise.nodes import is_exercise_node, solution_node
 
 from . import outputs, typesetting
 
@@ -19,7 +20,16 @@ LONG = 12  # rows of a table that is kept on one page
 EXECUTED = "jupyter_execute"  # where a build keeps the notebooks as they ran
 FRONT, END = "chapters/intro", "chapters/bibliography"
 # Pages that are tools, or lists of links.
-LEFT_OUT = re.compile(r"chapters/(cards|exercises|coverage|api(_\w+)?|bug_zoo(_\w+)?)$")
+LEFT_OUT = re.compile(r"chapters/(cards|exercises|formulas|coverage|api(_\w+)?|bug_zoo(_\w+)?)$")
+# What a reader of the web edition is told to do with the screen; the front matter says it once.
+ON_SCREEN = re.compile(r"(?:Move the sliders?|Press play)\b[^.;:]*\.\s*")
+ANSWERING = "On the book\N{RIGHT SINGLE QUOTATION MARK}s page, "
+# How LaTeX calls what the web edition numbers as figures, tables and equations.
+COUNTERS = {
+    nodes.figure: ("figure", "figure"),
+    nodes.table: ("table", "table"),
+    nodes.math_block: ("displaymath", "equation"),
+}
 HIDDEN = {"tag_hide-cell": "cell", "tag_hide-input": "cell_input", "tag_hide-output": "cell_output"}
 
 
@@ -82,8 +92,9 @@ class Bind(SphinxPostTransform):
         for wrapper in list(front.findall(is_part)):
             wrapper.parent.remove(wrapper)
             pages = [page for page in flat(wrapper) if not LEFT_OUT.match(page["docname"])]
-            part = outputs.tex(rf"\part{{{outputs.escape(wrapper['caption'])}}}")
-            bound += [part, *pages]
+            if pages:
+                part = outputs.tex(rf"\part{{{outputs.escape(wrapper['caption'])}}}")
+                bound += [part, *pages]
         title = nodes.title("", self.config.project)
         self.document += nodes.section("", title, *bound, docname=FRONT)
 
@@ -111,8 +122,52 @@ class Fold(SphinxPostTransform):
                         node.parent.remove(node)
 
 
+class Hush(SphinxPostTransform):
+    """Leave out what is said to those who sit before a screen."""
+
+    formats = ("latex",)
+    default_priority = 3
+
+    def run(self):
+        for node in list(self.document.findall(nodes.paragraph)):
+            if node.astext().startswith(ANSWERING):
+                node.parent.remove(node)
+        for text in list(self.document.findall(nodes.Text)):
+            if ON_SCREEN.search(text):
+                text.parent.replace(text, nodes.Text(ON_SCREEN.sub("", text)))
+
+
+class Number(SphinxPostTransform):
+    """Give chapters, figures, tables and equations the numbers of the web edition."""
+
+    formats = ("latex",)
+    default_priority = 4
+
+    def run(self):
+        for node in list(self.document.findall(lambda node: type(node) in COUNTERS)):
+            kind, counter = COUNTERS[type(node)]
+            numbers = self.env.toc_fignumbers.get(page_of(node), {}).get(kind, {})
+            for number in [numbers[id_] for id_ in node["ids"] if id_ in numbers]:
+                shown = ".".join(map(str, number))
+                replace(node, [outputs.tex(rf"\def\the{counter}{{{shown}}}"), node])
+        pages = [next(self.document.findall(nodes.section))[1]]  # the front page, then the others
+        for page in [*pages, *self.document.findall(addnodes.start_of_file)]:
+            numbers = self.env.toc_secnumbers.get(page.get("docname", FRONT), {})
+            number = next(iter(numbers.get("") or ()), 1)
+            depth = max((len(one) for one in numbers.values() if one), default=0) - 1
+            told = rf"\setcounter{{chapter}}{{{number - 1}}}\setcounter{{secnumdepth}}{{{depth}}}"
+            replace(page, [outputs.tex(told), page])
+
+
+def page_of(node):
+    """Return the name of the page that a node is on, which its outer sections know."""
+    while node is not None and not node.get("docname"):
+        node = node.parent
+    return FRONT if node is None else node["docname"]
+
+
 class Unfold(SphinxPostTransform):
-    """Set boxes that hold a table as plain text, and proofs without a box; drop blank exercises."""
+    """Set proofs, questions and boxes with tables without a box; drop blank exercises."""
 
     formats = ("latex",)
     default_priority = 5
@@ -121,6 +176,9 @@ class Unfold(SphinxPostTransform):
         for node in list(self.document.findall(nodes.Admonition)):
             if type(node).__name__ == "proof_node":
                 replace(node, proof(node))
+            elif "ask" in node["classes"]:  # LaTeX cannot break a page in boxes within boxes
+                title = nodes.paragraph("", "", nodes.strong("", "", *node[0].children))
+                replace(node, [title, nodes.block_quote("", *node.children[1:])])
             elif "dropdown" in node["classes"] and any(node.findall(nodes.table)):
                 replace(node, [nodes.rubric("", "", *node[0].children), *node.children[1:]])
         for cell in list(self.document.findall(is_blank)):
@@ -131,8 +189,6 @@ class Unfold(SphinxPostTransform):
         for table in list(self.document.findall(nodes.table)):
             if len(list(table.findall(nodes.row))) > LONG:
                 share_width(table)
-                if not isinstance(table[0], nodes.title):  # LaTeX numbers every long table
-                    replace(table, [table, outputs.tex(r"\addtocounter{table}{-1}")])
 
 
 def replace(node, others):
@@ -188,6 +244,32 @@ class Outputs(SphinxPostTransform):
                 replace(raw, outputs.on_paper(raw.astext(), folder, floats=floats))
 
 
+class Solve(SphinxPostTransform):
+    """Set the solutions at the end of the book, each with a link to its exercise and back."""
+
+    formats = ("latex",)
+    default_priority = 25  # the titles of exercises have their numbers
+
+    def run(self):
+        exercises = {node["label"]: node for node in self.document.findall(is_exercise_node)}
+        chapter = nodes.section("", nodes.title("", "Solutions"), ids=["solutions"])
+        for page in list(self.document.findall(addnodes.start_of_file)):
+            solved = addnodes.start_of_file("", docname=page["docname"])
+            for solution in list(page.findall(solution_node)):
+                solution.parent.remove(solution)
+                name = solution["target_label"]
+                words = [child.deepcopy() for child in exercises[name][0].children]
+                head = [outputs.tex(rf"\solves{{{name}}}{{"), *words, outputs.tex("}")]
+                solved += [nodes.paragraph("", "", *head), *solution[-1].children]
+                exercises[name] += outputs.tex(rf"\solvedat{{{name}}}")
+            if solved.children:
+                title = nodes.title("", self.env.titles[page["docname"]].astext())
+                name = f"solutions-{page['docname'].rpartition('/')[2]}"
+                chapter += nodes.section("", title, solved, ids=[name])
+        if len(chapter) > 1:
+            self.document[-1] += [outputs.tex(r"\setcounter{secnumdepth}{-1}"), chapter]
+
+
 def in_figure(node):
     while node is not None and not isinstance(node, nodes.figure):
         node = node.parent
@@ -235,5 +317,5 @@ def setup(app):
     app.connect("source-read", take_executed)
     app.connect("doctree-read", keep_captions)
     app.connect("doctree-resolved", mend_links, priority=900)
-    for transform in (Bind, Fold, Unfold, Outputs):
+    for transform in (Bind, Fold, Hush, Number, Unfold, Outputs, Solve):
         app.add_post_transform(transform)

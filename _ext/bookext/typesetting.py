@@ -64,7 +64,8 @@ def prepare(app, config):
     config.latex_elements = ELEMENTS | config.latex_elements
     setup = ",".join([*(f"{key}={value}" for key, value in SETUP.items()), *boxes()])
     config.latex_elements.setdefault("sphinxsetup", setup)
-    config.latex_elements["preamble"] += "\n" + macros()
+    address = config.html_baseurl and rf" (\url{{{config.html_baseurl}}})"
+    config.latex_elements["preamble"] += f"\n\\newcommand{{\\webaddress}}{{{address}}}\n{macros()}"
     config.latex_additional_files = [str(STYLE), MARK, *config.latex_additional_files]
     config.latex_toplevel_sectioning = "chapter"
     config.latex_domain_indices = False

@@ -25,11 +25,15 @@ PACKAGES = {
     ),
 }
 FACES = [(400, "normal"), (400, "italic"), (600, "normal")]
+# A font that comes late is for the next page: text that is being read does not move. `EARLY` has it
+# come before the first line is drawn.
+FILE = "source-serif-4-latin-{}-{}.woff2"
 FACE = """@font-face {{
   font-family: "Source Serif 4"; font-weight: {weight}; font-style: {style};
-  font-display: swap; src: url("{file}") format("woff2");
+  font-display: optional; src: url("{file}") format("woff2");
 }}
 """
+EARLY = '<link rel="preload" as="font" type="font/woff2" crossorigin href="{}" />\n'
 OTHER_FORMATS = re.compile(r',\s*url\([^)]*\)\s*format\("(?:woff|truetype)"\)')
 
 
@@ -87,7 +91,7 @@ def copy_text_font(target):
     target.mkdir(parents=True)
     rules = []
     for weight, style in FACES:
-        name = f"source-serif-4-latin-{weight}-{style}.woff2"
+        name = FILE.format(weight, style)
         shutil.copy(source / name, target)
         rules.append(FACE.format(weight=weight, style=style, file=name))
     (target / "text.css").write_text("".join(rules), "utf-8")
@@ -106,5 +110,13 @@ def add_static_files(app):
     app.add_css_file("katex/katex.min.css", priority=200)
 
 
+def ask_early(app, pagename, templatename, context, doctree):
+    """Let a page ask for its text font before its style sheets do."""
+    names = (f"_static/text/{FILE.format(*face)}" for face in FACES)
+    links = "".join(EARLY.format(context["pathto"](name, resource=True)) for name in names)
+    context["metatags"] = links + (context.get("metatags") or "")
+
+
 def setup(app):
     app.connect("builder-inited", add_static_files)
+    app.connect("html-page-context", ask_early)

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 
-from ..grading import Routine, Value
+from ..grading import Value
 from ..study import Exercise
 
 _RATE = np.array([0.05, 0.15, 0.10, 0.01])  # flu, cold, allergy, pneumonia
@@ -68,34 +68,6 @@ def _tails():
     mode = optimize.brentq(lambda x: target.gradient([x])[0], 3.0, 6.0, xtol=1e-13)
     full = quadrature(target).expect(lambda theta: noise.sf(12.0 - theta[:, 0])).value
     return np.array([full, noise.sf(12.0 - mode)])
-
-
-def _quickscore(rate, strength, leak):
-    total = 0.0
-    for subset in product([0, 1], repeat=len(leak)):
-        silent = np.prod((1.0 - strength) ** np.array(subset), axis=1)
-        absent = np.prod((1.0 - leak) ** np.array(subset))
-        total += (-1.0) ** sum(subset) * absent * np.prod(1.0 - rate + rate * silent)
-    return total
-
-
-def _one_finding_at_a_time(rate, strength, leak):
-    absent = (1.0 - leak) * np.prod(1.0 - rate[:, None] * strength, axis=0)
-    return np.prod(1.0 - absent)
-
-
-def _all_absent(rate, strength, leak):
-    silent = np.prod(1.0 - strength, axis=1)
-    return np.prod(1.0 - leak) * np.prod(1.0 - rate + rate * silent)
-
-
-def _clinic(seed, num_conditions, num_findings):
-    rng = np.random.default_rng(seed)
-    return (
-        rng.uniform(0.02, 0.5, num_conditions),
-        rng.uniform(0.0, 0.95, (num_conditions, num_findings)),
-        rng.uniform(0.01, 0.2, num_findings),
-    )
 
 
 EXERCISES = (
@@ -218,27 +190,5 @@ EXERCISES = (
         ),
         recipe="Average stats.t(2).sf(12 - theta) over the posterior; then evaluate it at the MAP.",
         praise="Close, and not for a good reason.",
-    ),
-    Exercise(
-        "challenge-quickscore",
-        expects=Routine(
-            _quickscore, cases=(_clinic(1, 3, 1), _clinic(2, 5, 2), _clinic(3, 9, 4)), rtol=1e-8
-        ),
-        mistakes=(
-            (
-                _one_finding_at_a_time,
-                "You multiplied the findings' probabilities; they share their causes, and so "
-                "depend on each other.",
-            ),
-            (_all_absent, "That is the probability that all findings are absent."),
-            (
-                lambda rate, strength, leak: 1.0 - _all_absent(rate, strength, leak),
-                "That is the probability of at least one finding, not of all.",
-            ),
-        ),
-        recipe="Sum over subsets of findings, with sign, the probability that all of them are "
-        "absent; each is a product over conditions of 1 - rate + rate * (all silent).",
-        praise="Does it come back for random_clinic(600)? Then the exponent has moved from the "
-        "conditions to the findings.",
     ),
 )

@@ -148,7 +148,7 @@ EXERCISES = (
             ),
         ),
         recipe="Four classes of one triple; then 1/2 on the diagonal and 1/6 elsewhere.",
-        praise="A block of two turns a sampler that never moves into one that mixes at once.",
+        praise="A block of two turns a sampler that never moves into one that mixes fast.",
     ),
     Exercise(
         "gibbs-seidel",

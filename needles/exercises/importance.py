@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from ..grading import Choice, Routine, Statistical, Value
+from ..grading import Choice, Value
 from ..study import Exercise
 
 _LOG_WEIGHTS = np.array([-1040.0, -1042.0, -1041.0, -1050.0, -1041.0])
@@ -59,28 +59,6 @@ def _square_bias(power=2):
         lambda x: (np.exp(target([x]) - log_evidence) / prior.pdf(x)) ** (power - 1) * (x**2 - mean)
     )
 
-
-def _stratified(weights, uniforms):
-    size = len(uniforms)
-    ends = np.cumsum(weights) / np.sum(weights)
-    return np.searchsorted(ends, (np.arange(size) + uniforms) / size, side="right")
-
-
-def _one_uniform(weights, uniforms):
-    return _stratified(weights, np.full(len(uniforms), uniforms[0]))
-
-
-def _multinomial(weights, uniforms):
-    return np.searchsorted(np.cumsum(weights) / np.sum(weights), uniforms, side="right")
-
-
-def _not_normalised(weights, uniforms):
-    size = len(uniforms)
-    return np.searchsorted(np.cumsum(weights), (np.arange(size) + uniforms) / size, side="right")
-
-
-_UNEVEN = np.array([0.4, 0.05, 1.2, 0.0, 0.35])
-_POINTS = np.array([0.91, 0.15, 0.55, 0.32, 0.78, 0.04])
 
 EXERCISES = (
     Exercise(
@@ -156,28 +134,6 @@ EXERCISES = (
         praise="With a hundred draws the error is many times this bias.",
     ),
     Exercise(
-        "importance-stratified",
-        expects=Routine(
-            _stratified,
-            cases=(
-                (_UNEVEN / _UNEVEN.sum(), _POINTS),
-                (_UNEVEN, _POINTS),
-                (np.ones(6), _POINTS),
-                (np.array([0.0, 1.0, 0.0]), np.array([0.5, 0.99])),
-            ),
-        ),
-        mistakes=(
-            (_one_uniform, "That is systematic resampling: use each point's own uniform."),
-            (
-                _multinomial,
-                "That is multinomial resampling: the j-th point must lie in (j, j+1)/N.",
-            ),
-            (_not_normalised, "Divide the weights by their sum first."),
-        ),
-        recipe="Points (j + u_j) / N, looked up in the cumulative weights.",
-        praise="Each particle's copies differ from their average by less than two.",
-    ),
-    Exercise(
         "importance-told",
         expects=Choice(
             (
@@ -204,25 +160,5 @@ EXERCISES = (
         ),
         recipe="What all diagnostics share is the draws they are computed from.",
         praise="Two proposals must agree on the evidence.",
-    ),
-    Exercise(
-        "importance-distant",
-        expects=Statistical(lambda: 0.0, max_mcse=0.05),
-        mistakes=(
-            (
-                lambda a: a[1] < 0.06 and abs(a[0] - np.log(0.75)) < 0.1,
-                "That is the larger mode alone: the other one died out. Use more particles.",
-            ),
-            (
-                lambda a: a[1] < 0.2 and abs(a[0] - np.log(0.25)) < 0.3,
-                "That is the smaller mode alone: the other one died out. Use more particles.",
-            ),
-            (
-                lambda a: a[0] < -2.0,
-                "Far too low: next to no draw has reached a mode. Go there in small steps.",
-            ),
-        ),
-        recipe="Temper: bl.smc, with some thousand particles.",
-        praise="Two needles in a five-dimensional haystack, weighed to a few per cent.",
     ),
 )

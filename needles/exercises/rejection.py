@@ -144,7 +144,7 @@ EXERCISES = (
         expects=Choice(("first", "second"), "first"),
         mistakes=(("second", "Of exact draws, many a sample is as far off as this one."),),
         recipe="A tiny p-value says that exact draws would hardly ever be so far off.",
-        praise="No weights, no chains, no trace to look at: only the truth could tell.",
+        praise="No weights, no chains, no trace to look at: the draws alone do not tell.",
     ),
     Exercise(
         "rejection-half-normal",
@@ -181,6 +181,6 @@ EXERCISES = (
             (lambda a: np.isclose(a, 1e6 / 1.1, rtol=1e-2), "The factors multiply, not add."),
         ),
         recipe="Solve 1.1^d = 10^6 and round down.",
-        praise="And that is for the kindest mismatch there is.",
+        praise="And that is for a small mismatch.",
     ),
 )

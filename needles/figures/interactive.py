@@ -21,7 +21,9 @@ from .ranges import (
 from .svg import check_alt, kind, to_png, to_svg
 
 
-def explore(draw, *, alt, labels=None, caption=None, start=None, play=None, **ranges):
+def explore(
+    draw, *, alt, labels=None, caption=None, start=None, play=None, autoplay=False, **ranges
+):
     """Show a figure that its reader can change.
 
     With a kernel, sliders that draw each frame when it is first asked for. In the built book
@@ -47,6 +49,10 @@ def explore(draw, *, alt, labels=None, caption=None, start=None, play=None, **ra
         A parameter that gets a play button, which runs it to its last setting and stays there.
         Nothing moves before it is pressed, and for readers who ask for reduced motion each press
         makes one step.
+    autoplay : bool
+        In the built book, run through `play` once by itself when the figure comes into sight, from
+        the first setting to the last; `start` must have the last, which is all that is seen
+        where nothing may move.
     **ranges : sequence
         One to three parameters, each with its settings: numbers become a slider, texts a menu.
         A parameter cannot be called as one of the arguments above.
@@ -79,7 +85,7 @@ def explore(draw, *, alt, labels=None, caption=None, start=None, play=None, **ra
     ...     print("width" in str(error))
     True
     """
-    story = Story(draw, alt, labels, caption, start, play, ranges)
+    story = Story(draw, alt, labels, caption, start, play, autoplay, ranges)
     if os.environ.get("BAYESLIB_PRERENDER") == "1":
         return prerender(story)
     return _live(story)
@@ -96,7 +102,7 @@ class Frame(NamedTuple):
 class Story:
     """The checked arguments of `explore`, and how to draw one frame."""
 
-    def __init__(self, draw, alt, labels, caption, start, play, ranges):
+    def __init__(self, draw, alt, labels, caption, start, play, autoplay, ranges):
         self.draw, self.alt, self.caption = draw, alt, caption
         self.values = {name: check_range(name, values) for name, values in ranges.items()}
         self.names = list(self.values)
@@ -110,7 +116,12 @@ class Story:
         self.start = check_start(start, self.values)
         if play is not None and play not in self.names:
             raise BayeslibError(f"play={play!r} is not a parameter; those are {listed(self.names)}")
-        self.play = play
+        if autoplay and (play is None or self.settings(self.start)[play] != self.values[play][-1]):
+            raise BayeslibError(
+                "autoplay=True needs a parameter to play, and start= at its last setting, where "
+                "the figure comes to rest"
+            )
+        self.play, self.autoplay = play, autoplay
 
     def settings(self, index):
         """Return the keyword arguments of one frame."""

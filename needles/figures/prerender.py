@@ -11,6 +11,7 @@ from ..plots import Picture
 from .ranges import call
 
 PLAY_MILLISECONDS = 700
+AUTOPLAY_MILLISECONDS = 400  # nobody has asked for it, so it is soon over
 
 # Runs once for each explorer on the page, however many copies of it the page holds.
 SCRIPT = """
@@ -44,6 +45,7 @@ document.querySelectorAll('.explorer:not([data-live])').forEach(root => {
   const still = matchMedia('(prefers-reduced-motion: reduce)');
   const name = () => {
     if (play) play.textContent = still.matches ? 'Step' : timer ? 'Pause' : 'Play';
+    caption?.setAttribute('aria-live', timer ? 'off' : 'polite');
   };
   const stop = () => { clearInterval(timer); timer = 0; name(); };
   const played = () => controls[+play.dataset.plays];
@@ -62,9 +64,22 @@ document.querySelectorAll('.explorer:not([data-live])').forEach(root => {
     });
     still.addEventListener('change', stop);
   }
+  const begin = () => {
+    played().value = 0;
+    update();
+    timer = setTimeout(() => { timer = setInterval(step, +play.dataset.pause); }, 1000);
+    name();
+  };
   name();
   root.querySelector('.explorer-controls').hidden = false;
   update();
+  if (play && 'autoplay' in play.dataset && !still.matches) {
+    new IntersectionObserver((entries, observer) => {
+      if (!entries.some(entry => entry.isIntersecting)) return;
+      observer.disconnect();
+      if (atEnd()) begin();
+    }, {threshold: 0.5}).observe(root.querySelector('figure'));
+  }
 });
 """
 
@@ -89,9 +104,10 @@ def prerender(story):
         templates.append(f"<template>{frame.svg}{figcaption(frame.caption)}</template>")
     controls = "".join(_control(story, i) for i in range(len(story.names)))
     if story.play is not None:
+        pause = AUTOPLAY_MILLISECONDS if story.autoplay else PLAY_MILLISECONDS
         controls += (
             f'<button type="button" data-plays="{story.names.index(story.play)}" '
-            f'data-pause="{PLAY_MILLISECONDS}">Play</button>'
+            f'data-pause="{pause}"{" data-autoplay" * story.autoplay}>Play</button>'
         )
     page = (
         f'<div class="explorer" data-start="{position}">'

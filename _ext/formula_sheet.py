@@ -1,0 +1,109 @@
+"""The directive ``formula-sheet``: what each chapter defines and states, without proofs.
+
+.. code-block:: md
+
+    ```{formula-sheet}
+    ```
+
+A section for each numbered chapter holds its definitions, theorems and algorithms, copied when all
+pages have been read, so that each has the number it has there, and leads there.
+"""
+
+from pathlib import Path
+
+import yaml
+from bookext import cells
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxDirective
+
+KINDS = ("definition", "theorem", "lemma", "proposition", "corollary", "algorithm")
+
+
+class Statements(nodes.General, nodes.Element):
+    """Where the statements of one page will stand."""
+
+
+def chapters(toc):
+    """Return the numbered pages of a table of contents, in order."""
+    parts = yaml.safe_load(Path(toc).read_text("utf-8")).get("parts", [])
+    return [entry["file"] for p in parts if p.get("numbered") for entry in p["chapters"]]
+
+
+class FormulaSheet(SphinxDirective):
+    """See the module."""
+
+    def run(self):
+        toc = Path(self.env.srcdir) / "_toc.yml"
+        self.env.note_dependency(str(toc))
+        return [self.section(page) for page in chapters(toc)]
+
+    def section(self, page):
+        name = f"formulas-{page.rsplit('/', 1)[-1].replace('_', '-')}"
+        title = cells.read(self.env.doc2path(page)).title
+        link = pending_xref(
+            "", nodes.inline("", title), refdomain="std", reftype="doc", reftarget=f"/{page}",
+            refexplicit=True, refwarn=True, refdoc=self.env.docname,
+        )  # fmt: skip
+        place = Statements(page=page)
+        return nodes.section("", nodes.title("", "", link), place, ids=[name], names=[name])
+
+
+def is_statement(node):
+    """Return whether a node is a box that says something, and not a proof."""
+    return isinstance(node, nodes.Element) and node.get("realtype") in KINDS
+
+
+class CopyStatements(SphinxPostTransform):
+    """Put copies of a page's statements where they belong, before links are resolved."""
+
+    default_priority = 5
+
+    def run(self):
+        for place in list(self.document.findall(Statements)):
+            tree = self.env.get_doctree(place["page"])
+            found = [self.entry(place["page"], box) for box in tree.findall(is_statement)]
+            place.replace_self(found)
+
+    def entry(self, page, box):
+        """Return a statement under its name, which is a link to it."""
+        title, *body = (clean(child, self.env.docname) for child in box.children)
+        numbers = self.env.toc_fignumbers.get(page, {}).get(box["countertype"], {})
+        number = ".".join(map(str, numbers.get(box["ids"][0], ())))
+        uri = self.app.builder.get_relative_uri(self.env.docname, page)
+        name = f"{box['realtype'].title()} {number}".rstrip()
+        link = nodes.reference("", name, internal=True, refuri=f"{uri}#{box['ids'][0]}")
+        head = nodes.paragraph("", "", link, *title.children, classes=["formula-name"])
+        content = [node for section in body for node in section.children]
+        return nodes.container("", head, *content, classes=["formula", box["realtype"]])
+
+
+def clean(node, docname):
+    """Return a copy without addresses or proofs, whose links start from another page."""
+    copy = node.deepcopy()
+    for inner in list(copy.findall(nodes.Element)):
+        for name in ("ids", "names"):
+            inner[name] = []
+        if isinstance(inner, pending_xref):
+            inner["refdoc"] = docname
+        elif isinstance(inner, nodes.math_block):
+            inner["label"] = inner["number"] = None
+        elif isinstance(inner, nodes.target) or type(inner).__name__ == "proof_node":
+            inner.parent.remove(inner)
+    return copy
+
+
+def outdated(app, env, added, changed, removed):
+    """Write the sheet again when any page has changed."""
+    sheet = {name for name in env.found_docs if name.endswith("/formulas")}
+    return sheet if added or changed or removed else ()
+
+
+def setup(app):
+    """Register the directive; Jupyter Book links its style, _static/formulas.css, by itself."""
+    app.add_node(Statements)
+    app.add_directive("formula-sheet", FormulaSheet)
+    app.add_post_transform(CopyStatements)
+    app.connect("env-get-outdated", outdated)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

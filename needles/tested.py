@@ -1,0 +1,232 @@
+"""What the tests found: ``tests/results/trust.json``, read for the page on trust and its report."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+ALPHA = 1e-6  # how often a test of a right program may fail
+HELD_LIMIT = 5.5  # stated errors by which a run on a held-back posterior may be off
+IMPROPER = "no integral"  # the held-back posterior that is no density
+# Kinds of tests by what a test calls its statistic, or by the item of the plan that it carries.
+EXACT = {
+    "return of a leapfrog path": "S2 paths return",
+    "volume under leapfrog": "S3 volume",
+    "order of leapfrog": "S4 second order",
+    "shadow energy of leapfrog": "S5 shadow energy",
+    "invariance of a matrix": "S6 transition matrix",
+}
+BY_CHANCE = {
+    "conservation": "S8 a few steps",
+    "reversibility": "S9 there and back",
+    "acceptance": "S10 known acceptance",
+    "means of batches": "batch means",
+    "truth": "M1 stated errors",
+}
+OF_ITEM = {
+    "M1": "M1 whole runs",
+    "M2": "M2 real data",
+    "M3": "M3 hidden draw",
+    "M4": "M4 joint test",
+    "M5": "M5 calibration",
+    "M6": "M6 evidence",
+}
+
+
+class Test(NamedTuple):
+    """One test of the record, with whatever it found."""
+
+    file: str
+    function: str
+    parameters: str
+    seconds: float
+    outcome: str
+    run: dict
+    items: list
+    slow: bool
+    found: dict
+    count: int
+
+
+class Words(str):
+    """What is wrong with stored results, shown as a warning if anything is."""
+
+    def _repr_html_(self):
+        return f'<div class="admonition warning"><p>{self}</p></div>' if self else ""
+
+
+def _tests_of(file, function, group, runs):
+    for parameters, value in group["tests"].items():
+        value = value if isinstance(value, list) else [value, group["run"], "passed"]
+        seconds, run, outcome, *count = value
+        yield Test(
+            file, function, parameters, float(seconds), outcome, runs[run],
+            group.get("items", []), group.get("slow", False),
+            group.get("found", {}).get(parameters, {}), count[0] if count else 1,
+        )  # fmt: skip
+
+
+def load(path):
+    """Return the tests of a record, and words on what could not be read."""
+    path = Path(path)
+    try:
+        stored = json.loads(path.read_text("utf-8"))
+        runs, files = stored["runs"], stored["files"].items()
+        if stored["schema"] != 1:
+            raise ValueError(f"its schema is {stored['schema']}, not 1")
+    except FileNotFoundError:
+        return [], Words(f"{path.name} is not there; make record writes it. The figures are empty.")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return [], Words(
+            f"{path.name} cannot be read ({type(error).__name__}: {error}); "
+            "delete it and say make record. The figures are empty."
+        )
+    tests, lost = [], 0
+    for file, functions in files:
+        for function, group in functions.items():
+            try:
+                tests += list(_tests_of(file, function, group, runs))
+            except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+                lost += 1
+    said = f"{lost} tests of {path.name} could not be read and are left out."
+    return tests, Words(said if lost else "")
+
+
+def day(run):
+    """Return the day of a run."""
+    return run["date"][:10]
+
+
+def number(tests):
+    """Return how many tests there are; one entry may stand for several."""
+    return sum(test.count for test in tests)
+
+
+def verdict(tests, **words):
+    """Return what came of some tests, in words, or in other words for an outcome."""
+    outcomes = Counter()
+    for test in tests:
+        outcomes[words.get(test.outcome, test.outcome)] += test.count
+    if not tests:
+        return "not recorded"
+    passed = words.get("passed", "passed")
+    if set(outcomes) == {passed}:
+        return passed if outcomes[passed] == 1 else f"all {outcomes[passed]:,} {passed}"
+    return ", ".join(f"{count:,} {outcome}" for outcome, count in outcomes.most_common())
+
+
+def none_or(count, words):
+    """Return a count before some words, "none" for 0."""
+    return f"{count or 'none'} {words}"
+
+
+# Statistics beside their limits
+
+
+class Dot(NamedTuple):
+    """A statistic over its limit; `right` is what the program was."""
+
+    kind: str
+    ratio: float
+    right: bool
+
+
+def z_limit(count):
+    """Return what the largest of `count` |z| exceeds once in a million times."""
+    return -special.ndtri(0.5 * ALPHA / max(count, 1))
+
+
+def kind_of(test):
+    """Return the item of chance that a test carries, or None."""
+    return next((item for item in test.items if item in OF_ITEM), None)
+
+
+def is_planted(test):
+    """Return whether a test plants a bug."""
+    return test.file.endswith("test_trust_mutants.py")
+
+
+def dots_of(test):
+    """Yield the statistics of a test; of planted bugs those that chance has a part in."""
+    for what, kept in test.found.get("measured", {}).items():
+        kind = BY_CHANCE.get(what) or (None if is_planted(test) else EXACT.get(what))
+        if kind and "within" in kept:
+            yield Dot(kind, kept["within"][0] / kept["limit"], True)
+        if kind and kept.get("beyond", [None])[0] is not None:
+            yield Dot(kind, kept["beyond"][0] / kept["limit"], False)
+    kind = OF_ITEM.get(kind_of(test))
+    for found in test.found.get("right", []) if kind else []:
+        z = [x for x in found["z"] if x is not None]
+        if z:
+            yield Dot(kind, max(z) / z_limit(len(z)), True)
+    for found in test.found.get("wrong", []) if kind else []:
+        if found["z"] is not None:
+            yield Dot(kind, found["z"] / z_limit(found["count"]), False)
+
+
+def dots(tests):
+    """Return the statistics of all tests."""
+    return [dot for test in tests for dot in dots_of(test)]
+
+
+def powers(tests):
+    """Return the biases, in standard deviations, that a few steps would have shown."""
+    found = [v for t in tests if "S8" in t.items for v in t.found.get("power", [])]
+    return [v["bias"] for v in found if v["bias"] is not None]
+
+
+def pvalues(tests):
+    """Return p-values of right programs by item: uniform, if all is well."""
+    found = {item: [] for item in OF_ITEM}
+    for test in tests:
+        for value in test.found.get("right", []) if kind_of(test) else []:
+            z = [x for x in value["z"] if x is not None]
+            found[kind_of(test)] += [2 * special.ndtr(-x) for x in z]
+    return {item: np.sort(p) for item, p in found.items()}
+
+
+def errors_of(tests):
+    """Return |error| / standard error of every statistic on real data, by posterior."""
+    found = {}
+    for test in tests:
+        for value in test.found.get("right", []) if "M2" in test.items else []:
+            name = value["name"].removeprefix("nuts ")
+            found[name] = np.array([z for z in value["z"] if z is not None])
+    return found
+
+
+# Posteriors that were held back
+
+
+def no_error(run):
+    """Return whether no finite error can be had of a run that returned draws."""
+    return run["said"] != "refused" and run["z"] is None
+
+
+def far_off(run):
+    """Return whether a run's draws are off by more than the limit."""
+    return run["said"] != "refused" and run["z"] is not None and run["z"] > HELD_LIMIT
+
+
+def held_back(tests):
+    """Return the runs on posteriors that were held back."""
+    return [run for test in tests for run in test.found.get("heldback", [])]
+
+
+def runs_that(said, runs, sampler=None):
+    """Return the runs that were "trusted", "flagged" or "refused", of one sampler or of all."""
+    return [r for r in runs if r["said"] == said and sampler in (None, r["sampler"])]
+
+
+def count_of_lies(runs):
+    """Return how many runs that said nothing against themselves were wrong."""
+    return sum(far_off(run) or no_error(run) for run in runs_that("trusted", runs))
+
+
+def room_for_lies(runs):
+    """Return the share of such lies that the runs, were they independent, cannot exclude."""
+    lies, trusted = count_of_lies(runs), len(runs_that("trusted", runs))
+    return special.betaincinv(lies + 1, trusted - lies, 0.95) if lies < trusted else 1.0

@@ -1,0 +1,119 @@
+"""What was timed: ``benchmarks/results``, read for the page on speed and its report."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+NEEDED = {
+    "against_peers": {
+        "posterior", "contestant", "library", "gradient", "ess_per_second",
+        "ess_per_1000_gradients", "seconds", "cpu_seconds", "converged", "cold", "cold_other",
+        "agreement",
+    },
+    "against_c": {"algorithm", "target", "bayeslib_ns", "c_ns", "ratio"},
+    "ising": {"method", "size", "field", "bayeslib_ns", "ratio"},
+    "gradients": {"posterior", "variant", "hand_ns", "auto_ns", "ratio"},
+    "start_up": {"algorithm", "process"},
+}  # fmt: skip
+VERDICTS = ("not met", "too noisy to say", "not measured", "met", "no promise")  # bad news first
+SHORT = {
+    "bayeslib, hand-written gradient": "bayeslib, hand",
+    "bayeslib, automatic gradient": "bayeslib, auto",
+    "bayeslib, naive loop, automatic": "bayeslib, naive",
+    "Stan": "Stan (PyStan)",
+    "gaussian_2": "Gaussian, 2",
+    "funnel_10": "funnel, 10",
+    "schools": "schools, 10",
+    "logistic": "logistic, 25",
+    "gaussian_100": "Gaussian, 100",
+}
+BY = {
+    "hand": "gradient by hand",
+    "auto": "automatic gradient",
+    "naive": "automatic gradient of a naive loop",
+}
+
+
+def load(folder):
+    """Return {name: stored benchmark, complete rows only}, and a list of what was wrong."""
+    found, problems = {}, []
+    for name, needed in NEEDED.items():
+        path = Path(folder) / f"{name}.json"
+        empty = {"rows": [], "verdicts": [], "posteriors": {}, "date": "", "machine": {}}
+        found[name] = empty
+        try:
+            stored = empty | json.loads(path.read_text("utf-8"))
+            rows = [row for row in stored["rows"] if needed <= set(row)]
+        except FileNotFoundError:
+            problems.append(f"{path.name} is not there; make bench writes it.")
+        except (ValueError, TypeError) as error:
+            problems.append(f"{path.name} cannot be read ({error}); make bench can.")
+        else:
+            if lost := len(stored["rows"]) - len(rows):
+                problems.append(f"{lost} rows of {path.name} lack a column and are left out.")
+            found[name] = stored | {"rows": rows}
+    return found, problems
+
+
+def short(name):
+    """Return the name of a contestant or of a posterior as tables have it."""
+    return SHORT.get(name, name)
+
+
+def middle(row, *keys):
+    """Return the median under some keys of a row; nan where there is none."""
+    for key in keys:
+        row = row.get(key) if row else None
+    return row["median"] if row else np.nan
+
+
+def spoken(x):
+    """Return a positive number in three digits or so."""
+    if not np.isfinite(x):
+        return "–"
+    return f"{x:,.0f}" if x >= 100 else f"{x:.3g}"
+
+
+def between(values):
+    """Return the least and the largest of some numbers, in two digits."""
+    values = [v for v in values if np.isfinite(v)]
+    if not values:
+        return "an unknown number of"
+    ends = (f"{x:,.0f}" if x >= 99.5 else f"{x:.2g}" for x in (min(values), max(values)))
+    return " to ".join(dict.fromkeys(ends))
+
+
+def ranked(peers):
+    """Return the posteriors on which the contest ranks, with their titles."""
+    return {k: v["title"] for k, v in peers["posteriors"].items() if v.get("ranked")}
+
+
+def ours(peers, posterior, gradient):
+    """Return the library's own row for a posterior and a kind of gradient, or None."""
+    key = (posterior, "bayeslib", gradient)
+    rows = (r for r in peers["rows"] if (r["posterior"], r["library"], r["gradient"]) == key)
+    return next(rows, None)
+
+
+def compared(peers, claim, posterior):
+    """Return the median of a verdict, which compares within rounds."""
+    verdicts = (v for v in peers["verdicts"] if v["posterior"] == posterior)
+    found = (v["measured"] for v in verdicts if v["claim"].startswith(claim))
+    return middle({"found": next(found, None)}, "found")
+
+
+def lead(peers, posterior, gradient):
+    """Return how many times the fastest peer's effective draws a second."""
+    return compared(peers, f"effective draws a second, {BY[gradient]}:", posterior)
+
+
+def agreements(peers, *, mine):
+    """Return how far the means of the library, or of its peers, were off: rms of z, and p."""
+    rows = [
+        r for r in peers["rows"]
+        if r["posterior"] in ranked(peers) and (r["library"] == "bayeslib") == mine
+        and (not r.get("short") if mine else r["converged"])
+    ]  # fmt: skip
+    found = ([r["agreement"].get(what) for r in rows] for what in ("rms_z", "p"))
+    return [[x for x in values if x is not None] for values in found]
