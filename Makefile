@@ -16,7 +16,7 @@ export MPLCONFIGDIR := $(CURDIR)/$(VENV)/matplotlib
 # Matrices are small here, and processes many: threads of each cost ten times what they save.
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help book site pdf pdf-packages publish test test-slow test-study test-fresh record test-book serve lab bench canary clean
+.PHONY: help book site pdf pdf-packages publish test test-slow test-study test-fresh record report test-book serve lab bench canary clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -31,7 +31,7 @@ $(READY): $(PINS)
 	touch $@
 
 book: $(READY)  ## build the book into _build/html; warnings are errors, every cell runs
-	@test ! -f _build/html/_static || rm _build/html/_static  # the theme's, of a build that failed
+	rm -rf _build/html  # a page that is gone would stay, with styles of another day
 	$(BIN)/jupyter-book build . --all -W -n --keep-going
 	@echo "open _build/html/index.html, or: make serve"
 
@@ -71,10 +71,14 @@ test-fresh: $(READY)  ## judge the samplers with the seeds of the day (SEED=2024
 	FRESH_SEED=$(SEED) FRESH_SCALE=$(SCALE) $(BIN)/python -m pytest -n auto --dist worksteal -rP -m fresh tests
 
 # All parts are run to their ends: a failure is a finding, too.
-record: $(READY)  ## keep what these three find, for the page on trust
+record: $(READY)  ## keep what these three find, for the page on trust and speed
 	failed=0; for part in test test-slow test-study; do \
 	  RECORD=tests/results/trust.json $(MAKE) $$part || failed=1; \
 	done; $(BIN)/python tests/tools/stamp.py tests/results/trust.json; exit $$failed
+
+report: $(READY)  ## print every table behind the page on trust and speed
+	$(BIN)/python tests/tools/report.py
+	$(BIN)/python -m benchmarks.report
 
 test-book: $(READY)  ## test the built book in browsers (Chromium, and Firefox and WebKitGTK if there; make book first)
 	$(BIN)/python -m pytest -n auto --dist worksteal tests/book/test_book*.py

@@ -323,7 +323,7 @@ TOLD = {
         """
         progress.set("cards", "a", {n: 1});
         const now = Date.now();
-        const older = progress.restore(file({a: entry(now - 10, {n: 0}), b: entry(1, 2)}));
+        const older = progress.restore(file({a: entry(now - 9e9, {n: 0}), b: entry(1, 2)}));
         while (Date.now() <= now + 1) {} // until the clock has moved
         const newer = progress.restore(file({a: entry(now + 9e9, {n: 3})}));
         const clock = progress.get("cards", "a").n;

@@ -74,9 +74,13 @@ def page(request, need, tmp_path_factory):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_well(page, home, name):
-    page.go(f"{home}/chapters/{name}.html")
-    assert page.ask(FONTS) == [] and page.ask(OUT) == []
-    assert page.ask(MOVED) == []
+    for _ in range(2):  # on a slow machine Firefox may see a formula in pieces, and complain
+        page.trouble = []
+        page.go(f"{home}/chapters/{name}.html")
+        assert page.ask(FONTS) == [] and page.ask(OUT) == []
+        assert page.ask(MOVED) == []
+        if not page.trouble:
+            break
     assert not page.trouble
 
 

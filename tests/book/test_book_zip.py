@@ -43,10 +43,15 @@ def open_file(contexts, folder, trouble):
         if not request.url.startswith(HERE):
             trouble.append(f"asked for {request.url}")
 
+    def failed(request):
+        # a page that leads on at once drops what it had asked for
+        if request.failure != "net::ERR_ABORTED":
+            trouble.append(f"failed: {request.url} {request.failure}")
+
     page.on("console", heard)
     page.on("pageerror", lambda error: trouble.append(str(error)))
     page.on("request", asked)
-    page.on("requestfailed", lambda request: trouble.append(f"failed: {request.url}"))
+    page.on("requestfailed", failed)
 
     def start(name):
         name, _, rest = name.partition("?")
@@ -56,6 +61,17 @@ def open_file(contexts, folder, trouble):
     return start
 
 
+# whether words in the book's font are as wide as in another
+USED = """() => {
+  const pen = document.createElement("canvas").getContext("2d");
+  const width = (font) => {
+    pen.font = `40px ${font}`;
+    return pen.measureText("All the Needles").width;
+  };
+  return width('"Source Serif 4", monospace') !== width("monospace");
+}"""
+
+
 @pytest.mark.parametrize("name", [*built(), "search", "genindex"])
 def test_a_page_opens_from_disk(open_file, name):
     page = open_file(f"{name}.html")
@@ -63,7 +79,7 @@ def test_a_page_opens_from_disk(open_file, name):
     fonts = page.evaluate("[...document.fonts].map(({family, status}) => [family, status])")
     assert not [family for family, status in fonts if status == "error"]
     loaded = {family.strip('"') for family, status in fonts if status == "loaded"}
-    assert "Source Serif 4" in loaded
+    assert page.evaluate(USED)
     assert not page.locator(".katex").count() or any(f.startswith("KaTeX") for f in loaded)
     broken = "[...document.images].filter((i) => i.complete && !i.naturalWidth).length"
     assert page.evaluate(broken) == 0
@@ -138,6 +154,28 @@ def test_a_redirect_arrives(open_file, old):
     page = open_file(f"{old}.html")
     page.wait_for_url(f"**/{REDIRECTS[old].partition('#')[0]}.html*")
     assert page.locator("h1").first.inner_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "moved", "new"),
+    [
+        ("challenge", "sec-challenge-hardness", "hardness"),
+        ("challenge", "fig-time", "hardness"),
+        ("challenge", "thm-hard", "hardness"),
+        ("notation", "sec-notation-sources", "sources"),
+        ("notation", "tab-notation-sources", "sources"),
+        ("speed", "the-contest", "trust"),
+        ("speed", "sec-speed-verdicts", "trust"),
+        ("speed", "fig-speed-contest", "trust"),
+        ("speed", "fig-speed-c", "trust"),
+        ("trust", "fig-trust-heldback", "trust"),
+    ],
+)
+def test_a_link_to_what_has_moved_arrives(open_file, old, moved, new):
+    page = open_file("chapters/intro.html")
+    page.goto(page.url.replace("intro.html", f"{old}.html#{moved}"))
+    page.wait_for_url(f"**/{new}.html#{moved}")
+    assert page.locator(f"#{moved}").count() == 1
 
 
 def test_every_link_in_the_zip_is_in_the_zip(folder):

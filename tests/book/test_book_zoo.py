@@ -52,7 +52,7 @@ def zoo(visit):
 
 
 def found(page):
-    return int(page.locator(".guess-score").inner_text().split()[3])
+    return int(page.locator(".guess-score").text_content().split()[3])
 
 
 @every_zoo

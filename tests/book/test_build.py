@@ -114,6 +114,8 @@ def test_a_good_page_builds(tmp_path):
     assert 'class="katex-html"' in html and "katex.min.js" not in html
     assert "mybinder.org" not in html and "<iframe" not in html
     assert not re.search(r'(?:src|rel="stylesheet" href)="(?:https?:)?//', html)
+    early = re.findall(r'<link rel="preload" as="font"[^>]*href="([^"]+)"', html)
+    assert len(early) == 3 and all((path.parent / font).is_file() for font in early)
     assert not re.search(r"fontawesome\.js|thebe|require\.js|mathjax[@/]", html, re.IGNORECASE)
     assert 'og:title" content="A page · All the Needles"' in html and "og:image" not in html
     assert 'href="page.html"' in (path.parent / "index.html").read_text("utf-8")

@@ -19,6 +19,7 @@ genanki = importlib.import_module("genanki")
 DECK = yaml.safe_load((CHAPTERS / "cards.yml").read_text("utf-8"))
 TITLES = {card["chapter"]: f"On {card['chapter']} & more" for card in DECK}
 PLACES = {card["see"]: (f"On {card['see']}", f"https://example.org/{card['see']}") for card in DECK}
+NUMBERS = {chapter: i for i, chapter in enumerate(TITLES, start=3) if chapter != "minds"}
 TIME = 1_700_000_000
 
 # What the deck may use of what MathJax 3 knows with Anki's settings (base, ams, mathtools).
@@ -52,7 +53,7 @@ def opened(path):
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
     path = tmp_path_factory.mktemp("anki") / "deck.apkg"
-    anki_package.write(DECK, TITLES, PLACES, path, time=TIME)
+    anki_package.write(DECK, TITLES, PLACES, NUMBERS, path, time=TIME)
     return path
 
 
@@ -66,11 +67,11 @@ def notes(package):
 def test_every_card_is_there_once_in_the_deck_of_its_chapter(package):
     decks, rows = opened(package)
     names = {row[0]: decks[row[3]] for row in rows}
-    number = {chapter: f"{i:02d}" for i, chapter in enumerate(TITLES, start=1)}
+    number = {chapter: f"{i:02d} " for chapter, i in NUMBERS.items()} | {"minds": ""}
     assert len(rows) == len(DECK)
     assert names == {
         f"all-the-needles-{card['id']}": (
-            f"All the Needles::{number[card['chapter']]} {TITLES[card['chapter']]}"
+            f"All the Needles::{number[card['chapter']]}{TITLES[card['chapter']]}"
         )
         for card in DECK
     }
@@ -175,8 +176,8 @@ def test_links_keep_their_words():
 
 def test_the_same_deck_gives_the_same_bytes(package, tmp_path):
     again, later = tmp_path / "again.apkg", tmp_path / "later.apkg"
-    anki_package.write(DECK, TITLES, PLACES, again, time=TIME)
-    anki_package.write(DECK, TITLES, PLACES, later, time=TIME + 1)
+    anki_package.write(DECK, TITLES, PLACES, NUMBERS, again, time=TIME)
+    anki_package.write(DECK, TITLES, PLACES, NUMBERS, later, time=TIME + 1)
     assert again.read_bytes() == package.read_bytes() != later.read_bytes()
 
 

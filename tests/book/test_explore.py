@@ -70,7 +70,7 @@ def test_static_page_has_native_labelled_controls(prerender):
     assert html.unescape(re.search(r'data-labels="([^"]*)"', page)[1]) == '["1", "2.5", "−3"]'
     assert '<option value="1" selected>mirror</option>' in page
     assert re.search(r'class="explorer-controls"[^>]* hidden>', page)  # useless without JavaScript
-    assert "autoplay" not in page and "<button" not in page
+    assert "data-autoplay" not in page and "<button" not in page
 
 
 def test_static_page_is_small_and_loads_nothing(prerender):
@@ -314,6 +314,61 @@ def test_play_steps_under_reduced_motion(opened, two_explorers):
     assert "power = 2.5" in shown(first)
     button.click()
     assert "power = −3" in shown(first)
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """A page with a figure that plays by itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BAYESLIB_PRERENDER", "1")
+        page = explore(
+            Drawing(), alt="A power", play="power", autoplay=True, start={"power": -3}, **RANGES
+        ).html
+    return f"<!doctype html><html lang=en><title>t</title>{page}"
+
+
+def playing(contexts, alone):
+    """Return a page whose clock only tests move, and its figure, which has begun to play."""
+    page = contexts().new_page()
+    page.clock.install(time=0)
+    page.clock.pause_at(1000)  # or a busy machine's own time goes on
+    page.set_content(alone)
+    first = page.locator(".explorer")
+    page.wait_for_function("document.querySelector('.explorer button').textContent === 'Pause'")
+    return page, first
+
+
+def test_a_figure_plays_by_itself_once_and_rests_at_its_end(contexts, alone):
+    page, first = playing(contexts, alone)
+    button = first.get_by_role("button")
+    assert "power = 1," in shown(first)
+    for milliseconds, power, word in [
+        (1450, "2.5", "Pause"),
+        (5000, "−3", "Play"),
+        (5000, "−3", "Play"),
+    ]:
+        page.clock.run_for(milliseconds)
+        assert f"power = {power}," in shown(first) and button.inner_text() == word
+
+
+def test_a_hand_on_the_slider_ends_it(contexts, alone):
+    page, first = playing(contexts, alone)
+    first.get_by_role("slider", name="power").press("ArrowRight")
+    page.clock.run_for(5000)
+    assert "power = 2.5" in shown(first) and first.get_by_role("button").inner_text() == "Play"
+
+
+@pytest.mark.parametrize("still", [{"reduced_motion": "reduce"}, {"java_script_enabled": False}])
+def test_where_nothing_may_move_its_end_is_seen(opened, alone, still):
+    page = opened(alone, **still)
+    page.wait_for_timeout(1500)
+    assert "power = −3" in shown(page.locator(".explorer"))
+
+
+def test_a_figure_that_plays_by_itself_starts_where_it_will_rest(prerender):
+    for arguments in ({"play": "power"}, {"start": {"power": -3}}):
+        with pytest.raises(BayeslibError, match="last setting"):
+            explore(Drawing(), alt="A power", autoplay=True, **arguments, **RANGES)
 
 
 def test_without_javascript_the_start_is_seen(opened, two_explorers):

@@ -8,7 +8,19 @@ from pathlib import Path
 
 import bookext
 import pytest
-from bookext import accessibility, audit, bundle, diet, finish, folds, mathematics, purge, vendor
+from bookext import (
+    accessibility,
+    audit,
+    bundle,
+    diet,
+    finish,
+    folds,
+    mathematics,
+    parted,
+    purge,
+    room,
+    vendor,
+)
 from prose import ROOT
 
 
@@ -163,6 +175,28 @@ def test_a_quoted_negative_number_has_a_minus_sign(tmp_path):
         assert span.format(text) in found
 
 
+def test_room_is_kept_for_what_is_seen_of_each_section_below_the_title():
+    fold = "<details><summary>Solution</summary><div><p>{}</p></div></details>".format
+    page = '<section id="top"><h1>A</h1><section id="a">{}<section id="b">{}</section></section>{}'
+    page = (page + "</section>").format
+
+    def kept(*parts):
+        found = re.findall(
+            r'<section id="(\w+)"(?: style="--room: (\d+)px")?>', room.reserve(page(*parts))
+        )
+        return {name: int(height) for name, height in found if height}
+
+    (least,) = kept("", "", "").values()
+    assert set(kept("", "", "")) == {"a"}
+    assert kept("", "", "<p>outside</p>")["a"] == least
+    assert kept("<p>a</p>", "<p>b</p>", "")["a"] > kept("<p>a</p>", "", "")["a"] > least
+    assert kept(fold("long" * 99), "", "") == kept(fold("short"), "", "")
+    shown = "<details class='a' open><summary>Step</summary><p>{}</p></details>".format
+    assert kept(shown("long" * 99), "", "")["a"] > kept(shown("short"), "", "")["a"]
+    assert kept("<svg><text>long</text></svg><math>a</math>", "", "")["a"] == least
+    assert kept('<div class="explorer"></div>', "", "")["a"] > least + 100
+
+
 def test_two_processes_may_fetch_a_package_at_once(tmp_path, monkeypatch):
     source = tmp_path / "package"
     source.mkdir()
@@ -190,20 +224,26 @@ def test_two_processes_may_fetch_a_package_at_once(tmp_path, monkeypatch):
 
 
 SHEETS = """<head>
-<link rel="stylesheet" type="text/css" href="{0}_static/theme.css?v=1" />
+<link href="{0}_static/styles/theme.css?digest=1" rel="stylesheet" />
 <link rel="stylesheet" type="text/css" href="{0}_static/b.css?v=2" />
-<link rel="stylesheet" type="text/css" href="{0}_static/a.css?v=3" />
+<link rel="icon" href="{0}_static/a.svg" />
+<link rel="stylesheet" type="text/css" href="{0}_static/a.css" />
 <script src="{0}_static/documentation_options.js?v=9"></script>
 <script src="{0}_static/doctools.js?v=9"></script>
 <script src="{0}_static/a.js?v=3"></script>
 </head>"""
 
 
-def test_the_books_own_sheets_and_scripts_are_one_file_each_in_their_order(tmp_path):
-    (tmp_path / "_static").mkdir()
+def test_sheets_and_the_books_own_scripts_are_one_file_each_in_their_order(tmp_path):
+    static = tmp_path / "_static"
+    (static / "styles").mkdir(parents=True)
     (tmp_path / "deep").mkdir()
-    for name in ("theme.css", "a.css", "b.css", "a.js"):
-        (tmp_path / "_static" / name).write_text(f"/* {name} */")
+    (static / "styles" / "theme.css").write_text(
+        '@import "../basic.css";a{src:url(../fonts/a.woff2);mask:url("data:x")}'
+    )
+    (static / "basic.css").write_text("i{src:url('file.png')}")
+    for name in ("a.css", "b.css", "a.js"):
+        (static / name).write_text(f"/* {name} */")
     for path, up in (("index.html", ""), ("deep/page.html", "../")):
         html = bundle.unblock(SHEETS.format(up), is_search=False)
         (tmp_path / path).write_text(html)
@@ -211,14 +251,39 @@ def test_the_books_own_sheets_and_scripts_are_one_file_each_in_their_order(tmp_p
     found = (tmp_path / "deep" / "page.html").read_text()
     hrefs = re.findall(r'(?:href|src)="([^"?]+)', found)
     assert hrefs == [
-        *("../_static/theme.css", "../_static/all-the-needles.css"),
+        *("../_static/all-the-needles.css", "../_static/a.svg"),
         *("../_static/documentation_options.js", "../_static/doctools.js"),
         "../_static/all-the-needles.js",
     ]
     assert found.count("<script defer") == 2
-    kept = {path.name: path.read_text() for path in (tmp_path / "_static").iterdir()}
+    kept = {path.name: path.read_text() for path in static.glob("all-the-needles.*")}
+    theme = 'i{src:url("file.png")}a{src:url("fonts/a.woff2");mask:url("data:x")}'
     assert kept == {
-        "theme.css": "/* theme.css */",
-        "all-the-needles.css": "/* b.css */\n/* a.css */",
+        "all-the-needles.css": f"{theme}\n/* b.css */\n/* a.css */",
         "all-the-needles.js": "/* a.js */",
     }
+    assert not any((static / name).exists() for name in ("a.css", "b.css", "a.js"))
+
+
+def test_a_sheet_of_some_pages_only_is_an_error(tmp_path):
+    (tmp_path / "_static").mkdir()
+    for name in "ab":
+        (tmp_path / "_static" / f"{name}.css").write_text("")
+        link = f'<link rel="stylesheet" href="_static/{name}.css" />'
+        (tmp_path / f"{name}.html").write_text(link)
+    with pytest.raises(AssertionError, match="only some pages"):
+        bundle.bundle(tmp_path, set())
+
+
+def test_what_has_moved_is_led_to_from_where_it_was():
+    old = '<article><p id="stays">x</p></article>'
+    new = (
+        '<p id="outside"></p><article><h2 id="stays">x</h2><figure class="a" id="fig-b">'
+        '<svg><path id="clip"/></svg></figure><span id="equation-eq-c"></span></article>'
+    )
+    found = parted.lines(old, new, "new.html", "A & B")
+    assert re.findall(r'id="(.+?)" href="(.+?)"', found) == [
+        ("fig-b", "new.html#fig-b"),
+        ("equation-eq-c", "new.html#equation-eq-c"),
+    ]
+    assert "A &amp; B" in found

@@ -1,6 +1,7 @@
 """Pages as notebooks that read well in plain JupyterLab."""
 
 import functools
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -57,7 +58,7 @@ def said(notebook):
     "wanted",
     [
         "# A page\n\nSee Figure 3: $\\operatorname{KL}(q) < |x|$ is 2\\*3\\_4.",
-        "$$\n\\operatorname{\\mathbb{E}} x \\tag{7}\n$$",
+        "$$\\operatorname{\\mathbb{E}} x \\tag{7}$$",
         "> **Theorem 1 (Truth)**\n>\n> It holds.",
         "*Figure 1 A dart.*",
         "## Exercises\n\nFirst run the above.",
@@ -100,6 +101,23 @@ def test_the_first_cell_says_what_to_install_and_is_silent_where_it_is():
     with pytest.raises(ImportError, match="zip"):
         source = next(cell for cell in made().cells if cell.cell_type == "code").source
         exec(source.replace('"needles"', '"nowhere_else"'), {})
+
+
+def test_the_first_cell_goes_where_the_data_are_and_says_where_there_are_none(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    cells = [code("Path('../tests/record.json')"), *(code(str(i)) for i in range(4))]
+    found = live.notebook(page(), nbformat.v4.new_notebook(cells=cells))
+    first = next(cell for cell in found.cells if cell.cell_type == "code").source
+    with pytest.raises(ImportError, match="what this page reads"):
+        exec(first, {})
+    (tmp_path / "live" / "chapters").mkdir(parents=True)
+    (tmp_path / "live" / "tests").mkdir()
+    (tmp_path / "live" / "tests" / "record.json").touch()
+    exec(first, {})
+    exec(first, {})  # a cell may be run twice
+    assert Path.cwd() == tmp_path / "live" / "chapters"
 
 
 def test_a_role_that_stays_is_noticed():

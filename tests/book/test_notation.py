@@ -134,12 +134,14 @@ def identifiers(folder):
 
 
 NOTATION = "\n".join(c.source for c in cells(CHAPTERS / "notation.ipynb") if c.kind == "markdown")
+SOURCES = (CHAPTERS / "sources.md").read_text("utf-8")
 TABLE = tables(NOTATION)
 GLOBAL = {name: row for row in TABLE for name, _ in letters(row[0])}
 FULL = {full for row in TABLE for _, full in letters(row[0])}
 LOCAL = read_symbols((CHAPTERS / "symbols.yml").read_text("utf-8"))
 CARDS = deck()
-USED = {path.stem: used(path, CARDS) for path in pages() if path.stem != "notation"}
+TABLES = ("notation", "sources")
+USED = {path.stem: used(path, CARDS) for path in pages() if path.stem not in TABLES}
 
 
 @pytest.mark.parametrize("page", sorted(USED))
@@ -201,7 +203,7 @@ def test_names_in_the_code_are_in_the_code(library):
 
 
 def test_every_source_has_its_column():
-    translation = [row for row in rows(NOTATION) if len(row) == 6]
+    translation = [row for row in rows(SOURCES) if len(row) == 6]
     head, body = translation[0], translation[2:]
     assert head == ["here", "thesis", "lecture", "inference notes", "variational notes", "cards"]
     assert all(any(row[1:]) for row in body)

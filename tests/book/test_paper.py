@@ -157,8 +157,8 @@ def test_every_macro_of_the_book_is_tex():
 def test_pages_left_out_exist_and_chapters_stay():
     pages = set(re.findall(r"chapters/\w+", (ROOT / "_toc.yml").read_text("utf-8")))
     out = {page for page in pages if paper.LEFT_OUT.match(page)}
-    names = ("cards", "exercises", "coverage", "bug_zoo", "bug_zoo_draws", "api", "api_target")
-    assert {f"chapters/{name}" for name in names} <= out
+    names = ("cards", "exercises", "formulas", "coverage", "bug_zoo", "bug_zoo_draws")
+    assert {f"chapters/{name}" for name in (*names, "api", "api_target")} <= out
     assert {f"chapters/{name}" for name in ("nuts", "notation", "errata", "trust")} <= pages - out
     assert {paper.FRONT, paper.END} <= pages - out
 
@@ -177,19 +177,62 @@ Begin.
 
 ```{toctree}
 :caption: First part
+:numbered: 1
 
-page
 cards
+page
+```
+
+```{toctree}
+:caption: Look up
+
+end
 ```
 """
 TEXT = """# A page
 
-A [deck](cards) of cards.
+A [deck](cards) of cards. Move the slider, and look. It has two ends.
+
+On the book's page, the field below an exercise takes numbers.
+
+$$x = 1$$ (eq-one)
+
+```{table} Some letters
+:name: tab-letters
+
+| | |
+|---|---|
+| a | b |
+```
+
+````{exercise} Count
+:label: ex-count
+How many letters?
+````
+
+````{solution-start} ex-count
+:class: dropdown
+````
+
+As many as hands.
+
+````{solution-end}
+````
 
 ```{prf:proof}
 :class: dropdown
 It holds.
 ```
+
+````{admonition} An answer
+:class: ask dropdown
+
+```{admonition} A further answer
+:class: ask dropdown
+
+The leaf.
+```
+````
 
 ```{admonition} Letters
 :class: dropdown
@@ -203,7 +246,7 @@ It holds.
 
 @pytest.fixture(scope="module")
 def tex(tmp_path_factory):
-    """The LaTeX of a book of two pages, one of which is left out, and the warnings."""
+    """The LaTeX of a book of some pages, one of which is left out, and the warnings."""
     folder = tmp_path_factory.mktemp("paper")
     (folder / "_static").mkdir()
     shutil.copy(ROOT / "_static" / "logo.svg", folder / "_static")
@@ -221,10 +264,12 @@ def tex(tmp_path_factory):
         "chapters/page.ipynb": notebook,
         "chapters/intro.md": INTRO,
         "chapters/cards.md": "# The deck\n\nMany.\n",
+        "chapters/end.md": "# The end\n\nBye.\n",
     }
     settings = {
         "source_suffix": {".md": "myst-nb", ".ipynb": "myst-nb"},
-        "extensions": ["myst_nb", "sphinx_proof", "bookext.paper"],
+        "extensions": ["myst_nb", "sphinx_proof", "sphinx_exercise", "bookext.paper"],
+        "myst_enable_extensions": ["dollarmath", "smartquotes"],
         "project": "Needles",
         "root_doc": "chapters/intro",
         "latex_engine": "xelatex",
@@ -237,8 +282,13 @@ def tex(tmp_path_factory):
 def test_pages_are_bound_into_one_book(tex):
     source, heard = tex
     assert "WARNING" not in heard
-    order = [r"\chapter{Introduction}", r"\part{First part}", r"\chapter{A page}"]
-    assert sorted(order, key=source.index) == order
+    order = [
+        *(r"\chapter{Introduction}", r"\part{First part}", r"\chapter{A page}"),
+        *(r"\part{Look up}", r"\chapter{The end}"),
+    ]
+    places = [source.index(words) for words in order]
+    assert places == sorted(places)
+    assert r"\setcounter{secnumdepth}{-1}" in source[places[-2] : places[-1]]
     assert "The deck" not in source and "Many." not in source
     assert "deck" in source and "chapters/cards" not in source  # words of a link out of the book
 
@@ -251,6 +301,40 @@ def test_what_the_page_folds_is_open_and_folded_code_is_not_there(tex):
     letters = source.index("Letters")
     assert "sphinxadmonition" not in source[letters - 60 :]
     assert r"\sphinxtableatstartofbodyhook" in source[letters:]
+
+
+def test_answers_within_answers_stand_further_in_and_in_no_box(tex):
+    outer, inner = tex[0].index(r"\sphinxstylestrong{An answer}"), tex[0].index("A further answer")
+    assert "sphinxadmonition" not in tex[0][outer : tex[0].index("The leaf.")]
+    assert tex[0][outer:inner].count(r"\begin{quote}") == 1
+
+
+def test_numbers_are_those_of_the_web(tex):
+    source = tex[0]
+    page = source.index(r"\chapter{A page}")
+    assert r"\setcounter{chapter}{1}\setcounter{secnumdepth}{0}" in source[page - 200 : page]
+    assert r"\setcounter{secnumdepth}{-1}" in source[: source.index(r"\chapter{Introduction}")]
+    for counter, what in (("table", "Some letters"), ("equation", "x = 1")):
+        at = source.index(what)
+        assert rf"\def\the{counter}{{2.1}}" in source[at - 400 : at]
+
+
+def test_solutions_stand_at_the_end_and_lead_back(tex):
+    source = tex[0]
+    places = [source.index(words) for words in ("How many", r"\chapter{Solutions}", "As many")]
+    assert places == sorted(places)
+    asked, solved = source[places[0] : places[1]], source[places[1] :]
+    assert r"\solvedat{ex-count}" in asked and "exercise:ex-count" in source[: places[0]]
+    assert r"\solves{ex-count}{Exercise 2.1 (Count)}" in solved
+    assert solved.index(r"\section{A page}") < solved.index(r"\solves")
+
+
+def test_what_is_told_to_those_at_a_screen_is_left_out(tex):
+    source = tex[0]
+    assert "slider" not in source and "the field below" not in source
+    assert "of cards. It has two ends." in source
+    kept = "Move the slider from one ball to many; the step is the observer."
+    assert paper.ON_SCREEN.sub("", kept) == kept
 
 
 def executed(folder, code, quoted=None):
@@ -306,5 +390,13 @@ def test_the_book_is_told_to_use_xelatex_and_its_own_style():
     config = (ROOT / "_config.yml").read_text("utf-8")
     assert "latex_engine: xelatex" in config
     style = Path(typesetting.STYLE).read_text("utf-8")
-    for command in (r"\bookfigure", r"\figureremark", "booktable", "longbooktable", r"\papertitle"):
+    for command in (
+        r"\bookfigure",
+        r"\figureremark",
+        r"\solves",
+        r"\solvedat",
+        "booktable",
+        "longbooktable",
+        r"\papertitle",
+    ):
         assert command in style

@@ -12,7 +12,7 @@ def test_the_example_runs():
     namespace = {}
     exec(code, namespace)
     draws = namespace["draws"]
-    assert draws.names == ("mu", "log sigma")
+    assert draws.names == ("alpha", "beta", "sigma")
     assert not draws.problems, draws.problems
 
 

@@ -56,7 +56,7 @@ def test_errors_and_warnings_become_links():
 def test_a_plain_name_is_taught_where_it_is_defined():
     taught = reference.find_teaching(CHAPTERS)  # both share helpers with cells further up
     assert taught["bayeslib.sgld"]["sghmc"] == "sec-sghmc-sgld"
-    assert taught["bayeslib.smc"]["importance"] == "sec-importance-annealed"
+    assert taught["bayeslib.smc"]["particles"] == "sec-importance-annealed"
 
 
 def test_everything_is_taught_or_said_not_to_be():
@@ -74,7 +74,7 @@ def test_everything_is_taught_or_said_not_to_be():
     [
         (lambda table: table["teaches"]["advi"].append("no_such_name"), "no_such_name"),
         (lambda table: table["teaches"]["advi"].append("onsager_energy"), "onsager_energy"),
-        (lambda table: table["nowhere"].remove("load"), "bayeslib.load"),
+        (lambda table: table["nowhere"].remove("hdi"), "bayeslib.hdi"),
         (lambda table: table["nowhere"].append("nuts"), "bayeslib.nuts"),
     ],
 )

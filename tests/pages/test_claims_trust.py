@@ -1,18 +1,23 @@
-"""What the pages on trust and on speed make of whole, partial and damaged results, and say."""
+"""What the page on trust and speed makes of whole, partial and damaged results, and says."""
 
 import json
 import os
 
 import numpy as np
 import pytest
+import report
 from prose import CHAPTERS, ROOT, texts
 from recording import entries, written
 from registry import ALGORITHMS
 from test_trust_ledger import ITEMS
-from twins import page, source, statements
+from twins import source, statements
 
 import bayeslib as bl
+from benchmarks import report as speed_report
+from needles import tested, timed
 
+STORED = ROOT / "benchmarks" / "results"
+RECORD = ROOT / "tests" / "results" / "trust.json"
 RUN = {
     "date": "2024-02-03T04:05+00:00", "seconds": 90.0, "marks": "not slow",
     "machine": {"processor": "abacus", "cores": 2, "system": "Linux"},
@@ -20,8 +25,8 @@ RUN = {
 }  # fmt: skip
 
 
-def run(page, place):
-    """Run a page over the results at `place`; return its names, with what it said and showed."""
+def run(**places):
+    """Run the page over the results at `RECORD` and `RESULTS`; return its names and what it did."""
     said, shown, tables = {}, [], []
     names = {}
 
@@ -43,9 +48,9 @@ def run(page, place):
         "explore": explore,
         "table": table,
     }
-    for statement in statements(page):
+    for statement in statements("trust"):
         exec(statement.code, names)
-        names |= stubs | {key: place for key in ("RECORD", "RESULTS") if key in names}
+        names |= stubs | {key: place for key, place in places.items() if key in names}
     assert all(alt.strip() and "nan" not in alt.split() for _, alt in shown)
     return names | {"said": said, "shown": shown, "tables": tables}
 
@@ -95,7 +100,7 @@ def trust(tmp_path):
         path = tmp_path / "trust.json"
         if text is not None:
             path.write_text(text, "utf-8")
-        return run("trust", path)
+        return run(RECORD=path, RESULTS=tmp_path)
 
     return make
 
@@ -104,22 +109,43 @@ def test_the_trust_page_says_what_is_recorded(trust):
     names = trust(written(small_record()))
     said = names["said"]
     assert str(names["trouble"]) == ""
-    assert (said["num_tests"], said["outcome"], said["num_pages"]) == (7, "all 7 passed", 1)
-    assert (said["num_all"], said["power_draws"]) == (8, pytest.approx(625.0))
+    assert (said["outcome"], said["pages_outcome"]) == ("all 7 passed", "passed")
     assert (said["num_right"], said["num_wrong"]) == (2, 2)
     assert said["over"].startswith("none") and said["under"].startswith("none")
-    assert said["nearest"] == pytest.approx(2.0)
-    assert said["closest"] == pytest.approx(0.5, abs=0.01)
     assert (said["power"], said["newest_day"]) == (pytest.approx(4.0), "2024-02-03")
     assert said["bugs_outcome"] == "caught"
     assert (said["num_held_runs"], said["num_proper"], said["num_trusted"]) == (5, 2, 1)
-    flagged = [said[f"flagged_{what}"] for what in ("wrong", "no_error", "right")]
-    assert (said["num_flagged"], flagged) == (2, [1, 1, 0])
-    assert [said[f"refused_{what}"] for what in ("improper", "proper")] == [1, 1]
-    assert said["num_refused"] == 2 and said["flagged_short"] == 1
+    assert (said["num_flagged"], said["num_false_alarms"]) == (2, 0)
     assert said["room"] == pytest.approx(0.95), "of one run, and in general about 3 / N"
     assert said["lies"].startswith("none") and said["rms_error"] > 1.0
-    assert len(names["shown"]) == 4
+    assert len(names["shown"]) == 1 + 4, "a figure, and one with a frame for each choice"
+
+
+def rows_of(part, tests):
+    """Return the rows of a part of the report, by their first cells."""
+    columns, rows, align = part(tests)
+    assert all(len(row) == len(columns) for row in rows) and len(align) == len(columns)
+    return {row[0]: row[1:] for row in rows}
+
+
+def test_the_report_has_what_the_page_has_no_room_for(tmp_path):
+    path = tmp_path / "trust.json"
+    path.write_text(written(small_record()), "utf-8")
+    tests, _ = tested.load(path)
+    assert rows_of(report.held_back, tests) == {
+        "nuts": [1, 0, 1, 1, 0, 1, 0, 0], "hmc": [0, 0, 1, 0, 1, 0, 2, 1],
+    }  # fmt: skip
+    assert rows_of(report.limits, tests)["S8 a few steps"] == [1, "0.5", 1, "2"]
+    assert rows_of(report.power, tests) == {"4.0": ["4.0", "625"]}
+    assert rows_of(report.bugs, tests) == {1: ["caught", 1]}
+    assert rows_of(report.posteriors, tests)["pumps"][::2] == [3, "2.5"]
+    assert rows_of(report.pvalues, tests)["M2 real data"][:2] == [3, "33.3%"]
+    assert rows_of(report.plan, tests)["S2 paths return"][0] == "passed"
+    (row,) = report.runs(tests)[1]
+    assert row[1:] == [8, "all 8 passed", "every change", "1.5"]
+    assert rows_of(report.files, tests)["chapters/x.ipynb"] == [1, "2"]
+    assert all(part.__doc__ in report.report(path) for part in report.PARTS)
+    assert report.report(tmp_path / "none.json").startswith("none.json is not there")
 
 
 def test_the_trust_page_hides_no_failure(trust):
@@ -152,8 +178,8 @@ def test_without_a_record_the_trust_page_says_so_and_still_runs(trust, text, wor
     names = trust(text)
     assert words in str(names["trouble"]) and bool(words) == bool(names["trouble"])
     assert ("warning" in names["trouble"]._repr_html_()) == bool(words)
-    assert names["said"]["outcome"] == "not recorded" and len(names["shown"]) == 4
-    assert len(names["tables"][-2][1]) == len(ITEMS), "the ledger stands, empty"
+    assert names["said"]["outcome"] == "not recorded" and names["shown"]
+    assert len(report.plan(names["TESTS"])[1]) == len(ITEMS), "the plan stands, empty"
 
 
 def test_a_partly_damaged_record_gives_what_is_left(trust):
@@ -163,26 +189,26 @@ def test_a_partly_damaged_record_gives_what_is_left(trust):
     del functions["test_b"]["run"]
     names = trust(json.dumps(stored))
     assert str(names["trouble"]).startswith("2 tests of trust.json could not be read")
-    assert names["said"]["num_tests"] == 4 and names["said"]["num_trusted"] == 1
+    assert tested.number(names["library"]) == 4 and names["said"]["num_trusted"] == 1
 
 
-def test_the_ledger_of_the_page_is_that_of_the_plan():
-    ledger = page("trust", "LEDGER")
+def test_the_plan_of_the_report_is_that_of_the_tests():
+    ledger = report.LEDGER
     assert list(ledger) == list(ITEMS)
     assert all(ITEMS[item].startswith(f"{ledger[item][0]}: ") for item in ITEMS), "one name each"
 
 
-def test_the_kinds_of_the_page_are_explained_under_their_names():
-    """Each row of its figures is a name of the ledger with its code, or is named in the prose."""
-    prose = "\n".join(texts(CHAPTERS / "trust.ipynb"))
-    names = run("trust", ROOT / "tests" / "results" / "trust.json")
-    rows = {*names["EXACT"].values(), *names["BY_CHANCE"].values(), *names["OF_ITEM"].values()}
-    for row in rows:
+def test_the_kinds_of_tests_are_explained_under_their_names():
+    """Each row of the figure is a name of the plan with its code, or is named in the prose."""
+    page = "\n".join(texts(CHAPTERS / "trust.ipynb"))
+    readme = " ".join((ROOT / "tests" / "README.md").read_text("utf-8").split())
+    for row in (*tested.EXACT.values(), *tested.BY_CHANCE.values(), *tested.OF_ITEM.values()):
         code, _, rest = row.partition(" ")
         known = code in ITEMS and ITEMS[code].startswith(f"{rest}: ")
-        assert known or rest.lower() in prose.lower(), row
-        if code in ITEMS:
-            assert f"({code})" in prose, row
+        for prose in (page, readme):
+            assert known or rest.lower() in prose.lower(), row
+            if code in ITEMS:
+                assert f"({code})" in prose or f"{code} to M6" in prose, row
 
 
 def test_the_plain_twins_are_as_long_and_as_many_as_the_page_says():
@@ -197,8 +223,7 @@ def test_the_plain_twins_are_as_long_and_as_many_as_the_page_says():
 @pytest.mark.skipif(bool(os.environ.get("RECORD")), reason="the record is being written")
 def test_the_stored_record_is_whole(trust):
     """What is in git is read without complaint; it is small, lacks no item, and nothing failed."""
-    path = ROOT / "tests" / "results" / "trust.json"
-    text = path.read_text("utf-8")
+    text = RECORD.read_text("utf-8")
     assert len(text) < 200_000
     names = trust(text)
     assert not names["trouble"] and dict(entries(json.loads(text)))
@@ -235,43 +260,61 @@ def contest(**changes):
     } | changes  # fmt: skip
 
 
+def speed(place):
+    return run(RECORD=place / "none.json", RESULTS=place)
+
+
 def test_the_speed_page_says_what_is_stored_and_what_is_not_met(tmp_path):
     (tmp_path / "against_peers.json").write_text(json.dumps(contest()))
-    names = run("speed", tmp_path)
+    names = speed(tmp_path)
     said = names["said"]
-    assert (said["lead_hand"], said["not_met"], said["met"]) == ("3", 1, 0)
-    assert (said["day"], said["cold"]) == ("2024-02-03", "2")
-    (row,) = next(rows for columns, rows in names["tables"] if "claim" in columns)
+    assert (said["num_verdicts"], said["outcomes"]) == (1, "1 not met")
+    assert said["missed"] == "effective draws a second, gradient by hand, g (3, promised 4)"
+    assert (said["speed_day"], said["cold"]) == ("2024-02-03", "2")
+    (_, rows) = names["tables"][-1]
+    assert rows[0] == ["g", "3", "–", "–", "–"]
+    data, _ = timed.load(tmp_path)
+    (row,) = speed_report.verdicts(data)[1]
     assert row == ["not met", "3 (2.7 to 3.3)", "4", "g", contest()["verdicts"][0]["claim"]]
     better = contest(verdicts=[contest()["verdicts"][0] | {"verdict": "met"}])
     (tmp_path / "against_peers.json").write_text(json.dumps(better))
-    assert run("speed", tmp_path)["said"]["not_met"] == 0
+    said = speed(tmp_path)["said"]
+    assert (said["outcomes"], said["missed"]) == ("1 met", "none")
 
 
 def test_the_speed_page_runs_on_what_is_there(tmp_path):
-    names = run("speed", tmp_path)
+    names = speed(tmp_path)
     said = [p for p in names["problems"] if p]
     assert len(said) == 5 and said[0].startswith("against_peers.json is not there; make bench")
     whole = contest()
     del whole["rows"][1]["cold"]
     (tmp_path / "against_peers.json").write_text(json.dumps(whole))
     (tmp_path / "ising.json").write_text("{")
-    names = run("speed", tmp_path)
+    names = speed(tmp_path)
     assert names["problems"][0].startswith("1 rows of against_peers.json lack a column")
     assert any("ising.json cannot be read" in p for p in names["problems"])
     assert len(names["ROWS"]) == 1 and names["shown"]
+    assert speed_report.report(tmp_path).startswith("1 rows of against_peers.json")
 
 
 def test_the_stored_benchmarks_are_whole():
-    names = run("speed", ROOT / "benchmarks" / "results")
+    names = speed(STORED)
+    peers = names["PEERS"]
     assert not names["problems"] and len(names["RANKED"]) == 4
-    assert all(np.isfinite(names["lead"](p, "hand")) for p in names["RANKED"])
-    assert names["said"]["num_verdicts"] == len(names["PEERS"]["verdicts"])
+    assert names["said"]["num_verdicts"] == len(peers["verdicts"])
     # what the prose says of them without a number
-    assert names["lead"]("gaussian_100", "auto") < 0.5, "slow in a hundred dimensions"
+    assert timed.lead(peers, "gaussian_100", "auto") < 0.5, "slow in a hundred dimensions"
+    assert timed.lead(peers, "logistic", "naive") < 1.5, "no better than others"
     assert min(names["ps"]) > 1e-4, "the answers are right"
     assert min(names["c_ratios"]) < 1.0 < max(names["c_ratios"])
-    assert all(names["lead"](p, "hand") > 1.0 for p in names["RANKED"])
+    assert all(timed.lead(peers, p, "hand") > 1.0 for p in names["RANKED"])
+    for p in names["RANKED"]:
+        here = [r for r in peers["rows"] if r["posterior"] == p]
+        leanest = min(here, key=lambda r: timed.middle(r, "cold", "peak_mib"))
+        assert leanest["contestant"] == "emcee", "needs the least memory"
+    said = speed_report.report()
+    assert all(v["claim"] in said for v in peers["verdicts"])
+    assert all(part.__doc__ in said for part in speed_report.PARTS)
 
 
 # What the page admits

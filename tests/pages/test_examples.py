@@ -11,7 +11,7 @@ import reference
 
 import bayeslib as bl
 from bayeslib import posteriors
-from needles import check, explore, plots
+from needles import ask, check, explore, plots
 from needles.arena import arena
 
 CHAPTERS = Path(__file__).parents[2] / "chapters"
@@ -29,7 +29,7 @@ def public():
     """Return the full names that the reference must have."""
     names = {f"bayeslib.{name}" for name in bl.__all__}
     names |= {f"bayeslib.posteriors.{name}" for name in posteriors.__all__}
-    names |= {f"needles.{name}" for name in ("check", "explore", "arena.arena")}
+    names |= {f"needles.{name}" for name in ("ask", "check", "explore", "arena.arena")}
     return names | {f"needles.plots.{name}" for name in DRAWINGS}
 
 
@@ -95,7 +95,7 @@ class Printed(doctest.OutputChecker):
 def failures(text, name="example"):
     """Run an example and return what went wrong, '' if nothing did."""
     names = {"np": np, "bl": bl, "__name__": "__main__"}
-    names |= {"arena": arena, "check": check, "explore": explore, "plots": plots}
+    names |= {"arena": arena, "ask": ask, "check": check, "explore": explore, "plots": plots}
     test = doctest.DocTestParser().get_doctest(text, names, name, None, 0)
     said = []
     runner = doctest.DocTestRunner(checker=Printed(), verbose=False)

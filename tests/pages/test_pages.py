@@ -109,6 +109,13 @@ def test_the_table_of_contents_and_the_pages_agree():
     assert len(set(files)) == len(files)
 
 
+def test_chapters_are_numbered_and_what_stands_around_them_is_not():
+    parts = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["parts"]
+    numbered = {part["caption"]: part.get("numbered") for part in parts}
+    apart = ["Begin here", "Study", "Look up", "About"]
+    assert [caption for caption, depth in numbered.items() if depth != 1] == apart
+
+
 @every_page
 def test_a_page_is_written(path):
     text = "\n".join(texts(path))

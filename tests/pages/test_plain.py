@@ -131,7 +131,7 @@ def grid_posterior(seed):
 
 
 def particle_filter(seed):
-    flow, model, plain = page("importance", "flow", "model", "particle_filter")
+    flow, model, plain = page("particles", "flow", "model", "particle_filter")
     how = model | {"num_particles": 400, "rng": seed}
     means, log_p = plain(flow, **how)
     fast = bl.particle_filter(flow, **how)
@@ -143,7 +143,7 @@ def systematic(seed):
     weights = np.random.default_rng(seed).dirichlet(np.full(50, 0.3))
     plain, fast = np.random.default_rng(seed), np.random.default_rng(seed)
     yield (
-        page("importance", "systematic")(weights, 200, plain),
+        page("particles", "systematic")(weights, 200, plain),
         choose(weights, 200, fast, "systematic"),
     )
 

@@ -1,0 +1,137 @@
+"""Every table behind the page on speed: ``python -m benchmarks.report [folder]``."""
+
+import sys
+from pathlib import Path
+
+from needles import timed
+from needles.prose import tables
+from needles.timed import middle, short, spoken
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def contestants(peers, cell):
+    """Return a row for each contestant, with a cell for each posterior that ranks."""
+    rows = {(r["posterior"], r["contestant"]): r for r in peers["rows"]}
+    ranked = timed.ranked(peers)
+    names = dict.fromkeys(r["contestant"] for r in peers["rows"])
+    found = [[short(n), *(cell(rows.get((p, n))) for p in ranked)] for n in names]
+    return ["contestant", *map(short, ranked)], found, "l" + "r" * len(ranked)
+
+
+def rates(data):
+    """Effective draws a second; – was not run, in brackets: did not converge."""
+
+    def cell(row):
+        said = spoken(middle(row, "ess_per_second"))
+        return f"({said})" if row and not row["converged"] else said
+
+    return contestants(data["against_peers"], cell)
+
+
+def lengths(data):
+    """Milliseconds of one run (and cores kept busy); – was not run, or not in full."""
+
+    def cell(row):
+        if not row or row.get("inferred"):
+            return "–"
+        seconds = middle(row, "seconds")
+        return f"{spoken(1000 * seconds)} ({middle(row, 'cpu_seconds') / seconds:.1f})"
+
+    return contestants(data["against_peers"], cell)
+
+
+def per_gradient(data):
+    """Effective draws per 1000 gradients."""
+    return contestants(data["against_peers"], lambda r: spoken(middle(r, "ess_per_1000_gradients")))
+
+
+def cold(data):
+    """Seconds from a cold start to 1000 effective draws."""
+    return contestants(data["against_peers"], lambda r: spoken(middle(r, "cold", "to_1000")))
+
+
+def memory(data):
+    """Peak memory of a cold process, in MiB."""
+    return contestants(data["against_peers"], lambda r: spoken(middle(r, "cold", "peak_mib")))
+
+
+def agreement(data):
+    """Errors of the means: root mean square, in standard errors, and p of the largest."""
+
+    def cell(row):
+        found = (row or {}).get("agreement", {})
+        return "–" if found.get("rms_z") is None else f"{found['rms_z']:.2f} ({found['p']:.2g})"
+
+    return contestants(data["against_peers"], cell)
+
+
+def verdicts(data):
+    """Every verdict as recorded, bad news first."""
+    rows = []
+    for v in sorted(data["against_peers"]["verdicts"],
+                    key=lambda v: timed.VERDICTS.index(v["verdict"])):  # fmt: skip
+        m, limit = v["measured"], v["limit"]
+        found = "–" if m is None else spoken(m["median"])
+        if m is not None and m["low"] != m["high"]:
+            found += f" ({spoken(m['low'])} to {spoken(m['high'])})"
+        rows.append([v["verdict"], found, "–" if limit is None else f"{limit:g}",
+                     short(v["posterior"]), v["claim"]])  # fmt: skip
+    return ["verdict", "measured", "at least", "posterior", "claim"], rows, "lrrll"
+
+
+def flagged(data):
+    """Runs of bayeslib that warned."""
+    rows = [
+        [short(r["posterior"]), short(r["contestant"]), r["flagged"], len(r.get("runs", []))]
+        for r in data["against_peers"]["rows"] if "flagged" in r
+    ]  # fmt: skip
+    return ["posterior", "contestant", "warned", "runs"], rows, "llrr"
+
+
+def plain_c(data):
+    """Time for a step, and for a sweep of the Ising model, over the same in the fastest C."""
+    rows = [[r["algorithm"], r["target"], f"{r['ratio']:.3g}"] for r in data["against_c"]["rows"]]
+    rows += [[f"ising, {r['method']}", f"{r['size']}, field {r['field']:g}", f"{r['ratio']:.3g}"]
+             for r in data["ising"]["rows"]]  # fmt: skip
+    return ["loop", "of", "time / time of C"], rows, "llr"
+
+
+def gradients(data):
+    """Time for density and automatic gradient, over the same with the gradient by hand."""
+    rows = data["gradients"]["rows"]
+    found = [[short(r["posterior"]), r["variant"], f"{r['ratio']:.3g}"] for r in rows]
+    return ["posterior", "variant", "automatic / by hand"], found, "llr"
+
+
+def dates(data):
+    """When each benchmark ran (UTC; the contest in parts), the load after it, and where."""
+    rows = [
+        [name.replace("_", " "), d["date"].replace("T", " ")[:16] or "never",
+         f"{d['load']:.1f}" if "load" in d else "–", d["machine"].get("processor", "–"),
+         d["machine"].get("cores", "–")]
+        for name, d in data.items()
+    ]  # fmt: skip
+    return ["benchmark", "measured", "load", "processor", "cores"], rows, "llrlr"
+
+
+def versions(data):
+    """What ran."""
+    known = {"bayeslib's": data["against_peers"]["machine"]}
+    known["peers"] = data["against_peers"].get("versions", {})
+    rows = [[whose, name, said] for whose, found in known.items() for name, said in found.items()]
+    return ["whose", "what", "version"], rows, "lll"
+
+
+PARTS = (verdicts, rates, lengths, per_gradient, cold, memory, agreement, flagged, plain_c,
+         gradients, dates, versions)  # fmt: skip
+
+
+def report(folder=RESULTS):
+    """Return the report as text; what is wrong with the results stands first."""
+    data, problems = timed.load(folder)
+    return "\n\n".join([*problems, *tables(PARTS, data)])
+
+
+if __name__ == "__main__":
+    print(report(*sys.argv[1:]))
