@@ -1,6 +1,7 @@
 """Amortised inference: exact gradients, known optima, calibration, and what must be said."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -217,15 +218,16 @@ def test_seeds_repeat_and_a_network_is_pickled():
     options = {"num_simulations": 500, "num_steps": 20}
     one = bl.train_amortised(on_the_line, rng=3, **options)
     same = bl.train_amortised(on_the_line, rng=np.random.default_rng(3), **options)
-    np.testing.assert_array_equal(one.loss_trace, same.loss_trace)
-    np.testing.assert_array_equal(one.posterior(1.0).mean, same.posterior(1.0).mean)
+    near = partial(np.testing.assert_allclose, rtol=1e-9)  # BLAS: rounding depends on addresses
+    near(one.loss_trace, same.loss_trace)
+    near(one.posterior(1.0).mean, same.posterior(1.0).mean)
     other = bl.train_amortised(on_the_line, rng=4, **options)
-    assert not np.array_equal(one.loss_trace, other.loss_trace)
+    assert not np.allclose(one.loss_trace, other.loss_trace, rtol=1e-3)
     fresh = bl.train_amortised(on_the_line, rng=None, **options)
     again = bl.train_amortised(on_the_line, rng=fresh.settings["seed"], **options)
-    np.testing.assert_array_equal(fresh.loss_trace, again.loss_trace)
+    near(fresh.loss_trace, again.loss_trace)
     back = pickle.loads(pickle.dumps(one))
-    np.testing.assert_array_equal(back.posterior(1.0).mean, one.posterior(1.0).mean)
+    near(back.posterior(1.0).mean, one.posterior(1.0).mean)
     assert repr(one) == "Amortised(dim=1, data=1, num_evals=500)"
     assert one.loss_trace.shape == (20,) and one.num_evals == 500
 
