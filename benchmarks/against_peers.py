@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .contest import contestants, problems, rounds, rows, tables, truth, verdicts
 
-QUICK_ROUNDS, COLD_ROUNDS = 2, 3
+QUICK_ROUNDS, COLD_ROUNDS = 2, 5
 QUICK = ("gaussian_2", "schools")
 
 

@@ -30,10 +30,10 @@ def rates(data):
 
 
 def lengths(data):
-    """Milliseconds of one run (and cores kept busy); – was not run, or not in full."""
+    """Milliseconds of one run (and cores kept busy); – was not run."""
 
     def cell(row):
-        if not row or row.get("inferred"):
+        if not row:
             return "–"
         seconds = middle(row, "seconds")
         return f"{spoken(1000 * seconds)} ({middle(row, 'cpu_seconds') / seconds:.1f})"

@@ -113,7 +113,7 @@ def agreements(peers, *, mine):
     rows = [
         r for r in peers["rows"]
         if r["posterior"] in ranked(peers) and (r["library"] == "bayeslib") == mine
-        and (not r.get("short") if mine else r["converged"])
+        and (mine or r["converged"])
     ]  # fmt: skip
     found = ([r["agreement"].get(what) for r in rows] for what in ("rms_z", "p"))
     return [[x for x in values if x is not None] for values in found]

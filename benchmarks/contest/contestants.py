@@ -66,10 +66,7 @@ _PMAP = _everywhere("pmap")
 
 ENTRIES = (
     Entry("bayeslib, hand-written gradient", "bayeslib", "hand", _everywhere("hand")),
-    Entry(
-        "bayeslib, automatic gradient", "bayeslib", "auto",
-        _everywhere("auto", gaussian_100="auto-short"),
-    ),
+    Entry("bayeslib, automatic gradient", "bayeslib", "auto", _everywhere("auto")),
     Entry("bayeslib, naive loop, automatic", "bayeslib", "auto", {"logistic": "naive"}),
     Entry("BlackJAX", "blackjax", "auto", _JAX, _PMAP | {"logistic": "vmap"}),
     Entry("NumPyro", "numpyro", "auto", {"gaussian_2": "run", "schools": "run"}),

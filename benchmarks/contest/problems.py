@@ -7,7 +7,6 @@ import numpy as np
 NUM_CHAINS, NUM_WARMUP, NUM_SAMPLES = 4, 1000, 1000
 TARGET_ACCEPT = 0.8
 NUM_CORES = 2
-SHORT = 50  # iterations instead of a thousand, where a full run would take minutes
 
 
 @dataclass(frozen=True)

@@ -32,12 +32,6 @@ def rows_of(posterior, runs, colds, others, entries):
             warm = [_derived(run) for run in runs[entry]]
             row = _row(posterior, entry, warm, colds.get(entry, ()), others.get(entry, ()))
             rows.append(row)
-    hand = next((row for row in rows if row["gradient"] == "hand"), None)
-    if hand is None:
-        return [row for row in rows if not row["short"]]
-    for row in rows:
-        if row["short"]:
-            _infer(row, hand)
     return rows
 
 
@@ -67,8 +61,6 @@ def _row(posterior, entry, runs, colds, others):
         "as_documented": entry.as_documented,
         "variant": entry.variant(posterior),
         "cold_variant": entry.variant(posterior, cold=True),
-        "short": entry.variant(posterior).endswith("-short"),
-        "inferred": [],
     }
     row |= {key: spread([run[key] for run in runs]) for key in _KEYS}
     row["converged"] = row["rhat"] is not None and row["rhat"]["median"] <= CONVERGED
@@ -100,33 +92,6 @@ def _cold(row, colds):
         ]
     )
     return summary
-
-
-def _infer(row, hand):
-    """Complete a row of shortened runs: the same draws, at the gradient's own cost."""
-    rate = row["gradients_per_second"]["median"]
-    scale = hand["num_gradients"]["median"] / rate
-    warm = row["seconds"]["median"]
-    row["ess"], row["ess_per_1000_gradients"] = hand["ess"], hand["ess_per_1000_gradients"]
-    row["num_gradients"] = hand["num_gradients"]
-    row["seconds"] = _constant(scale)
-    row["ess_per_second"] = _constant(hand["ess"]["median"] / scale)
-    row["ess_per_cpu_second"] = None
-    row["rhat"], row["converged"] = hand["rhat"], hand["converged"]
-    row["inferred"] = ["ess", "ess_per_1000_gradients", "num_gradients", "seconds",
-                       "ess_per_second", "rhat"]  # fmt: skip
-    for key in ("cold", "cold_other"):
-        if row[key] is not None:
-            compiling = max(row[key]["first_call"]["median"] - warm, 0.0)
-            total = row[key]["start_up"]["median"] + compiling
-            ess = hand["ess"]["median"]
-            row[key]["to_1000"] = _constant(total + scale * (0.5 + 0.5 * THOUSAND / ess))
-            row["inferred"].append(f"{key}.to_1000")
-
-
-def _constant(number):
-    number = float(number)
-    return {"median": number, "low": number, "high": number, "count": 1}
 
 
 def median(row, *keys):

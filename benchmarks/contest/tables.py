@@ -40,7 +40,7 @@ def _print_row(row, best):
         median(row, "cold_other", "to_1000"),
         median(row, "cold", "peak_mib"),
     ]
-    mark = "~" if row["short"] else " " if row["converged"] else "!"
+    mark = " " if row["converged"] else "!"
     print(
         f"{row['contestant'] + ' ' + mark:32}" + "".join(map(_number, numbers))
         + f"{median(row, 'rhat'):10.3f}{row['agreement']['rms_z']:10.2f}"
@@ -63,7 +63,7 @@ def print_verdicts(verdicts):
         "\nESS: bulk, the least of all parameters; low and high cover the median 9 times in 10.\n"
         "to 1000: seconds from a cold process to 1000 effective draws, a model never seen.\n"
         "* Stan with the model already compiled; bayeslib with nothing cached.\n"
-        "~ inferred from a short run. ! R-hat above 1.05: not compared."
+        "! R-hat above 1.05: not compared."
     )
     print()
     for v in verdicts:

@@ -25,6 +25,10 @@ def gaussian(theta, precision):
     return -0.5 * UNIT * total
 
 
+def gaussian_arrays(theta, precision):
+    return -0.5 * UNIT * (theta @ (precision @ theta))
+
+
 def gaussian_fused(theta, grad, precision):
     total = 0.0
     for i in range(theta.size):
@@ -103,7 +107,7 @@ def logistic_helper(theta, rows, labels):
 
 PAIRS = {
     "gaussian_2": (gaussian, gaussian_fused),
-    "gaussian_100": (gaussian, gaussian_fused),
+    "gaussian_100": (gaussian_arrays, gaussian_fused),
     "funnel_10": (funnel, funnel_fused),
     "schools": (schools, schools_fused),
 }
@@ -125,9 +129,6 @@ class Contestant:
         global UNIT
         UNIT = unit
         data, dim = problems.data(posterior), problems.PROBLEMS[posterior].dim
-        self._lengths = {"num_warmup": problems.NUM_WARMUP, "num_samples": problems.NUM_SAMPLES}
-        if variant.endswith("-short"):
-            self._lengths = dict.fromkeys(self._lengths, problems.SHORT)
         if posterior == "logistic":
             self.target = _logistic(variant, data, dim)
         else:
@@ -138,7 +139,8 @@ class Contestant:
     def call(self, seed):
         return nuts(
             self.target, rng=seed, num_chains=problems.NUM_CHAINS, progress=False,
-            target_accept=problems.TARGET_ACCEPT, **self._lengths,
+            target_accept=problems.TARGET_ACCEPT, num_warmup=problems.NUM_WARMUP,
+            num_samples=problems.NUM_SAMPLES,
         )  # fmt: skip
 
     def read(self, draws):

@@ -178,17 +178,6 @@ def test_the_funnel_must_be_flagged():
         assert [v["verdict"] for v in verdicts.verdicts_of(made)] == [expected]
 
 
-def test_a_short_run_is_inferred_from_the_gradients_cost():
-    rng = np.random.default_rng(7)
-    hand, short = entry("a", "bayeslib", "hand"), entry("b", "bayeslib", variant="auto-short")
-    warm = {hand: runs(rng, 100.0), short: runs(rng, 1.0)}
-    first, second = rows.rows_of("gaussian_100", warm, {}, {}, [hand, short])
-    slower = first["gradients_per_second"]["median"] / second["gradients_per_second"]["median"]
-    assert second["seconds"]["median"] == pytest.approx(first["seconds"]["median"] * slower)
-    assert "ess_per_second" in second["inferred"] and first["inferred"] == []
-    assert rows.rows_of("gaussian_100", {short: warm[short]}, {}, {}, [hand, short]) == []
-
-
 def test_models_and_seeds_are_new_every_time():
     # 30 of 2**31 and more: a coincidence has probability 1e-6
     assert len({rounds.new_unit() for _ in range(30)}) == 30
