@@ -13,7 +13,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from . import against_c, against_peers, gradients, ising, start_up
+from . import against_c, against_peers, gradients, growth, ising, start_up
 
 RESULTS = Path(__file__).parent / "results"
 BENCHMARKS = {
@@ -22,6 +22,7 @@ BENCHMARKS = {
     "against_c": against_c.measure,
     "ising": ising.measure,
     "against_peers": against_peers.measure,
+    "growth": growth.measure,
 }
 
 

@@ -37,7 +37,7 @@ def measure(quick=False, num_rounds=None, num_cold=None, posteriors=None):
     names = posteriors or (QUICK if quick else tuple(problems.PROBLEMS))
     chosen, found, failures = {}, [], []
     with tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as folder:
-        caches = _Caches(Path(folder))
+        caches = Caches(Path(folder))
         for name in names:
             count = num_rounds or problems.PROBLEMS[name].num_rounds
             print(f"{name}: {count} rounds, then {num_cold} of cold processes", flush=True)
@@ -102,7 +102,7 @@ def _contest(stage, num_rounds, num_cold):
     return rows.rows_of(stage.posterior, runs, colds, others, entries)
 
 
-class _Caches:
+class Caches:
     """Where the processes of a run keep what they compile: below one folder that goes away.
 
     PyTensor's is kept between runs, like the engine's own cache that every row is allowed.

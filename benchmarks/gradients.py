@@ -1,9 +1,14 @@
-"""What `gradient="auto"` costs against a hand-written gradient, and how far it is from it."""
+"""What `gradient="auto"` costs, and how far it is from a gradient by hand.
+
+Against the hand-written one on the posteriors of the contest and on logistic regressions written
+with whole arrays; against the value alone on a hierarchy, whose gradient nobody writes by hand.
+"""
 
 import time
 
 import numpy as np
 
+from bayeslib import Target, log1pexp
 from bayeslib.compile.callback import evaluate_many
 
 from .contest import problems
@@ -13,6 +18,30 @@ LIMIT = 5.0  # the automatic gradient may take this many times as long, up to
 SMALL = 25  # this many parameters
 EXACT = 1e-12
 ROUNDS, POINTS, BLOCK_SECONDS = 11, 50, 0.02
+WHOLE_ARRAYS, ARRAY_LIMIT = (25, 100, 300), 2.0  # parameters, and times a loop by hand
+GROUPS, GROUPS_LIMIT = "groups_200", 8.0  # ten rows each, and times the value
+
+
+def logistic(theta, rows, labels):
+    s = rows @ theta
+    return np.sum(labels * s - log1pexp(s)) - 0.5 * np.sum(theta**2)
+
+
+def logistic_fused(theta, grad, rows, labels):
+    total = 0.0
+    for j in range(theta.size):
+        grad[j] = -theta[j]
+        total -= 0.5 * theta[j] ** 2
+    for i in range(labels.size):
+        s = 0.0
+        for j in range(theta.size):
+            s += rows[i, j] * theta[j]
+        small = np.exp(-abs(s))
+        total += labels[i] * s - max(s, 0.0) - np.log1p(small)
+        slope = labels[i] - (1.0 if s >= 0.0 else small) / (1.0 + small)
+        for j in range(theta.size):
+            grad[j] += slope * rows[i, j]
+    return total
 
 
 def measure():
@@ -22,32 +51,48 @@ def measure():
     for name, problem in problems.PROBLEMS.items():
         variants = ("hand", "auto", "naive") if name == "logistic" else ("hand", "auto")
         targets = {v: Contestant(name, v, 1.0, 1).target for v in variants}
-        ns = _interleaved(targets, problem.dim)
-        hand = ns.pop("hand")
-        for variant, cost in ns.items():
-            ratio, error = cost / hand, _largest_error(targets["hand"], targets[variant])
-            dear = variant == "auto" and problem.dim <= SMALL and ratio > LIMIT
-            remark = "  above the limit" if dear or error > EXACT else ""
-            print(
-                f"{name:14}{hand:10.1f}{cost:10.1f}   {ratio:.2f} × hand ({variant}), "
-                f"relative error {error:.1e}{remark}"
-            )
-            rows.append({
-                "posterior": name, "variant": variant, "hand_ns": hand, "auto_ns": cost,
-                "ratio": ratio, "relative_error": error,
-            })  # fmt: skip
-    return rows
+        rows += _compared(name, targets, LIMIT if problem.dim <= SMALL else np.inf)
+    for dim in WHOLE_ARRAYS:
+        rng = np.random.default_rng(1)
+        data = rng.standard_normal((1000, dim)), rng.integers(0, 2, 1000).astype(float)
+        targets = {
+            variant: Target(logistic, dim=dim, data=data, fused=fused)
+            for variant, fused in (("hand", logistic_fused), ("auto", None))
+        }
+        rows += _compared(f"arrays_{dim}", targets, ARRAY_LIMIT)
+    targets = {"auto": Contestant(GROUPS, "auto", 1.0, 1).target}
+    targets["value"] = Target(targets["auto"].logdensity, dim=targets["auto"].dim,
+                              data=targets["auto"].data, gradient=None)  # fmt: skip
+    return rows + _compared(GROUPS, targets, GROUPS_LIMIT, by="value")
 
 
-def _interleaved(targets, dim):
+def _compared(name, targets, limit, by="hand"):
+    ns = _interleaved(targets)
+    base = ns.pop(by)
+    for variant, cost in ns.items():
+        ratio = cost / base
+        error = 0.0 if by == "value" else _largest_error(targets[by], targets[variant])
+        remark = "  above the limit" if variant == "auto" and ratio > limit else ""
+        remark += "  not exact" if error > EXACT else ""
+        print(
+            f"{name:14}{base:10.1f}{cost:10.1f}   {ratio:.2f} × {by} ({variant}), "
+            f"relative error {error:.1e}{remark}"
+        )
+        yield {
+            "posterior": name, "variant": variant, "hand_ns": base, "auto_ns": cost, "by": by,
+            "ratio": ratio, "relative_error": error,
+        }  # fmt: skip
+
+
+def _interleaved(targets):
     """Return {variant: ns}, from blocks long enough to be timed, in turn."""
     rng, blocks = np.random.default_rng(1), {}
     for variant, target in targets.items():
-        bound = target.bind(gradient=True)
-        once = _seconds(bound, rng.standard_normal((1, dim)))
-        once = min(once, _seconds(bound, rng.standard_normal((10, dim))) / 10)
+        bound = target.bind(gradient=variant != "value")
+        once = _seconds(bound, rng.standard_normal((1, target.dim)))
+        once = min(once, _seconds(bound, rng.standard_normal((10, target.dim))) / 10)
         count = int(np.clip(BLOCK_SECONDS / once, 10, 100_000))
-        blocks[variant] = bound, rng.standard_normal((count, dim))
+        blocks[variant] = bound, rng.standard_normal((count, target.dim))
     least = dict.fromkeys(targets, np.inf)
     for _ in range(ROUNDS):
         for variant, (bound, thetas) in blocks.items():

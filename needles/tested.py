@@ -1,6 +1,7 @@
 """What the tests found: ``tests/results/trust.json``, read for the page on trust and its report."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
@@ -147,6 +148,11 @@ def kind_of(test):
 def is_planted(test):
     """Return whether a test plants a bug."""
     return test.file.endswith("test_trust_mutants.py")
+
+
+def named(kind):
+    """Return the name of a kind of test without its code in the plan."""
+    return re.sub(r"^[SM]\d+ ", "", kind)
 
 
 def dots_of(test):

@@ -17,6 +17,10 @@ def logdensity(posterior, unit):
         return _funnel(unit)
     if posterior == "schools":
         return _schools(unit, *data)
+    if posterior.startswith("ar"):
+        return _ar(unit)
+    if posterior.startswith("groups"):
+        return _groups(unit, *data)
     return _logistic(unit, *data)
 
 
@@ -37,6 +41,26 @@ def _schools(unit, y, sigma):
         return prior - 0.5 * jnp.sum(eta**2) - 0.5 * jnp.sum(z**2)
 
     return schools
+
+
+def _ar(unit):
+    rho = problems.CORRELATION
+
+    def ar(x):
+        steps = x[1:] - rho * x[:-1]
+        return -0.5 * unit * (x[0] ** 2 + jnp.sum(steps**2) / (1.0 - rho**2))
+
+    return ar
+
+
+def _groups(unit, y, group):
+    def groups(x):
+        mu, log_tau, eta = x[0], x[1], x[2:]
+        z = (y - mu - jnp.exp(log_tau) * eta[group]) / problems.NOISE
+        prior = -0.5 * unit * (mu / 5.0) ** 2 - 0.5 * log_tau**2 - 0.5 * jnp.sum(eta**2)
+        return prior - 0.5 * jnp.sum(z**2)
+
+    return groups
 
 
 def _logistic(unit, rows, labels):

@@ -1,4 +1,9 @@
-"""The posteriors every contestant samples. Needs NumPy only: it runs in both environments."""
+"""The posteriors every contestant samples. Needs NumPy only: it runs in both environments.
+
+Besides those of the contest, three families that grow: ``ar_30`` is a Gaussian of 30 dimensions,
+each correlated with the next, ``groups_30`` a hierarchy of 30 groups, ``rows_1000`` a logistic
+regression on 1000 rows.
+"""
 
 from dataclasses import dataclass
 
@@ -7,6 +12,7 @@ import numpy as np
 NUM_CHAINS, NUM_WARMUP, NUM_SAMPLES = 4, 1000, 1000
 TARGET_ACCEPT = 0.8
 NUM_CORES = 2
+CORRELATION, NUM_COLUMNS, ROWS_A_GROUP, NOISE = 0.9, 10, 10, 3.0  # of the families
 
 
 @dataclass(frozen=True)
@@ -38,30 +44,50 @@ PROBLEMS = {
 }
 
 
+def family(name):
+    """Return which density a posterior has: its own name, or its family's."""
+    return name if name in PROBLEMS else name.split("_")[0]
+
+
+def dim(name):
+    """Return the number of a posterior's parameters."""
+    if name in PROBLEMS:
+        return PROBLEMS[name].dim
+    size = int(name.split("_")[1])
+    return {"ar": size, "groups": size + 2, "rows": NUM_COLUMNS}[family(name)]
+
+
 def data(name):
-    """Return a posterior's data, a tuple of float64 arrays; the same numbers for everybody."""
+    """Return a posterior's data, a tuple of arrays; the same numbers for everybody."""
     if name in ("gaussian_2", "gaussian_100"):
         return (np.ascontiguousarray(np.linalg.inv(covariance(name))),)
     if name == "schools":
         effects = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
         return effects, np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
-    if name == "logistic":
-        rng = np.random.default_rng(1)
-        rows = rng.standard_normal((1000, 25))
+    if name == "logistic" or family(name) == "rows":
+        rng, num_rows = np.random.default_rng(1), 1000
+        if name != "logistic":
+            num_rows = int(name.split("_")[1])
+        rows = rng.standard_normal((num_rows, dim(name)))
         rows[:, 0] = 1.0
-        weights = 0.5 * rng.standard_normal(25)
-        labels = rng.random(1000) < 1.0 / (1.0 + np.exp(-rows @ weights))
+        weights = 0.5 * rng.standard_normal(dim(name))
+        labels = rng.random(num_rows) < 1.0 / (1.0 + np.exp(-rows @ weights))
         return rows, labels.astype(float)
+    if family(name) == "groups":
+        rng, num_groups = np.random.default_rng(1), dim(name) - 2
+        group = np.repeat(np.arange(num_groups), ROWS_A_GROUP)
+        effects = 1.0 + 0.7 * rng.standard_normal(num_groups)
+        return effects[group] + NOISE * rng.standard_normal(group.size), group
     return ()
 
 
 def covariance(name):
     """Return the covariance of a Gaussian posterior, (dim, dim)."""
-    i = np.arange(PROBLEMS[name].dim)
-    return 0.9 ** np.abs(i[:, None] - i)
+    i = np.arange(dim(name))
+    return CORRELATION ** np.abs(i[:, None] - i)
 
 
 def starts(name, seed):
     """Return a start for each chain, uniform in (-2, 2), shape (NUM_CHAINS, dim)."""
-    shape = NUM_CHAINS, PROBLEMS[name].dim
+    shape = NUM_CHAINS, dim(name)
     return np.random.default_rng(seed).uniform(-2.0, 2.0, shape)

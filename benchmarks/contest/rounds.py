@@ -108,8 +108,10 @@ def _first_call(stage, worker):
     }
 
 
-def warm_rounds(stage, entries, num_rounds):
+def warm_rounds(stage, entries, num_rounds, unit=None):
     """Start every contestant's process, then let them sample in turn.
+
+    Models contain `unit`, or one that no model has had before.
 
     Returns
     -------
@@ -122,7 +124,7 @@ def warm_rounds(stage, entries, num_rounds):
 
     def start(entry):
         try:
-            workers[entry] = stage.start(entry)
+            workers[entry] = stage.start(entry, unit=unit)
             first[entry] = _first_call(stage, workers[entry])
             if entry.library in ("stan", "pymc"):
                 ratios[entry] = workers[entry].ask(calibrate=new_seed())["ratio"]

@@ -105,7 +105,22 @@ def logistic_helper(theta, rows, labels):
     return total + logistic_log_likelihood(theta, rows, labels)
 
 
+def ar(theta):
+    steps = theta[1:] - problems.CORRELATION * theta[:-1]
+    return -0.5 * UNIT * (theta[0] ** 2 + np.sum(steps**2) / (1.0 - problems.CORRELATION**2))
+
+
+def groups(theta, y, group):
+    mu, log_tau, eta = theta[0], theta[1], theta[2:]
+    z = (y - mu - np.exp(log_tau) * eta[group]) / problems.NOISE
+    prior = -0.5 * UNIT * (mu / 5.0) ** 2 - 0.5 * log_tau**2 - 0.5 * np.sum(eta**2)
+    return prior - 0.5 * np.sum(z**2)
+
+
 PAIRS = {
+    "ar": (ar, None),
+    "groups": (groups, None),
+    "rows": (logistic_helper, None),
     "gaussian_2": (gaussian, gaussian_fused),
     "gaussian_100": (gaussian_arrays, gaussian_fused),
     "funnel_10": (funnel, funnel_fused),
@@ -128,11 +143,11 @@ class Contestant:
     def __init__(self, posterior, variant, unit, seed):
         global UNIT
         UNIT = unit
-        data, dim = problems.data(posterior), problems.PROBLEMS[posterior].dim
+        data, dim = problems.data(posterior), problems.dim(posterior)
         if posterior == "logistic":
             self.target = _logistic(variant, data, dim)
         else:
-            plain, fused = PAIRS[posterior]
+            plain, fused = PAIRS[problems.family(posterior)]
             fused = fused if variant == "hand" else None
             self.target = Target(plain, dim=dim, data=data, fused=fused)
 

@@ -27,6 +27,21 @@ model {
   y ~ normal(mu + tau * eta, sigma);
 }
 """,
+    "ar": """
+data {int d;}
+parameters {vector[d] x;}
+model {
+  target += -0.5 * UNIT * (x[1]^2 + dot_self(x[2:d] - RHO * x[1:(d - 1)]) / (1 - RHO^2));
+}
+""".replace("RHO", repr(problems.CORRELATION)),
+    "groups": """
+data {int d; int n; vector[n] y; array[n] int group;}
+parameters {real mu; real log_tau; vector[d] eta;}
+model {
+  mu ~ normal(0, 5 * UNIT); log_tau ~ normal(0, 1); eta ~ normal(0, 1);
+  y ~ normal(mu + exp(log_tau) * eta[group], NOISE);
+}
+""".replace("NOISE", repr(problems.NOISE)),
     "logistic": """
 data {int n; int d; matrix[n, d] rows; array[n] int labels;}
 parameters {vector[d] x;}
@@ -34,11 +49,13 @@ model {x ~ normal(0, UNIT); labels ~ bernoulli_logit_glm(rows, 0, x);}
 """,
 }
 
+PROGRAMS["rows"] = PROGRAMS["logistic"]
+
 
 class Contestant:
     def __init__(self, posterior, variant, unit, seed):
         self._posterior = posterior
-        self._program = PROGRAMS[posterior].replace("UNIT", repr(unit))
+        self._program = PROGRAMS[problems.family(posterior)].replace("UNIT", repr(unit))
         self._data = _data(posterior)
         self._models = {}
         self.prepare(seed)
@@ -79,7 +96,12 @@ def _data(posterior):
         return {"d": len(data[0]), "precision": data[0]}
     if posterior == "schools":
         return {"y": data[0], "sigma": data[1]}
-    if posterior == "logistic":
+    if posterior.startswith("ar"):
+        return {"d": problems.dim(posterior)}
+    if posterior.startswith("groups"):
+        group = [1 + index for index in data[1]]
+        return {"d": problems.dim(posterior) - 2, "n": len(group), "y": data[0], "group": group}
+    if posterior.startswith(("logistic", "rows")):
         labels = [int(label) for label in data[1]]
         return {"n": len(labels), "d": len(data[0][0]), "rows": data[0], "labels": labels}
     return {}

@@ -1,0 +1,75 @@
+"""Seconds to a thousand effective draws as models grow, beside three libraries that compile.
+
+Three families (`contest.problems`): a correlated Gaussian and a hierarchy of groups against the
+dimension, a logistic regression against the rows. All write whole arrays and have their gradients
+derived. A size is one stage of the contest: a process each, warm calls in turn, a seed each.
+"""
+
+import dataclasses
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from .against_peers import Caches, versions
+from .contest import contestants, problems, rounds
+from .contest.rows import CONVERGED, THOUSAND
+from .contest.statistics import spread, time_to
+
+DIMENSIONS = 3, 10, 30, 100, 300, 1000
+SIZES = {"ar": DIMENSIONS, "groups": DIMENSIONS, "rows": (1000, 10_000, 100_000, 1_000_000)}
+VARIANTS = {
+    "bayeslib, automatic gradient": "auto", "NumPyro, one jit": "pmap", "nutpie": "numba",
+    "Stan": "stan",
+}  # fmt: skip
+ROUNDS = 5
+SLOW = 10.0  # seconds a call, after which a contestant is not asked for the next size
+
+
+def measure(num_rounds=ROUNDS):
+    """Print a line a size and contestant, and return the rows, with what did not answer."""
+    rows, failures = [], []
+    with tempfile.TemporaryDirectory(prefix="growth-", ignore_cleanup_errors=True) as folder:
+        caches = Caches(Path(folder))
+        for family, sizes in SIZES.items():
+            entries = _entries([f"{family}_{size}" for size in sizes])
+            for size in sizes:
+                name = f"{family}_{size}"
+                nothing = np.zeros(problems.dim(name))
+                stage = rounds.Stage(name, (nothing, nothing), Path(folder), caches)
+                runs, first = rounds.warm_rounds(stage, entries, num_rounds, unit=1.0)
+                here = [_row(name, size, e, runs[e], first[e]) for e in entries if runs.get(e)]
+                for row in here:
+                    print("{contestant:30}{family:8}{size:9}".format(**row), _said(row), flush=True)
+                rows += here
+                failures += stage.failures
+                slow = {r["contestant"] for r in here if r["seconds"]["median"] > SLOW}
+                entries = [e for e in entries if runs.get(e) and e.name not in slow]
+    return {"rows": rows, "failures": failures, "versions": versions()}
+
+
+def _entries(names):
+    return [
+        dataclasses.replace(e, variants=dict.fromkeys(names, VARIANTS[e.name]), cold_variants={})
+        for e in contestants.ENTRIES
+        if e.name in VARIANTS
+    ]
+
+
+def _row(name, size, entry, runs, first):
+    waited = [time_to(THOUSAND, 0.0, run["seconds"], run["seconds"], run["ess"]) for run in runs]
+    rhat = spread([run["rhat"] for run in runs])
+    return {
+        "family": problems.family(name), "size": size, "dim": problems.dim(name),
+        "contestant": entry.name, "seconds": spread([run["seconds"] for run in runs]),
+        "ess": spread([run["ess"] for run in runs]), "to_1000": spread(waited),
+        "converged": rhat is not None and rhat["median"] <= CONVERGED,
+        "peak_mib": first["peak_mib"],
+    }  # fmt: skip
+
+
+def _said(row):
+    waited = row["to_1000"]
+    return "{median:9.3g} s [{low:.3g}, {high:.3g}]".format(**waited) + (
+        f"{row['peak_mib']:9.0f} MiB" + ("" if row["converged"] else "  did not converge")
+    )
