@@ -45,7 +45,7 @@ def measure(num_rounds=ROUNDS):
                 failures += stage.failures
                 slow = {r["contestant"] for r in here if r["seconds"]["median"] > SLOW}
                 entries = [e for e in entries if runs.get(e) and e.name not in slow]
-    return {"rows": rows, "failures": failures, "versions": versions()}
+    return {"slow": SLOW, "rows": rows, "failures": failures, "versions": versions()}
 
 
 def _entries(names):

@@ -98,10 +98,21 @@ def plain_c(data):
 
 
 def gradients(data):
-    """Time for density and automatic gradient, over the same with the gradient by hand."""
+    """Time for density and automatic gradient, over the same with the gradient by hand, or over
+    the value alone."""
     rows = data["gradients"]["rows"]
-    found = [[short(r["posterior"]), r["variant"], f"{r['ratio']:.3g}"] for r in rows]
-    return ["posterior", "variant", "automatic / by hand"], found, "llr"
+    found = [[short(r["posterior"]), r["variant"], r["by"], f"{r['ratio']:.3g}"] for r in rows]
+    return ["posterior", "variant", "over", "ratio"], found, "lllr"
+
+
+def growth(data):
+    """Seconds to 1000 effective draws as models grow, and peak MiB; in brackets: did not converge."""
+    found = []
+    for row in data["growth"]["rows"]:
+        said = spoken(middle(row, "to_1000"))
+        found.append([row["family"], f"{row['size']:,}", short(row["contestant"]),
+                      said if row["converged"] else f"({said})", spoken(row["peak_mib"])])  # fmt: skip
+    return ["family", "size", "contestant", "seconds", "MiB"], found, "lrlrr"
 
 
 def dates(data):
@@ -124,7 +135,7 @@ def versions(data):
 
 
 PARTS = (verdicts, rates, lengths, per_gradient, cold, memory, agreement, flagged, plain_c,
-         gradients, dates, versions)  # fmt: skip
+         gradients, growth, dates, versions)  # fmt: skip
 
 
 def report(folder=RESULTS):

@@ -13,8 +13,9 @@ NEEDED = {
     },
     "against_c": {"algorithm", "target", "bayeslib_ns", "c_ns", "ratio"},
     "ising": {"method", "size", "field", "bayeslib_ns", "ratio"},
-    "gradients": {"posterior", "variant", "hand_ns", "auto_ns", "ratio"},
+    "gradients": {"posterior", "variant", "by", "hand_ns", "auto_ns", "ratio"},
     "start_up": {"algorithm", "process"},
+    "growth": {"family", "size", "contestant", "to_1000", "peak_mib", "converged"},
 }  # fmt: skip
 VERDICTS = ("not met", "too noisy to say", "not measured", "met", "no promise")  # bad news first
 SHORT = {
@@ -27,6 +28,10 @@ SHORT = {
     "schools": "schools, 10",
     "logistic": "logistic, 25",
     "gaussian_100": "Gaussian, 100",
+    "arrays_25": "logistic in whole arrays, 25",
+    "arrays_100": "logistic in whole arrays, 100",
+    "arrays_300": "logistic in whole arrays, 300",
+    "groups_200": "hierarchy of 200 groups, 202",
 }
 BY = {
     "hand": "gradient by hand",
@@ -117,3 +122,40 @@ def agreements(peers, *, mine):
     ]  # fmt: skip
     found = ([r["agreement"].get(what) for r in rows] for what in ("rms_z", "p"))
     return [[x for x in values if x is not None] for values in found]
+
+
+def grown(rows, family):
+    """Return the rows of a family that grows, by size; runs that did not converge are left out."""
+    return sorted(
+        (r for r in rows if r["family"] == family and r["converged"]), key=lambda r: r["size"]
+    )
+
+
+def shared(rows, family):
+    """Return the rows of a family by size, where the library and at least one other finished."""
+    sizes = {}
+    for row in grown(rows, family):
+        sizes.setdefault(row["size"], []).append(row)
+    return [here for here in sizes.values() if len(here) > 1 and any(map(_is_ours, here))]
+
+
+def _is_ours(row):
+    return row["contestant"].startswith("bayeslib")
+
+
+def times_less(rows, of):
+    """Return how many times the library's own row is surpassed by the least of the others."""
+    mine = next(of(row) for row in rows if _is_ours(row))
+    return min(of(row) for row in rows if not _is_ours(row)) / mine
+
+
+def growth_ends(rows, family):
+    """Return the smallest and the largest size shared, the lead in time at each, and in memory."""
+    found = shared(rows, family)
+    if not found:
+        return ["–"] * 5
+    ends = []
+    for here in (found[0], found[-1]):
+        lead = times_less(here, lambda row: middle(row, "to_1000"))
+        ends += [f"{here[0]['size']:,}", spoken(lead)]
+    return [*ends, spoken(times_less(found[-1], lambda row: row["peak_mib"]))]
