@@ -106,12 +106,13 @@ def gradients(data):
 
 
 def growth(data):
-    """Seconds to 1000 effective draws as models grow, and peak MiB; in brackets: did not converge."""
+    """Seconds to 1000 effective draws as models grow (in brackets: did not converge), and MiB."""
     found = []
     for row in data["growth"]["rows"]:
         said = spoken(middle(row, "to_1000"))
-        found.append([row["family"], f"{row['size']:,}", short(row["contestant"]),
-                      said if row["converged"] else f"({said})", spoken(row["peak_mib"])])  # fmt: skip
+        said = said if row["converged"] else f"({said})"
+        found.append([row["family"], f"{row['size']:,}", short(row["contestant"]), said,
+                      spoken(row["peak_mib"])])  # fmt: skip
     return ["family", "size", "contestant", "seconds", "MiB"], found, "lrlrr"
 
 
