@@ -63,7 +63,7 @@ def measure():
     targets = {"auto": Contestant(GROUPS, "auto", 1.0, 1).target}
     targets["value"] = Target(targets["auto"].logdensity, dim=targets["auto"].dim,
                               data=targets["auto"].data, gradient=None)  # fmt: skip
-    return rows + _compared(GROUPS, targets, GROUPS_LIMIT, by="value")
+    return [*rows, *_compared(GROUPS, targets, GROUPS_LIMIT, by="value")]
 
 
 def _compared(name, targets, limit, by="hand"):
