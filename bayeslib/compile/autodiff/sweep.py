@@ -12,12 +12,12 @@ parameters. A product of a constant matrix and a vector is a block, which stands
 import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import njit
 from numba.extending import intrinsic
 
 from ..arithmetic import INLINED
-from ..internals import array_over, cgutils
-from ..kinds import FLOAT, INT
+from ..internals import stack_vector
+from ..kinds import INT, WORD
 from .arena import (
     ADJOINTS,
     BLOCK,
@@ -47,7 +47,6 @@ BLOCK_BYTES = 10 * 8
 PRODUCT, ENTRIES, SUM = range(3)
 LENGTH = 256  # sums at a time, which stay in the first cache
 
-_WORD, _DOUBLE = ir.IntType(64), ir.DoubleType()
 _NOWHERE = np.zeros(16, dtype=np.int64)
 _NOWHERE[[WEIGHTS, PARENTS]] = _NOWHERE.ctypes.data + 8 * np.array([14, 15])
 llvm.add_symbol("bayeslib.tape.nowhere", _NOWHERE.ctypes.data)
@@ -60,24 +59,10 @@ def nowhere(typingctx):
     def codegen(context, builder, signature, args):
         name = "bayeslib.tape.nowhere"
         found = builder.module.globals.get(name)
-        found = found or ir.GlobalVariable(builder.module, _WORD, name)
-        return builder.ptrtoint(found, _WORD)
+        found = found or ir.GlobalVariable(builder.module, WORD, name)
+        return builder.ptrtoint(found, WORD)
 
     return INT(), codegen
-
-
-@intrinsic
-def scratch(typingctx):
-    """Room for LENGTH sums, which the compiler knows to lie apart from everything."""
-    kind = types.Array(FLOAT, 1, "C")
-
-    def codegen(context, builder, signature, args):
-        size = ir.Constant(_WORD, LENGTH)
-        return array_over(
-            context, builder, kind, cgutils.alloca_once(builder, _DOUBLE, size=size), [size]
-        )
-
-    return kind(), codegen
 
 
 # ------------------------------------------------------------------------------ sums and products
@@ -263,7 +248,7 @@ def _predict(X, m, d, row, column, theta, out):
             out[3 * i] = a
             i += 1
     else:  # by columns, whose entries stand together, LENGTH rows at a time
-        sums = scratch()
+        sums = stack_vector(LENGTH)
         for first in range(0, m, LENGTH):
             num = min(LENGTH, m - first)
             for i in range(num):
@@ -282,7 +267,7 @@ def _back(X, m, d, row, column, u, adjoints, parents):
 
     Such a row may hold what is not finite, and have been left out by a branch.
     """
-    sums = scratch()
+    sums = stack_vector(LENGTH)
     for first in range(0, d, LENGTH):
         num, start = min(LENGTH, d - first), X + first * column
         for attempt in range(2):
