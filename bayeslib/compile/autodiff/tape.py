@@ -251,43 +251,34 @@ def _start_and_step(context, builder, kind, array):
     return builder.ptrtoint(view.data, WORD), step, builder.extract_value(view.shape, 0)
 
 
-def _room_for_one(context, builder):
+def _number_from(context, builder, function, given):
+    """Emit a call of a native function that writes a number, and return that."""
     room = cgutils.alloca_once(builder, context.get_data_type(Traced))
-    return room, builder.ptrtoint(room, WORD)
-
-
-def _is_vector(kind):
-    return isinstance(kind, types.Array) and kind.ndim == 1 and kind.dtype in (Traced, f8)
+    arena.emit(context, builder, function, [*given, builder.ptrtoint(room, WORD)])
+    return context.unpack_value(builder, Traced, room)
 
 
 @intrinsic
 def _total(typingctx, a):
-    if not (_is_vector(a) and a.dtype is Traced):
-        return None
+    """The sum of a vector."""
 
     def codegen(context, builder, signature, args):
-        start, step, size = _start_and_step(context, builder, signature.args[0], args[0])
-        room, out = _room_for_one(context, builder)
-        arena.emit(context, builder, sweep.total, [start, step, size, out])
-        return context.unpack_value(builder, Traced, room)
+        given = _start_and_step(context, builder, signature.args[0], args[0])
+        return _number_from(context, builder, sweep.total, given)
 
     return Traced(a), codegen
 
 
 @intrinsic
 def _dot(typingctx, a, b):
-    """The sum of products of two vectors of one length."""
-    if not (_is_vector(a) and _is_vector(b)):
-        return None
+    """The sum of products of two vectors of one length, of Traced or doubles."""
 
     def codegen(context, builder, signature, args):
         given = []
         for kind, array in zip(signature.args, args, strict=True):
             start, step, size = _start_and_step(context, builder, kind, array)
             given += [start, step, WORD(int(kind.dtype is Traced))]
-        room, out = _room_for_one(context, builder)
-        arena.emit(context, builder, sweep.dot, [*given, size, out])
-        return context.unpack_value(builder, Traced, room)
+        return _number_from(context, builder, sweep.dot, [*given, size])
 
     return Traced(a, b), codegen
 
