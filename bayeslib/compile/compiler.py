@@ -102,27 +102,20 @@ def plain_function(kind, functions, dim):
     if kind == "fused":
         return functions[0]
     if kind == "pair":
-        return _plain_pair(*functions)
+        return paired(functions[0], _of_shape(functions[1], dim))
     return differentiate(functions[0], dim)
 
 
-def _plain_pair(logdensity, gradient):
-    def pair(theta, grad, *data):
-        value = logdensity(theta, *data)
-        grad[:] = gradient_array(gradient(theta, *data), grad.size, gradient)
-        return value
+def _of_shape(gradient, dim):
+    def checked(theta, *data):
+        array = np.asarray(gradient(theta, *data))
+        if array.shape != (dim,):
+            raise GradientError(
+                f"gradient {gradient.__name__!r} must return shape ({dim},), got {array.shape}"
+            )
+        return array
 
-    return pair
-
-
-def gradient_array(value, dim, function):
-    """Return a gradient as a (dim,) array, or raise GradientError naming both shapes."""
-    array = np.asarray(value)
-    if array.shape != (dim,):
-        raise GradientError(
-            f"gradient {function.__name__!r} must return shape ({dim},), got {array.shape}"
-        )
-    return array
+    return checked
 
 
 def _rules(kind, dim):
@@ -178,7 +171,7 @@ def _compiled_entry(kind, functions, data, dim, name, bounded, by_tape):
                 alone = kinds[0], *kinds[2:]
                 _check_alone(f, jitted, alone, True)
                 _check_alone(functions[1], *more, alone, False)
-                jitted = _pair(jitted, *more)
+                jitted = numba.njit(**INLINED)(paired(jitted, *more))
         try:
             compiled = _compile_as(name, jitted, kinds)
         except Exception as error:
@@ -193,10 +186,12 @@ def _compile_as(module, jitted, kinds):
     return compile_function(jitted, kinds)
 
 
-def _pair(f, k):
+def paired(logdensity, gradient):
+    """Return a fused function, in numba's subset, of two apart."""
+
     def pair(theta, grad, *data):
-        value = f(theta, *data)
-        slope = k(theta, *data)
+        value = logdensity(theta, *data)
+        slope = gradient(theta, *data)
         if len(slope) != len(grad):
             raise ValueError("length of gradient")
         for i in range(len(grad)):
@@ -204,7 +199,7 @@ def _pair(f, k):
         return value
 
     pair.__qualname__ = unique(pair.__qualname__)
-    return numba.njit(**INLINED)(pair)
+    return pair
 
 
 def _check_alone(function, jitted, kinds, is_density):
