@@ -85,14 +85,10 @@ def _borrowed_compiled(typingctx, value):
     return value(value), codegen
 
 
-def _borrowed_plain(value):
-    return value
-
-
 # borrowed(value) -> the same array, Generator, or tuple, without counting references: counting is
 # atomic, and costs more than a leapfrog step when a helper is called in the innermost loop. Only
 # for a kernel's arguments and views of them, which the caller keeps alive.
-borrowed = _borrowed_plain if config.DISABLE_JIT else _borrowed_compiled
+borrowed = (lambda value: value) if config.DISABLE_JIT else _borrowed_compiled
 
 
 class Kernel:

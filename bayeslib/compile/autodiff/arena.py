@@ -16,8 +16,8 @@ from numba.extending import intrinsic
 
 from .. import arithmetic, internals
 from ..arithmetic import INLINED
-from ..internals import array_over, cgutils
-from ..kinds import DOUBLE, FLOAT, HALF, INT, WORD
+from ..internals import array_over
+from ..kinds import FLOAT, INT, WORD
 from ..linked import Linked
 
 INDEX = types.uint64  # which is not asked whether it counts from the end
@@ -54,13 +54,13 @@ def _free(words):
         chunk = before
 
 
-def _view(kind, item):
+def _view(kind):
     array_kind = types.Array(kind, 1, "C")
 
     @intrinsic
     def view(typingctx, address):
         def codegen(context, builder, signature, args):
-            data = builder.inttoptr(args[0], item.as_pointer())
+            data = builder.inttoptr(args[0], context.get_data_type(kind).as_pointer())
             return array_over(context, builder, array_kind, data, [WORD(1 << 48)])
 
         return array_kind(INT), codegen
@@ -69,19 +69,12 @@ def _view(kind, item):
 
 
 # The memory at an address, as an array without an end.
-words, doubles, halves = _view(INT, WORD), _view(FLOAT, DOUBLE), _view(types.int32, HALF)
+words, doubles, halves = _view(INT), _view(FLOAT), _view(types.int32)
 
 
-@intrinsic
-def reallocate(typingctx, address, size):
-    """Memory, or 0 where there is no more; as realloc of C."""
-
-    def codegen(context, builder, signature, args):
-        kind = ir.FunctionType(WORD, [WORD, WORD])
-        function = cgutils.get_or_insert_function(builder.module, kind, "bayeslib.tape.realloc")
-        return builder.call(function, args)
-
-    return INT(INT, INT), codegen
+# As realloc and free of C: reallocate returns 0 where there is no more memory.
+reallocate = types.ExternalFunction("bayeslib.tape.realloc", INT(INT, INT))
+_release = types.ExternalFunction("bayeslib.tape.free", types.void(INT))
 
 
 # ------------------------------------------------------------------------------- native functions
@@ -145,17 +138,6 @@ def _empty_arena(t):
         _release_from(chunk)
         t[CHUNK], t[SIZE] = 0, t[WANTED]
     t[USED], t[WANTED] = 8, 0
-
-
-@intrinsic
-def _release(typingctx, address):
-    def codegen(context, builder, signature, args):
-        kind = ir.FunctionType(ir.VoidType(), [WORD])
-        function = cgutils.get_or_insert_function(builder.module, kind, "bayeslib.tape.free")
-        builder.call(function, args)
-        return context.get_dummy_value()
-
-    return types.void(INT), codegen
 
 
 @njit(**INLINED)

@@ -66,24 +66,17 @@ def nowhere(typingctx):
 
 
 # ------------------------------------------------------------------------------ sums and products
-@njit(**INLINED)
-def _edge(t, child, weight, parent):
-    """Add an edge for which there is room."""
-    n = t[NUM_EDGES]
-    doubles(t[EDGES])[2 * n] = weight
-    ends = halves(t[EDGES])
-    ends[4 * n + 2], ends[4 * n + 3] = parent, child
-    t[NUM_EDGES] = n + 1
-
-
-@njit(**INLINED)
-def _tape_of(numbers, step, n):
-    """The tape of the first of the numbers that is not a constant, or 0."""
+@native
+def tape_of(numbers, step, n):
+    """Return the tape of n numbers, `step` words apart, or 0 if all are constants."""
     for i in range(n):
         tape = words(numbers + 8 * step * i)[2]
         if tape != 0:
             return tape
     return 0
+
+
+_tape_of = njit(**INLINED)(tape_of)
 
 
 @njit(**INLINED)
@@ -122,17 +115,13 @@ def _add_terms(t, child, numbers, step, n, weights, weights_step):
         b[CHILD], b[CHILD + 1] = child, kept
         t[BLOCK] = block
     elif room(t, n):
+        e, edges, ends = t[NUM_EDGES], doubles(t[EDGES]), halves(t[EDGES])
         for i in range(n):
-            weight = 1.0
-            if weights != 0:
-                weight = doubles(weights + 8 * weights_step * i)[0]
-            _edge(t, child, weight, words(numbers + 8 * step * i)[1])
-
-
-@native
-def tape_of(numbers, step, n):
-    """Return the tape of n numbers, `step` words apart, or 0 if all are constants."""
-    return _tape_of(numbers, step, n)
+            own = doubles(weights + 8 * weights_step * i)[0] if weights != 0 else 1.0
+            edges[2 * (e + i)] = own
+            ends[4 * (e + i) + 2] = words(numbers + 8 * step * i)[1]
+            ends[4 * (e + i) + 3] = child
+        t[NUM_EDGES] = e + n
 
 
 @native
@@ -327,19 +316,15 @@ def matrix_vector(X, owned, m, d, row, column, theta, step, out):
                 s += doubles(X + i * row + j * column)[0] * doubles(theta + 8 * step * j)[0]
             _write(out + NUMBER * i, s, 0, 0)
         return 0
-    if copied:
-        if row == 8:
-            for j in range(d):
-                source, into = doubles(X + j * column), doubles(copy + 8 * j * m)
-                for i in range(m):
-                    into[i] = source[i]
-            row, column = 8, 8 * m
-        else:
-            for i in range(m):
-                into = doubles(copy + 8 * i * d)
-                for j in range(d):
-                    into[j] = doubles(X + i * row + j * column)[0]
-            row, column = 8 * d, 8
+    if copied:  # in the order of its longer steps
+        by_columns = row == 8
+        lines, length = (d, m) if by_columns else (m, d)
+        far, near = (column, row) if by_columns else (row, column)
+        for i in range(lines):
+            into = doubles(copy + 8 * i * length)
+            for j in range(length):
+                into[j] = doubles(X + i * far + j * near)[0]
+        row, column = (8, 8 * m) if by_columns else (8 * d, 8)
         X = copy
     of, at = halves(parents), doubles(values)
     for j in range(d):
