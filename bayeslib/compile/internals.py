@@ -37,15 +37,6 @@ try:
 finally:
     linalg.ensure_blas = _asked
 
-__all__ = [
-    "CFunc", "Cache", "Conversion", "Dispatcher", "NoCache", "ReorderedSums",
-    "array_expressions", "array_over",
-    "before_linking", "cgutils", "compile_function", "cpu_target", "definition_of", "errands_kept",
-    "global_compiler_lock", "is_nonelike", "keep_in", "keep_in_float64", "load_item",
-    "lower_constant", "methods_of", "stack_vector", "stand_among_arrays", "type_of_literals",
-    "user_cache",
-]  # fmt: skip
-
 
 # ---- rounding: numba gives fastmath's flags to operations and to calls ----
 
