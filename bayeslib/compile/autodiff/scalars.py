@@ -34,7 +34,7 @@ def register(functions, arity, lower, returns=None):
     has_array_form = hasattr(functions[0], "__compiled__")
 
     def result(*kinds):
-        dual = common_dual(kinds) if len(kinds) == arity else None
+        dual = common_dual(kinds)
         if dual is None:
             return None
         element = returns or dual
@@ -43,12 +43,14 @@ def register(functions, arity, lower, returns=None):
             return None
         return types.Array(element, ndim, "C") if ndim else element
 
+    # numba reads their signatures
+    typer = (lambda x: result(x)) if arity == 1 else (lambda x, y: result(x, y))
     pairs = [(Active, Active), *product([Active], REAL), *product(REAL, [Active])]
     for function in functions:
         if function in LITERAL_POWERS:
-            type_of_literals(function, lambda context: result)
+            type_of_literals(function, lambda context: typer)
         else:
-            type_callable(function)(lambda context: result)
+            type_callable(function)(lambda context: typer)
         for pattern in [(Active,)] if arity == 1 else pairs:
             lower_builtin(function, *pattern)(lower)
 
