@@ -72,7 +72,6 @@ _watched = ContextVar("watched", default=None)
 @contextlib.contextmanager
 def watching(title, total=None, progress=None):
     """Let evaluations that are counted meanwhile move a bar; within another run, that one's."""
-    progress = as_progress(progress)
     if _watched.get() is not None:
         yield
         return

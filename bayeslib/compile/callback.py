@@ -21,7 +21,7 @@ from .autodiff.arena import new_tape
 from .disk import cache_of
 from .fingerprint import fingerprint, stamped
 from .internals import cgutils, keep_in
-from .kinds import ADDRESS, FLOAT, HANDLE, INT, MATRIX, VECTOR
+from .kinds import ADDRESS, BYTE, DOUBLE, FLOAT, HANDLE, INT, MATRIX, NATIVE, VECTOR
 
 # Added to the last word of a handle to stop the kernel that holds it; below it, errors are counted.
 STOP = 1 << 40
@@ -41,18 +41,14 @@ def _density_compiled(typingctx, address, theta, grad, handle):
     """
 
     def codegen(context, builder, signature, args):
-        double, word, byte = ir.DoubleType(), ir.IntType(64), ir.IntType(8)
-        arguments = [double.as_pointer(), byte.as_pointer().as_pointer()]
-        arguments += [double.as_pointer(), double.as_pointer(), word, word.as_pointer()]
-        native = ir.FunctionType(ir.IntType(32), arguments)
-        result = cgutils.alloca_once(builder, double)
-        exception = cgutils.alloca_once_value(builder, ir.Constant(byte.as_pointer(), None))
+        result = cgutils.alloca_once(builder, DOUBLE)
+        exception = cgutils.alloca_once_value(builder, ir.Constant(BYTE.as_pointer(), None))
         x, g, h = (
             context.make_array(kind)(context, builder, value)
             for kind, value in zip(signature.args[1:], args[1:], strict=True)
         )
         size = builder.extract_value(x.shape, 0)
-        function = builder.inttoptr(args[0], native.as_pointer())
+        function = builder.inttoptr(args[0], NATIVE.as_pointer())
         builder.call(function, [result, exception, x.data, g.data, size, h.data])
         return builder.load(result)
 
@@ -89,14 +85,10 @@ def _borrowed_compiled(typingctx, value):
     return value(value), codegen
 
 
-def _borrowed_plain(value):
-    return value
-
-
 # borrowed(value) -> the same array, Generator, or tuple, without counting references: counting is
 # atomic, and costs more than a leapfrog step when a helper is called in the innermost loop. Only
 # for a kernel's arguments and views of them, which the caller keeps alive.
-borrowed = _borrowed_plain if config.DISABLE_JIT else _borrowed_compiled
+borrowed = (lambda value: value) if config.DISABLE_JIT else _borrowed_compiled
 
 
 class Kernel:
@@ -189,9 +181,9 @@ class Bound:
     address : int
         Of the native function, for `density`.
     handle : numpy.ndarray of int64
-        Where the data are, the ends of the support where there are any, and the tape of a derived
-        gradient. The last word counts the exceptions raised, for which the callback returns -inf,
-        plus `STOP` when the chain is asked to end.
+        Where the data are, the ends of the support, and the tape of a derived gradient, 0 where
+        there are none, and `failed_at`. The last word counts the exceptions raised, for which the
+        callback returns -inf, plus `STOP` when the chain is asked to end.
     failed_at : numpy.ndarray, shape (dim,)
         The first point at which the density raised.
     """
@@ -205,11 +197,9 @@ class Bound:
         words = []
         for array in arrays:
             words += [array.ctypes.data, *array.shape]
-        if bounds is not None:
-            words.append(bounds.ctypes.data)
-        if has_tape:
-            words.append(self._tape.ctypes.data)
-        self.handle = np.array([*words, self.failed_at.ctypes.data, 0], dtype=np.int64)
+        for array in (bounds, self._tape, self.failed_at):
+            words.append(0 if array is None else array.ctypes.data)
+        self.handle = np.array([*words, 0], dtype=np.int64)
 
     def __call__(self, theta, grad):
         """Return the log density at `theta`, a (dim,) float64 array; a fused one fills `grad`."""
@@ -259,7 +249,7 @@ class PlainCallback:
         theta.flags.writeable = False
         outside = False
         if self._bounded:
-            low, high = _read(handle[-3], (2, self._dim))
+            low, high = _read(handle[-4], (2, self._dim))
             outside = np.any((theta < low) | (theta > high))
         try:
             with np.errstate(all="ignore"):

@@ -1,5 +1,6 @@
 """From a Python function to a callback: compiled, kept on disk, and errors in words."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -24,7 +25,7 @@ from .callback import Bound, PlainCallback
 from .fingerprint import Reading
 from .internals import compile_function, user_cache
 
-_TEMPLATE = 6  # raise when the generated code changes its meaning
+_TEMPLATE = 7  # raise when the generated code changes its meaning
 _SOURCE = "def density():\n    pass\n"
 _KEPT = 400  # stubs on disk; the oldest go first
 _compiled = {}
@@ -101,27 +102,20 @@ def plain_function(kind, functions, dim):
     if kind == "fused":
         return functions[0]
     if kind == "pair":
-        return _plain_pair(*functions)
+        return paired(functions[0], _of_shape(functions[1], dim))
     return differentiate(functions[0], dim)
 
 
-def _plain_pair(logdensity, gradient):
-    def pair(theta, grad, *data):
-        value = logdensity(theta, *data)
-        grad[:] = gradient_array(gradient(theta, *data), grad.size, gradient)
-        return value
+def _of_shape(gradient, dim):
+    def checked(theta, *data):
+        array = np.asarray(gradient(theta, *data))
+        if array.shape != (dim,):
+            raise GradientError(
+                f"gradient {gradient.__name__!r} must return shape ({dim},), got {array.shape}"
+            )
+        return array
 
-    return pair
-
-
-def gradient_array(value, dim, function):
-    """Return a gradient as a (dim,) array, or raise GradientError naming both shapes."""
-    array = np.asarray(value)
-    if array.shape != (dim,):
-        raise GradientError(
-            f"gradient {function.__name__!r} must return shape ({dim},), got {array.shape}"
-        )
-    return array
+    return checked
 
 
 def _rules(kind, dim):
@@ -160,54 +154,44 @@ def _module(name):
 
 def _compiled_entry(kind, functions, data, dim, name, bounded, by_tape):
     _module(name)
-    form = {"has_grad": kind not in ("value", "pair")}
+    f, readonly = functions[0], kind != "auto"
+    compiled, num_vectors = None, 3 if by_tape else 1 if kind == "value" else 2
     if by_tape:
-        jitted = differentiate_by_tape(functions[0], dim)
-        jitted.py_func.__module__ = name
-        kinds = entry.argument_types(data, readonly_theta=False, takes_tape=True, **form)
-        try:
-            compiled = compile_function(jitted, kinds)
-        except Exception:  # dual numbers may be able to; if not, theirs is the error to tell
-            pass
+        kinds = entry.argument_types(data, num_vectors, readonly_theta=readonly)
+        with contextlib.suppress(Exception):  # dual numbers may be able to, or theirs is the error
+            compiled = _compile_as(name, differentiate_by_tape(f, dim), kinds)
+    if compiled is None:
+        num_vectors = min(num_vectors, 2)
+        kinds = entry.argument_types(data, num_vectors, readonly_theta=readonly)
+        if kind == "auto":
+            jitted = differentiate(f, dim)
         else:
-            _check_return_type(functions[0], compiled.signature.return_type, True)
-            form |= {"bounded": bounded, "has_tape": True, "takes_tape": True}
-            entry.add_entry(compiled, kinds, **form)
-            return compiled
-    jitted = _jitted(kind, functions, dim)
-    form["readonly_theta"] = kind != "auto"
-    kinds = entry.argument_types(data, **form)
-    if kind == "pair":
-        for i, function in enumerate(functions):
-            _check_pair(function, jitted[i], kinds, i == 0)
-        jitted, form["has_grad"] = (_pair(*jitted),), True
-        kinds = entry.argument_types(data, **form)
-    jitted[0].py_func.__module__ = name
-    compile_ = _compile_derived if kind == "auto" else compile_function
-    compiled = _translated(functions[0], compile_, jitted[0], kinds)
-    _check_return_type(functions[0], compiled.signature.return_type, True)
-    has_grad = form["has_grad"]
-    entry.add_entry(compiled, kinds, has_grad=has_grad, bounded=bounded, has_tape=by_tape)
+            jitted, *more = (compilable(function, **INLINED) for function in functions)
+            if more:
+                alone = kinds[0], *kinds[2:]
+                _check_alone(f, jitted, alone, True)
+                _check_alone(functions[1], *more, alone, False)
+                jitted = numba.njit(**INLINED)(paired(jitted, *more))
+        try:
+            compiled = _compile_as(name, jitted, kinds)
+        except Exception as error:
+            raise _explained(error, f, jitted) from None
+    _check_return_type(f, compiled.signature.return_type, True)
+    entry.add_entry(compiled, kinds, num_vectors, bounded=bounded)
     return compiled
 
 
-def _jitted(kind, functions, dim):
-    if kind == "auto":
-        return (differentiate(functions[0], dim),)
-    return tuple(compilable(function, **INLINED) for function in functions)
+def _compile_as(module, jitted, kinds):
+    jitted.py_func.__module__ = module
+    return compile_function(jitted, kinds)
 
 
-def _compile_derived(jitted, kinds):
-    try:
-        return compile_function(jitted, kinds)
-    except Exception as error:
-        raise jitted.explain(error) from None
+def paired(logdensity, gradient):
+    """Return a fused function, in numba's subset, of two apart."""
 
-
-def _pair(f, k):
     def pair(theta, grad, *data):
-        value = f(theta, *data)
-        slope = k(theta, *data)
+        value = logdensity(theta, *data)
+        slope = gradient(theta, *data)
         if len(slope) != len(grad):
             raise ValueError("length of gradient")
         for i in range(len(grad)):
@@ -215,22 +199,16 @@ def _pair(f, k):
         return value
 
     pair.__qualname__ = unique(pair.__qualname__)
-    return numba.njit(**INLINED)(pair)
+    return pair
 
 
-def _check_pair(function, jitted, kinds, is_density):
+def _check_alone(function, jitted, kinds, is_density):
     """Compile one of two functions alone, so that an error names it and not what joins them."""
-    _translated(function, jitted.get_call_template, kinds, {})
-    _check_return_type(function, jitted.nopython_signatures[-1].return_type, is_density)
-
-
-def _translated(function, compile_, *arguments):
     try:
-        return compile_(*arguments)
-    except BayeslibError:
-        raise
-    except Exception as error:  # not all that the compiler raises is a NumbaError
-        raise _compile_error(function, error) from None
+        jitted.get_call_template(kinds, {})
+    except Exception as error:
+        raise _explained(error, function, jitted) from None
+    _check_return_type(function, jitted.nopython_signatures[-1].return_type, is_density)
 
 
 def _check_return_type(function, returned, is_density):
@@ -256,7 +234,12 @@ def _check_return_type(function, returned, is_density):
     raise BayeslibTypeError(f"{name!r} must return a float, got {reason or returned}")
 
 
-def _compile_error(function, error):
+def _explained(error, function, jitted):
+    """Return what to raise when the compiler has raised, a NumbaError or something else."""
+    if hasattr(jitted, "explain"):
+        return jitted.explain(error)
+    if isinstance(error, BayeslibError):
+        return error
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     noise = ("Failed in", "This error", "For more", "- Resolution", "<")
     about = re.split(r"^(?:File |During:)|Raised from", text, flags=re.MULTILINE)[0]

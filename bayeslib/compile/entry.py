@@ -5,29 +5,20 @@ compile as the densities that it served.
 """
 
 import ctypes
+from itertools import accumulate
 
 from llvmlite import ir
 from numba import from_dtype, types
 
-from .autodiff.arena import BUSY, WORDS, discard, emit
+from . import internals
+from .autodiff.arena import BUSY, NUM_WORDS, discard, emit
 from .disk import cache_of
-from .internals import (
-    array_over,
-    cgutils,
-    cpu_target,
-    errands_kept,
-    global_compiler_lock,
-    load_item,
-)
+from .internals import array_over, cgutils, cpu_target, global_compiler_lock
+from .kinds import DOUBLE, DOUBLES, FLOAT, HALF, INT, INTS, NATIVE, VECTOR, WORD, WORDS
 
-FLOAT, INT = types.float64, types.int64
 # The same of every density: the name of its folder tells one from another.
 _KEY = FLOAT(types.CPointer(FLOAT), types.CPointer(FLOAT), INT, types.CPointer(INT))
-
-_DOUBLE, _WORD, _INT32, _BYTE = ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(8)
-_NEVER = ir.Constant(_DOUBLE, float("-inf"))
-_TAKEN = [_DOUBLE.as_pointer(), _DOUBLE.as_pointer(), _WORD, _WORD.as_pointer()]
-_NATIVE = ir.FunctionType(_INT32, [_DOUBLE.as_pointer(), _BYTE.as_pointer().as_pointer(), *_TAKEN])
+_NEVER = DOUBLE(float("-inf"))
 
 
 class Entry:
@@ -36,8 +27,7 @@ class Entry:
     Attributes
     ----------
     address : int
-        For kernels: int32 (double *result, char **unused, double *theta, double *grad, int64 dim,
-        int64 *handle), which always returns 0.
+        For kernels: a `NATIVE` function, which always returns 0.
     function : ctypes function
         The same as double (theta, grad, dim, handle), of addresses.
     """
@@ -67,16 +57,14 @@ def store(stub, compiled):
     cache_of(stub).save_overload(_KEY, compiled)
 
 
-def argument_types(data, *, readonly_theta, has_grad, takes_tape=False):
-    """Return the types of a density's arguments."""
+def argument_types(data, num_vectors, *, readonly_theta):
+    """Return the types of a density's arguments: theta, the gradient, the tape; and the data."""
     theta = types.Array(FLOAT, 1, "C", readonly=readonly_theta)
-    leading = (theta, *((FLOAT[::1],) if has_grad else ()), *((INT[::1],) if takes_tape else ()))
-    return (*leading, *(_type_of(array) for array in data))
-
-
-def _type_of(array):
-    scalar = from_dtype(array.dtype)
-    return types.Array(scalar, array.ndim, "C", readonly=True) if array.ndim else scalar
+    scalars = [(from_dtype(array.dtype), array.ndim) for array in data]
+    return (
+        *(theta, VECTOR, INTS)[:num_vectors],
+        *(types.Array(kind, ndim, "C", readonly=True) if ndim else kind for kind, ndim in scalars),
+    )
 
 
 def _symbols(fndesc):
@@ -84,65 +72,62 @@ def _symbols(fndesc):
 
 
 @global_compiler_lock
-def add_entry(compiled, kinds, *, has_grad, bounded, has_tape=False, takes_tape=False):
+def add_entry(compiled, kinds, num_vectors, *, bounded):
     """Add to a compiled function what `Entry` offers: arguments unpacked, exceptions counted.
 
-    If `bounded`, the handle also leads to the ends of the support, low ones first. Beyond them the
-    result is -inf, whatever the function returns or raises there. If it `has_tape`, it leads to a
-    tape too, after these; the function that `takes_tape` gets it after the gradient.
+    The first `num_vectors` arguments are theta, the gradient and a tape, the others data. If
+    `bounded`, the handle leads to the ends of the support, low ones first. Beyond them the result
+    is -inf, whatever the function returns or raises there.
     """
     context, fndesc = cpu_target.target_context, compiled.fndesc
     module = context.create_module("entry")
     native, plain = _symbols(fndesc)
-    form = has_grad, bounded, has_tape, takes_tape
     with context.push_code_library(compiled.library):
-        inner = _native_entry(context, module, native, fndesc, kinds, *form)
-    outer = ir.Function(module, ir.FunctionType(_DOUBLE, _TAKEN), plain)
+        inner = _native_entry(context, module, native, fndesc, kinds, num_vectors, bounded)
+    _, unused, *taken = NATIVE.args
+    outer = ir.Function(module, ir.FunctionType(DOUBLE, taken), plain)
     builder = ir.IRBuilder(outer.append_basic_block())
-    result = cgutils.alloca_once(builder, _DOUBLE)
-    unused = ir.Constant(_BYTE.as_pointer().as_pointer(), None)
-    builder.call(inner, [result, unused, *outer.args])
+    result = cgutils.alloca_once(builder, DOUBLE)
+    builder.call(inner, [result, unused(None), *outer.args])
     builder.ret(builder.load(result))
     compiled.library.add_ir_module(module)
     compiled.library.finalize()
-    errands_kept(compiled)  # those of the functions that it calls are known only now
+    internals.errands_kept(compiled)  # those of the functions that it calls are known only now
 
 
-def _native_entry(context, module, name, fndesc, kinds, has_grad, bounded, has_tape, takes_tape):
-    function = ir.Function(module, _NATIVE, name)
+def _native_entry(context, module, name, fndesc, kinds, num_vectors, bounded):
+    function = ir.Function(module, NATIVE, name)
     result, _, x, d, n, h = function.args
     builder = ir.IRBuilder(function.append_basic_block())
 
     def word(index, kind=None):
-        value = builder.load(builder.gep(h, [ir.Constant(_WORD, index)]))
+        value = builder.load(builder.gep(h, [WORD(index)]))
         return value if kind is None else builder.inttoptr(value, kind)
 
-    arguments = [array_over(context, builder, kinds[0], x, [n])]
-    if has_grad:
-        arguments.append(array_over(context, builder, kinds[1], d, [n]))
-    at, data_kinds = 0, kinds[len(arguments) + takes_tape :]
+    vectors, data_kinds = [(x, n), (d, n)], kinds[num_vectors:]
+    num_words = (1 + getattr(kind, "ndim", 0) for kind in data_kinds)
+    *places, end = accumulate(num_words, initial=0)
+    bounds, tape, failed_at, num_errors = range(end, end + 4)
+    takes_tape = num_vectors == 3
     if takes_tape:
-        words = sum(1 + getattr(kind, "ndim", 0) for kind in data_kinds)
-        tape, give_back = _borrow_tape(context, builder, word(words + bounded, _WORD.as_pointer()))
-        size = [ir.Constant(_WORD, WORDS)]
-        arguments.append(array_over(context, builder, kinds[len(arguments)], tape, size))
-    for kind in data_kinds:
-        is_array = isinstance(kind, types.Array)
-        stored = context.get_data_type(kind.dtype if is_array else kind).as_pointer()
-        shape = [word(at + 1 + j) for j in range(kind.ndim)] if is_array else []
-        view = kind if is_array else types.Array(kind, 1, "C")
-        pointer = word(at, stored)
-        arguments.append(
-            array_over(context, builder, kind, pointer, shape)
-            if is_array
-            else load_item(context, builder, view, pointer)
-        )
-        at += 1 + len(shape)
-    outside = ir.Constant(ir.IntType(1), 0)
+        borrowed, give_back = _borrow_tape(context, builder, word(tape, WORDS))
+        vectors.append((borrowed, WORD(NUM_WORDS)))
+    arguments = [
+        array_over(context, builder, kind, data, [size])
+        for kind, (data, size) in zip(kinds[:num_vectors], vectors, strict=False)
+    ]
+    for kind, at in zip(data_kinds, places, strict=True):
+        if isinstance(kind, types.Array):
+            pointer = word(at, context.get_data_type(kind.dtype).as_pointer())
+            shape = [word(at + 1 + j) for j in range(kind.ndim)]
+            arguments.append(array_over(context, builder, kind, pointer, shape))
+        else:
+            pointer = word(at, context.get_data_type(kind).as_pointer())
+            view = types.Array(kind, 1, "C")
+            arguments.append(internals.load_item(context, builder, view, pointer))
+    outside = ir.IntType(1)(0)
     if bounded:
-        outside = _outside(builder, x, n, word(at, _DOUBLE.as_pointer()))
-        at += 1
-    at += has_tape
+        outside = _outside(builder, x, n, word(bounds, DOUBLES))
     callee = ir.Function(
         module, context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes),
         fndesc.llvm_func_name,
@@ -155,23 +140,21 @@ def _native_entry(context, module, name, fndesc, kinds, has_grad, bounded, has_t
         give_back()
     with builder.if_else(status.is_error, likely=False) as (raised, fine):
         with raised:
-            errors = builder.gep(h, [ir.Constant(_WORD, at + 1)])
+            errors = builder.gep(h, [WORD(num_errors)])
             count = builder.load(errors)
             inside = builder.not_(outside)
-            first = builder.icmp_signed("==", count, ir.Constant(_WORD, 0))
+            first = builder.icmp_signed("==", count, WORD(0))
             with builder.if_then(builder.and_(first, inside)):
-                failed = word(at, _DOUBLE.as_pointer())
-                with cgutils.for_range(builder, n, intp=_WORD) as loop:
-                    builder.store(
-                        builder.load(builder.gep(x, [loop.index])),
-                        builder.gep(failed, [loop.index]),
-                    )
-            builder.store(builder.add(count, builder.zext(inside, _WORD)), errors)
+                failed = word(failed_at, DOUBLES)
+                with cgutils.for_range(builder, n, intp=WORD) as loop:
+                    component = builder.load(builder.gep(x, [loop.index]))
+                    builder.store(component, builder.gep(failed, [loop.index]))
+            builder.store(builder.add(count, builder.zext(inside, WORD)), errors)
             builder.store(_NEVER, result)
         with fine:
             value = context.cast(builder, value, fndesc.restype, FLOAT)
             builder.store(builder.select(outside, _NEVER, value), result)
-    builder.ret(ir.Constant(_INT32, 0))
+    builder.ret(HALF(0))
     return function
 
 
@@ -180,19 +163,19 @@ def _borrow_tape(context, builder, tape):
 
     It is the one at `tape`; where another thread is using that, a new one, thrown away afterwards.
     """
-    new = cgutils.alloca_once(builder, _WORD, size=WORDS)
-    one, zero = ir.Constant(_WORD, 1), ir.Constant(_WORD, 0)
-    busy = builder.gep(tape, [ir.Constant(_WORD, BUSY)])
-    taken = builder.icmp_unsigned("!=", builder.atomic_rmw("xchg", busy, one, "acq_rel"), zero)
+    new, zero = cgutils.alloca_once(builder, WORD, size=NUM_WORDS), WORD(0)
+    busy = builder.gep(tape, [WORD(BUSY)])
+    was = builder.atomic_rmw("xchg", busy, WORD(1), "acq_rel")
+    taken = builder.icmp_unsigned("!=", was, zero)
     with builder.if_then(taken, likely=False):
-        for i in range(WORDS):
-            builder.store(zero, builder.gep(new, [ir.Constant(_WORD, i)]))
+        for i in range(NUM_WORDS):
+            builder.store(zero, builder.gep(new, [WORD(i)]))
     chosen = builder.select(taken, new, tape)
 
     def give_back():
         with builder.if_else(taken, likely=False) as (from_here, from_there):
             with from_here:
-                emit(context, builder, discard, [builder.ptrtoint(new, _WORD)])
+                emit(context, builder, discard, [builder.ptrtoint(new, WORD)])
             with from_there:
                 builder.store_atomic(zero, busy, "release", 8)
 
@@ -201,8 +184,8 @@ def _borrow_tape(context, builder, tape):
 
 def _outside(builder, x, n, bounds):
     """Say whether a component of x, (n,), lies beyond its bounds, (2, n)."""
-    beyond = cgutils.alloca_once_value(builder, ir.Constant(ir.IntType(1), 0))
-    with cgutils.for_range(builder, n, intp=_WORD) as loop:
+    beyond = cgutils.alloca_once_value(builder, ir.IntType(1)(0))
+    with cgutils.for_range(builder, n, intp=WORD) as loop:
         value = builder.load(builder.gep(x, [loop.index]))
         low = builder.load(builder.gep(bounds, [loop.index]))
         high = builder.load(builder.gep(bounds, [builder.add(loop.index, n)]))

@@ -17,7 +17,7 @@ _LIBRARIES = {"builtins", "cmath", "llvmlite", "math", "numba", "numpy", "scipy"
 _PACKAGE = {__name__.partition(".")[0]}
 _SIMPLE = (bool, int, float, complex, str, bytes, np.generic)
 _LOOK_UP = {"LOAD_GLOBAL", "LOAD_NAME"}
-_NOTHING = object()
+NOTHING = object()
 
 
 def fingerprint(*objects):
@@ -73,7 +73,7 @@ class Reading:
         self._changes.append(differs)
 
     def _watch_name(self, names, name, value):
-        self._watch(lambda: names.get(name, _NOTHING) is not value)
+        self._watch(lambda: names.get(name, NOTHING) is not value)
 
     def _write(self, *parts):
         self._hash.update("\x1f".join(map(str, parts)).encode() + b"\x1e")
@@ -142,23 +142,23 @@ class Reading:
         self._write("of module", scope.get("__name__"))
         self._feed_all([function.__defaults__, function.__kwdefaults__])
         self._feed(getattr(function, "__compiled__", None))
-        loaded, attributes = _names(function.__code__)
+        loaded, attributes = names_in(function.__code__)
         for cell in function.__closure__ or ():
-            value = _contents(cell)
+            value = contents(cell)
             if watched:
-                self._watch(lambda cell=cell, value=value: _contents(cell) is not value)
+                self._watch(lambda cell=cell, value=value: contents(cell) is not value)
             self._feed_named("closed over", value, attributes)
         for name in loaded:
-            value = scope.get(name, _NOTHING)
+            value = scope.get(name, NOTHING)
             if watched:
                 self._watch_name(scope, name, value)
-            if value is not _NOTHING:  # else a builtin
+            if value is not NOTHING:  # else a builtin
                 self._feed_named(name, value, attributes)
 
     def _feed_named(self, name, value, attributes):
         """Read a value, and of a module of the user's own what may be used: ``model.helper(x)``."""
         self._write(name)
-        self._feed("empty" if value is _NOTHING else value)
+        self._feed("empty" if value is NOTHING else value)
         if not isinstance(value, types.ModuleType):
             return
         if not _of(_LIBRARIES, value.__name__):
@@ -172,13 +172,13 @@ class Reading:
 
 
 @functools.lru_cache(maxsize=1024)
-def _names(code):
+def names_in(code):
     """Return the globals that code may look up, those of inner functions too, and all names."""
     loaded = {i.argval for i in dis.get_instructions(code) if i.opname in _LOOK_UP}
     attributes = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            inner = _names(constant)
+            inner = names_in(constant)
             loaded.update(inner[0])
             attributes.update(inner[1])
     return sorted(loaded), sorted(attributes)
@@ -188,11 +188,12 @@ def _of(packages, module):
     return module is not None and module.partition(".")[0] in packages
 
 
-def _contents(cell):
+def contents(cell):
+    """Return what a closure's cell holds, or NOTHING."""
     try:
         return cell.cell_contents
     except ValueError:  # a cell not filled yet
-        return _NOTHING
+        return NOTHING
 
 
 def _others(now, before):

@@ -11,7 +11,8 @@ import warnings
 from hashlib import sha256
 from pathlib import Path
 
-from numba import NumbaPerformanceWarning
+from llvmlite import ir
+from numba import NumbaPerformanceWarning, types
 from numba.core import caching, cgutils, fastmathpass, inline_closurecall
 from numba.core.ccallback import CFunc, _CFuncCompiler
 from numba.core.compiler import Compiler
@@ -23,7 +24,7 @@ from numba.core.typeconv import Conversion
 from numba.core.typing.builtins import NumberClassAttribute
 from numba.core.typing.templates import CallableTemplate, infer_global
 from numba.cpython import mathimpl
-from numba.extending import _Intrinsic
+from numba.extending import _Intrinsic, intrinsic
 from numba.misc.appdirs import AppDirs
 from numba.np import linalg
 from numba.np.arrayobj import is_nonelike, load_item, make_array, populate_array
@@ -35,14 +36,6 @@ try:
     from numba.np import arraymath
 finally:
     linalg.ensure_blas = _asked
-
-__all__ = [
-    "CFunc", "Cache", "Conversion", "Dispatcher", "NoCache", "ReorderedSums",
-    "array_expressions", "array_over",
-    "before_linking", "cgutils", "compile_function", "cpu_target", "definition_of", "errands_kept",
-    "global_compiler_lock", "is_nonelike", "keep_in", "keep_in_float64", "load_item",
-    "lower_constant", "methods_of", "stand_among_arrays", "type_of_literals", "user_cache",
-]  # fmt: skip
 
 
 # ---- rounding: numba gives fastmath's flags to operations and to calls ----
@@ -85,6 +78,18 @@ def array_over(context, builder, kind, data, shape):
         strides.insert(0, builder.mul(strides[0], extent))
     populate_array(array, data=data, shape=shape, strides=strides, itemsize=itemsize, meminfo=None)
     return array._getvalue()
+
+
+@intrinsic
+def stack_vector(typingctx, size):
+    """Room for `size` doubles, until the function that asks returns: not allocated, not counted."""
+    kind = types.Array(types.float64, 1, "C")
+
+    def codegen(context, builder, signature, args):
+        data = builder.alloca(ir.DoubleType(), size=args[0])
+        return array_over(context, builder, kind, data, args)
+
+    return kind(types.intp), codegen
 
 
 def methods_of(name):

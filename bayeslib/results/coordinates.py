@@ -134,6 +134,8 @@ class Transform:
     def constrain(self, x):
         """Return the parameters at coordinates `x`, any shape that ends in (dim,)."""
         x = self._checked(x, "x", self.dim)
+        if self.is_identity:
+            return x
         theta = np.empty((*x.shape[:-1], self.size))
         for i, c in self._pieces[0]:
             (low, high), u = self.support[i], x[..., c]

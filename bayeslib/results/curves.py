@@ -101,10 +101,6 @@ def place_unit_vector(x, theta):
     return -0.5 * squares + (1.0 - half) * math.log(2.0) - math.lgamma(half)
 
 
-def _unit_coordinates(theta):
-    return theta
-
-
 def inside_unit_vector(theta):
     squares = 0.0
     for i in range(len(theta)):
@@ -162,7 +158,7 @@ CURVES = {
         "be positive and sum to one",
     ),
     "unit_vector": Curve(
-        lambda n: n, place_unit_vector, _unit_coordinates, inside_unit_vector, "have length one"
+        lambda n: n, place_unit_vector, lambda theta: theta, inside_unit_vector, "have length one"
     ),
     "cholesky_corr": Curve(
         lambda n: (n - math.isqrt(n)) // 2, place_cholesky_corr, _cholesky_coordinates,

@@ -53,13 +53,9 @@ class Estimate:
 
     def __str__(self):
         values, errors = np.broadcast_arrays(np.asarray(self.value), np.asarray(self.mcse))
-        if values.ndim == 0:
-            return _with_error(float(values), float(errors))
-        inner = ", ".join(
-            _with_error(float(v), float(e))
-            for v, e in zip(values.ravel(), errors.ravel(), strict=True)
-        )
-        return f"[{inner}]"
+        pairs = zip(values.ravel().tolist(), errors.ravel().tolist(), strict=True)
+        shown = ", ".join(_with_error(*pair) for pair in pairs)
+        return f"[{shown}]" if values.ndim else shown
 
     def __repr__(self):
         return f"Estimate({self}, num_evals={self.num_evals})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from .summary import PROBABILITIES, QUANTILES, Summarised, tabulate
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 _NUM_DRAWS = 10_000  # for moments that no formula gives
+_nodes = cache(np.polynomial.hermite_e.hermegauss)
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,11 +116,14 @@ class Gaussian(Summarised):
         """The number of parameters."""
         return len(self.names)
 
+    @cached_property
+    def _map(self):
+        return self.transform or Transform(((None, None),) * self.dim)
+
     @property
     def base(self):
         """The Gaussian of the coordinates x alone, as a `Gaussian` without transform."""
-        names = self.names if self.transform is None else self.transform.names(self.names)
-        return Gaussian(self.mean, self.cov, names=names, method=self.method)
+        return Gaussian(self.mean, self.cov, names=self._map.names(self.names), method=self.method)
 
     @property
     def entropy(self):
@@ -182,8 +187,7 @@ class Gaussian(Summarised):
             raise BayeslibError(
                 f"x must have shape ({self.dim},) or (n, {self.dim}), got {x.shape}"
             )
-        blocks = () if self.transform is None else self.transform.blocks
-        if any(kind == "unit_vector" for kind, _, _ in blocks):
+        if any(kind == "unit_vector" for kind, _, _ in self._map.blocks):
             raise BayeslibError(
                 "a unit_vector has one coordinate more than dimensions, so that its density is an "
                 "integral over the length: take the Gaussian of the coordinates, fit.base, for "
@@ -191,13 +195,9 @@ class Gaussian(Summarised):
             )
         rows = np.atleast_2d(x)
         result = np.where(np.isnan(rows).any(axis=1), np.nan, -np.inf)
-        inside = np.isfinite(rows).all(axis=1)
-        if self.transform is None:
-            result[inside] = self._log_normal(rows[inside])
-        else:
-            inside &= self.transform.inside(rows)
-            place = self.transform.unconstrain(rows[inside])
-            result[inside] = self._log_normal(place) - self.transform.log_jacobian(place)
+        inside = np.isfinite(rows).all(axis=1) & self._map.inside(rows)
+        place = self._map.unconstrain(rows[inside])
+        result[inside] = self._log_normal(place) - self._map.log_jacobian(place)
         return float(result[0]) if x.ndim == 1 else result
 
     def _log_normal(self, rows):
@@ -234,7 +234,7 @@ class Gaussian(Summarised):
         check_memory((num_samples, 2 * self.dim), "the draws")
         rng, _ = as_rng(rng)
         x = self.mean + rng.standard_normal((num_samples, self.mean.size)) @ self.scale.T
-        return x if self.transform is None else self.transform.constrain(x)
+        return self._map.constrain(x)
 
     def expect(self, f=None, *, num_samples=10_000, rng=0):
         """Estimate the expectation of `f` under the approximation.
@@ -263,35 +263,29 @@ class Gaussian(Summarised):
         """
         if f is None:
             mean, sd = self._moments()
-            error = np.where(self._monotone, 0.0, sd / np.sqrt(_NUM_DRAWS))
+            error = np.where(self._map.monotone, 0.0, sd / np.sqrt(_NUM_DRAWS))
             return Estimate(mean, error, self.num_evals)
         draws = Draws(self.sample(num_samples, rng)[None], names=self.names, independent=True)
         estimate = draws.expect(f)
         return Estimate(estimate.value, estimate.mcse, self.num_evals)
 
-    @property
-    def _monotone(self):
-        """Which parameters rise or fall with one coordinate alone."""
-        return np.ones(self.dim, dtype=bool) if self.transform is None else self.transform.monotone
-
     def _moments(self):
         """Means and standard deviations of the parameters."""
-        at, spread = self.mean.copy(), np.sqrt(np.diag(self.cov))
-        if self.transform is None:
-            return at, spread
+        at, spread = self.mean, np.sqrt(np.diag(self.cov))
         mean, sd = np.empty((2, self.dim))
-        nodes, weights = np.polynomial.hermite_e.hermegauss(100)
-        weights = weights / weights.sum()
-        if not self._monotone.all():
-            draws = self.sample(_NUM_DRAWS, 0)[:, ~self._monotone]
-            mean[~self._monotone], sd[~self._monotone] = draws.mean(axis=0), draws.std(axis=0)
-        for i, c in zip(*self.transform.alone, strict=True):
-            low, high = self.transform.support[i]
+        joint = ~self._map.monotone
+        if joint.any():
+            draws = self.sample(_NUM_DRAWS, 0)[:, joint]
+            mean[joint], sd[joint] = draws.mean(axis=0), draws.std(axis=0)
+        for i, c in zip(*self._map.alone, strict=True):
+            low, high = self._map.support[i]
             mean[i], sd[i] = at[c], spread[c]
             if np.isfinite(low) and np.isfinite(high):
+                nodes, weights = _nodes(100)
+                weights = weights / weights.sum()
                 x = np.tile(self.mean, (nodes.size, 1))
                 x[:, c] += sd[i] * nodes
-                theta = self.transform.constrain(x)[:, i]
+                theta = self._map.constrain(x)[:, i]
                 mean[i] = weights @ theta
                 sd[i] = np.sqrt(weights @ np.square(theta - mean[i]))
             elif np.isfinite(low) or np.isfinite(high):
@@ -305,16 +299,13 @@ class Gaussian(Summarised):
         """Marginal quantiles of the parameters, (dim,)."""
         from scipy.stats import norm
 
-        if self.transform is None:
-            return norm.ppf(p, self.mean, np.sqrt(np.diag(self.cov)))
         mirrored = np.zeros(self.mean.size, dtype=bool)
-        places, coordinates = self.transform.alone
-        mirrored[coordinates] = self.transform.decreasing[places]
+        places, coordinates = self._map.alone
+        mirrored[coordinates] = self._map.decreasing[places]
         x = norm.ppf(np.where(mirrored, 1.0 - p, p), self.mean, np.sqrt(np.diag(self.cov)))
-        theta = self.transform.constrain(x)
-        if not self._monotone.all():
-            draws = self.sample(_NUM_DRAWS, 0)[:, ~self._monotone]
-            theta[~self._monotone] = np.quantile(draws, p, axis=0)
+        theta, joint = self._map.constrain(x), ~self._map.monotone
+        if joint.any():
+            theta[joint] = np.quantile(self.sample(_NUM_DRAWS, 0)[:, joint], p, axis=0)
         return theta
 
     def summary(self):

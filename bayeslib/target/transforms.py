@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..compile.compiler import paired
 from ..compile.functions import sigmoid
 from ..errors import BayeslibError
 from ..results import Draws
@@ -211,7 +212,7 @@ def _moved(logdensity, gradient, fused, data, transform):
     low, high = np.array(transform.support).T
     data = (np.ascontiguousarray(low), np.ascontiguousarray(high), *data)
     if callable(gradient):
-        gradient, fused = None, fused or _fused(logdensity, gradient)
+        gradient, fused = None, fused or paired(logdensity, gradient)
     return _moved_logdensity(logdensity), gradient, fused and _moved_fused(fused), data
 
 
@@ -233,18 +234,6 @@ def _moved_logdensity(logdensity):
         return total + logdensity(theta, *data) if total > -np.inf else total
 
     return moved
-
-
-def _fused(logdensity, gradient):
-    def fused(theta, grad, *data):
-        slope = gradient(theta, *data)
-        if len(slope) != theta.size:
-            raise ValueError("length of gradient")
-        for i in range(theta.size):
-            grad[i] = slope[i]
-        return logdensity(theta, *data)
-
-    return fused
 
 
 def _moved_fused(fused):

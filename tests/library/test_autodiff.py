@@ -191,12 +191,12 @@ def test_slopes_keep_their_digits_far_out(derive):
 
 
 def test_a_wrong_rule_is_caught(derive):
-    from bayeslib.compile.autodiff.scalars import lower_unary, register
+    from bayeslib.compile.autodiff.scalars import lower_function, register
 
     def exponential(x):
         return math.exp(x)
 
-    exponential_rule = lower_unary(math.exp, lambda x, v: v * (1 + 1e-6))
+    exponential_rule = lower_function(math.exp, lambda x, v: v * (1 + 1e-6))
     register([exponential], 1, exponential_rule)
     exponential.__module__ = "math"  # not to be compiled as a helper
 

@@ -307,9 +307,9 @@ def test_a_function_is_compiled_without_wrappers_and_completed():
     kinds = (VECTOR, types.float64)
     compiled = internals.compile_function(njit(density), kinds)
     assert compiled.signature.return_type == types.float64
-    add_entry(compiled, kinds, has_grad=False, bounded=False)
+    add_entry(compiled, kinds, 1, bounded=False)
     theta, shift, failed = np.array([1.0, 2.0]), np.array(7.0), np.zeros(2)
-    handle = np.array([shift.ctypes.data, failed.ctypes.data, 0])
+    handle = np.array([shift.ctypes.data, 0, 0, failed.ctypes.data, 0])
     made = Entry(compiled)
     assert made.address and made.function(
         theta.ctypes.data, theta.ctypes.data, 2, handle.ctypes.data
@@ -325,9 +325,9 @@ def raising(theta):
 def test_an_exception_is_a_status():
     """A compiled function returns a status, which call_conv.call_function reads."""
     compiled = internals.compile_function(njit(raising), (VECTOR,))
-    add_entry(compiled, (VECTOR,), has_grad=False, bounded=False)
+    add_entry(compiled, (VECTOR,), 1, bounded=False)
     theta, failed = np.array([1.0]), np.zeros(1)
-    handle = np.array([failed.ctypes.data, 0])
+    handle = np.array([0, 0, failed.ctypes.data, 0])
     function = Entry(compiled).function
     assert function(theta.ctypes.data, 0, 1, handle.ctypes.data) == -math.inf
     assert (handle[-1], failed[0]) == (1, 1.0)

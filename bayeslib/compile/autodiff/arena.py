@@ -16,28 +16,27 @@ from numba.extending import intrinsic
 
 from .. import arithmetic, internals
 from ..arithmetic import INLINED
-from ..internals import array_over, cgutils
-from ..kinds import FLOAT, INT
+from ..internals import array_over
+from ..kinds import FLOAT, INT, WORD
 from ..linked import Linked
 
 INDEX = types.uint64  # which is not asked whether it counts from the end
 # The words of a tape.
 BUSY, EDGES, NUM_EDGES, MAX_EDGES, NUM_NODES, ADJOINTS, MAX_ADJOINTS = range(7)
 BLOCK, CHUNK, USED, SIZE, WANTED, FAILED = range(7, 13)
-WORDS = 16
+NUM_WORDS = 16
 EDGE = 16  # bytes: the weight, and 4 each for parent and child
 NUMBER = 24  # bytes: value, index, tape
 MOST = 2**31 - 1  # numbers of a tape
 _FIRST_EDGES, _FIRST_BYTES = 1024, 1 << 14
 
-_WORD, _DOUBLE, _BYTE = ir.IntType(64), ir.DoubleType(), ir.IntType(8)
 _FILES = [Path(module.__file__) for module in (arithmetic, internals)] + [Path(__file__)]
 
 
 # ------------------------------------------------------------------------------------------ memory
 def new_tape():
-    """Return a tape, (WORDS,) int64, empty; its memory is freed with it."""
-    words = np.zeros(WORDS, dtype=np.int64)
+    """Return a tape, (NUM_WORDS,) int64, empty; its memory is freed with it."""
+    words = np.zeros(NUM_WORDS, dtype=np.int64)
     tape = words[:]
     weakref.finalize(tape, _free, words).atexit = False
     return tape
@@ -55,14 +54,14 @@ def _free(words):
         chunk = before
 
 
-def _view(kind, item):
+def _view(kind):
     array_kind = types.Array(kind, 1, "C")
 
     @intrinsic
     def view(typingctx, address):
         def codegen(context, builder, signature, args):
-            data = builder.inttoptr(args[0], item.as_pointer())
-            return array_over(context, builder, array_kind, data, [ir.Constant(_WORD, 1 << 48)])
+            data = builder.inttoptr(args[0], context.get_data_type(kind).as_pointer())
+            return array_over(context, builder, array_kind, data, [WORD(1 << 48)])
 
         return array_kind(INT), codegen
 
@@ -70,23 +69,12 @@ def _view(kind, item):
 
 
 # The memory at an address, as an array without an end.
-words, doubles, halves = (
-    _view(INT, _WORD),
-    _view(FLOAT, _DOUBLE),
-    _view(types.int32, ir.IntType(32)),
-)
+words, doubles, halves = _view(INT), _view(FLOAT), _view(types.int32)
 
 
-@intrinsic
-def reallocate(typingctx, address, size):
-    """Memory, or 0 where there is no more; as realloc of C."""
-
-    def codegen(context, builder, signature, args):
-        kind = ir.FunctionType(_WORD, [_WORD, _WORD])
-        function = cgutils.get_or_insert_function(builder.module, kind, "bayeslib.tape.realloc")
-        return builder.call(function, args)
-
-    return INT(INT, INT), codegen
+# As realloc and free of C: reallocate returns 0 where there is no more memory.
+reallocate = types.ExternalFunction("bayeslib.tape.realloc", INT(INT, INT))
+_release = types.ExternalFunction("bayeslib.tape.free", types.void(INT))
 
 
 # ------------------------------------------------------------------------------- native functions
@@ -99,7 +87,7 @@ def native(function):
 
 def emit(context, builder, function, args):
     """Emit a call of a native function."""
-    kind = ir.FunctionType(_WORD, [_WORD] * len(args))
+    kind = ir.FunctionType(WORD, [WORD] * len(args))
     return function.linked.call(context, builder, kind, args)
 
 
@@ -150,17 +138,6 @@ def _empty_arena(t):
         _release_from(chunk)
         t[CHUNK], t[SIZE] = 0, t[WANTED]
     t[USED], t[WANTED] = 8, 0
-
-
-@intrinsic
-def _release(typingctx, address):
-    def codegen(context, builder, signature, args):
-        kind = ir.FunctionType(ir.VoidType(), [_WORD])
-        function = cgutils.get_or_insert_function(builder.module, kind, "bayeslib.tape.free")
-        builder.call(function, args)
-        return context.get_dummy_value()
-
-    return types.void(INT), codegen
 
 
 @njit(**INLINED)

@@ -10,10 +10,11 @@ from numba import njit, types
 from numba.extending import overload
 
 from ...errors import GradientError
+from .. import internals
 from ..arithmetic import INLINED
 from ..functions.elementwise import elementwise, result_type
-from ..functions.regression import PASSES, stack_vector
-from ..internals import is_nonelike, keep_in_float64, methods_of, stand_among_arrays
+from ..functions.regression import PASSES
+from ..internals import methods_of, stack_vector
 from .duals import Active, common_dual, value_of, with_value
 
 
@@ -25,7 +26,7 @@ def holds_duals(kind):
 def total(a, axis=None, dtype=None):
     if not holds_duals(a):
         return None
-    if not is_nonelike(axis):
+    if not internals.is_nonelike(axis):
         return total_along if a.ndim == 2 else None
     if "sum" in a.dtype.own:
         return a.dtype.own["sum"](a)
@@ -112,15 +113,9 @@ def vector_matrix(a, b):
 
 
 def matrix_matrix(a, b):
-    if a.shape[1] != b.shape[0]:
-        raise ValueError("the two sides of a product differ in length")
     out = np.empty((a.shape[0], b.shape[1]), result_type(a, b))
-    for i in range(a.shape[0]):
-        for j in range(b.shape[1]):
-            entry = 0.0
-            for k in range(b.shape[0]):
-                entry += a[i, k] * b[k, j]
-            out[i, j] = entry
+    for j in range(b.shape[1]):
+        out[:, j] = np.dot(a, b[:, j])
     return out
 
 
@@ -207,5 +202,5 @@ def where(condition, x, y):
     return None if common_dual((x, y)) is None else lambda condition, x, y: choose(condition, x, y)
 
 
-stand_among_arrays(Active)
-keep_in_float64(Active)
+internals.stand_among_arrays(Active)
+internals.keep_in_float64(Active)

@@ -104,10 +104,6 @@ def unpack(context, builder, kind, number):
     return context.cast(builder, number, kind, f8), None
 
 
-def pack(context, builder, kind, value, partials):
-    return kind.pack(context, builder, value, partials)
-
-
 def scale(builder, partials, factor, k):
     if partials is None:
         return None
@@ -141,7 +137,7 @@ def splat(builder, scalar, k):
 
 def cast_real(context, builder, from_kind, to_kind, number):
     value = context.cast(builder, number, from_kind, f8)
-    return pack(context, builder, to_kind, value, None)
+    return to_kind.pack(context, builder, value, None)
 
 
 @lower_constant(Active)
@@ -174,7 +170,7 @@ def with_value(typingctx, number, value):
     def codegen(context, builder, signature, arguments):
         kind = signature.args[0]
         partials = unpack(context, builder, kind, arguments[0])[1]
-        return pack(context, builder, kind, arguments[1], partials)
+        return kind.pack(context, builder, arguments[1], partials)
 
     return number(number, f8), codegen
 
@@ -218,7 +214,7 @@ def seed(typingctx, theta, first, dim, k):
             hit = builder.icmp_signed("==", lane, lane_numbers)
             one_hot = builder.uitofp(hit, zeros(lanes).type)
             value = builder.load(builder.gep(source.data, [loop.index]))
-            dual = pack(context, builder, kind, value, one_hot)
+            dual = kind.pack(context, builder, value, one_hot)
             context.pack_value(builder, kind, dual, builder.gep(data, [loop.index]))
         return array_over(context, builder, array_kind, data, [ir.Constant(word, num)])
 

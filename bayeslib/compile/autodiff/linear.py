@@ -109,19 +109,12 @@ def slogdet(a):
 
 @loops_for(np.linalg.norm)
 def norm(x):
-    result = 0.0
-    for entry in x.flat:
-        result += entry * entry
-    return np.sqrt(result)
+    return np.sqrt(np.sum(x * x))
 
 
 @loops_for(np.outer)
 def outer(a, b):
-    out = np.empty((a.size, b.size), result_type(a, b))
-    for i in range(a.size):
-        for j in range(b.size):
-            out[i, j] = a.flat[i] * b.flat[j]
-    return out
+    return a.ravel().reshape(a.size, 1) * b.ravel()
 
 
 @loops_for(np.trace)
@@ -149,10 +142,7 @@ def tril(m, k=0):
 # ------------------------------------------------------------------------------ sums, and their kin
 @loops_for(np.var, methods_of("var"))
 def var(a):
-    centre, result = np.mean(a), 0.0
-    for x in a.flat:
-        result += (x - centre) ** 2
-    return result / a.size
+    return np.sum((a - np.mean(a)) ** 2) / a.size
 
 
 @loops_for(np.std, methods_of("std"))
@@ -171,10 +161,7 @@ def cumprod(a):
 # -------------------------------------------------------------------------------- along a line
 @loops_for(np.linspace)
 def linspace(start, stop, num=50):
-    out = np.empty(num, result_type(start, stop))
-    for i in range(num):
-        out[i] = start + (stop - start) * (i / (num - 1.0))
-    return out
+    return start + (stop - start) * (np.arange(num) / (num - 1.0))
 
 
 @njit(**RULE)

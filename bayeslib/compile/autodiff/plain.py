@@ -88,26 +88,31 @@ def element_rule(functions, *derivatives):
     return element
 
 
-def lift(function, element, dtype=object):
-    """Let a function take dual numbers, and arrays of them, as well."""
+def lift(function, other):
+    """Let a function take dual numbers, and arrays of them, as well: by `other`."""
 
-    def lifted(*arguments):
-        is_array = [isinstance(argument, np.ndarray) for argument in arguments]
-        if any(np.asarray(argument).dtype == object for argument in arguments):
-            if not any(is_array):
-                return element(*arguments)
-            return np.frompyfunc(element, len(arguments), 1)(*arguments).astype(dtype)
-        return function(*arguments)
+    def lifted(*arguments, **options):
+        depends = any(np.asarray(argument).dtype == object for argument in arguments)
+        return (other if depends else function)(*arguments, **options)
 
     return lifted
 
 
-def lift_pass(function, one_pass):
-    """Let a sum over rows take coefficients that are dual numbers."""
+def entry_by_entry(element, dtype=object):
+    """A function of numbers, for arrays of them too."""
 
-    def lifted(theta, X, y):
-        if np.asarray(theta).dtype != object:
-            return function(theta, X, y)
+    def entries(*arguments):
+        if not any(isinstance(argument, np.ndarray) for argument in arguments):
+            return element(*arguments)
+        return np.frompyfunc(element, len(arguments), 1)(*arguments).astype(dtype)
+
+    return entries
+
+
+def over_rows(one_pass):
+    """A sum over rows, of coefficients that are dual numbers."""
+
+    def total(theta, X, y):
         pairs = [parts(number) for number in theta]
         values = np.array([value for value, _ in pairs])
         slopes = np.zeros(values.size)
@@ -115,28 +120,19 @@ def lift_pass(function, one_pass):
         terms = (slope * own for slope, (_, own) in zip(slopes, pairs, strict=True))
         return PlainDual(value, sum(terms))
 
-    return lifted
+    return total
 
 
-def value_test(function):
-    return lambda number: bool(function(parts(number)[0]))
-
-
-def lifted_functions():
-    table = {}
-    for functions, *derivatives in (*UNARY, *BINARY):
-        element = element_rule(functions, *derivatives)
-        table.update((function, lift(function, element)) for function in functions)
-    for function, one_pass in PASSES.items():
-        table[function] = lift_pass(function, one_pass)
-    table[float] = lift(float, lambda number: number)
-    for name in ("isnan", "isinf", "isfinite"):
-        for function in (getattr(math, name), getattr(np, name)):
-            table[function] = lift(function, value_test(function), bool)
-    return table
-
-
-LIFTED = lifted_functions()
+LIFTED = {float: lift(float, entry_by_entry(lambda number: number))}
+for functions, *derivatives in (*UNARY, *BINARY):
+    rule = entry_by_entry(element_rule(functions, *derivatives))
+    LIFTED.update((function, lift(function, rule)) for function in functions)
+for function, one_pass in PASSES.items():
+    LIFTED[function] = lift(function, over_rows(one_pass))
+for name in ("isnan", "isinf", "isfinite"):
+    for test in (getattr(math, name), getattr(np, name)):
+        of_value = entry_by_entry(lambda number, test=test: bool(test(parts(number)[0])), bool)
+        LIFTED[test] = lift(test, of_value)
 
 ARITHMETIC = {
     "add": (lambda x, y, v: 1.0, lambda x, y, v: 1.0),
@@ -173,20 +169,9 @@ def wrap(copy, original):
     return copy
 
 
-def lift_whole(function, loops):
-    """Let a function of NumPy take arrays of dual numbers, by loops."""
-    loops = convert(loops, wrap, replace)
-
-    def lifted(*arguments, **options):
-        depends = any(np.asarray(argument).dtype == object for argument in arguments)
-        return (loops if depends else function)(*arguments, **options)
-
-    return lifted
-
-
 LIFTED[linear_log_likelihood] = convert(linear_log_likelihood, wrap, replace)
 for function, loops in (WHOLE | {np.interp: interp_of_any, np.clip: clip}).items():
-    LIFTED[function] = lift_whole(function, loops)
+    LIFTED[function] = lift(function, convert(loops, wrap, replace))
 
 
 def differentiate_plain(function, dim):

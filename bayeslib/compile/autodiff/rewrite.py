@@ -4,6 +4,7 @@ import dis
 import types
 import uuid
 
+from ..fingerprint import NOTHING, contents, names_in
 from ..internals import Dispatcher
 
 LIBRARIES = ("numba", "numpy", "scipy", "math", "builtins")
@@ -29,8 +30,8 @@ def convert(function, wrap, replace=None, done=None):
     if id(function) in done:
         return done[id(function)]
     source = getattr(function, "py_func", function)
-    scope = dict(source.__globals__)
-    cells = tuple(copy_cell(cell) for cell in source.__closure__ or ())
+    scope, closure = dict(source.__globals__), source.__closure__ or ()
+    cells = tuple(types.CellType() for _ in closure)
     copy = types.FunctionType(
         source.__code__, scope, source.__name__, source.__defaults__, cells or None
     )
@@ -45,12 +46,12 @@ def convert(function, wrap, replace=None, done=None):
             return convert(value, wrap, replace, done)
         return value if replace is None else replace(value)
 
-    for name in names_in(source.__code__):
+    for name in names_in(source.__code__)[1]:
         if name in scope:
             scope[name] = stand_in(scope[name])
-    for cell in cells:
-        if not is_empty(cell):
-            cell.cell_contents = stand_in(cell.cell_contents)
+    for cell, own in zip(cells, closure, strict=True):
+        if contents(own) is not NOTHING:
+            cell.cell_contents = stand_in(contents(own))
     return result
 
 
@@ -74,33 +75,31 @@ def is_helper(value):
     return (value.__module__ or "").split(".")[0] not in LIBRARIES
 
 
-def calls_any(function, wanted, seen=None):
-    """Whether a function, or a helper that it can name, names one of the functions `wanted`."""
+def reached(function, seen=None):
+    """Yield the code of a function, and of each helper that it can name, with all that it names."""
     seen = set() if seen is None else seen
-    if id(function) in seen:
-        return False
     seen.add(id(function))
     source = getattr(function, "py_func", function)
-    names = names_in(source.__code__)
+    names = names_in(source.__code__)[1]
     values = [source.__globals__[name] for name in names if name in source.__globals__]
-    values += [cell.cell_contents for cell in source.__closure__ or () if not is_empty(cell)]
+    values += map(contents, source.__closure__ or ())
     modules = [value for value in values if isinstance(value, types.ModuleType)]
-    values += [getattr(module, name) for module in modules for name in names & set(dir(module))]
-    return any(
-        (isinstance(value, types.FunctionType) and value in wanted)
-        or (is_helper(value) and calls_any(value, wanted, seen))
-        for value in values
-    )
+    values += [getattr(m, name) for m in modules for name in {*names} & {*dir(m)}]
+    yield source.__code__, values
+    for value in values:
+        if is_helper(value) and id(value) not in seen:
+            yield from reached(value, seen)
 
 
-def looks(function, seen=None):
+def calls_any(function, wanted):
+    """Whether a function, or a helper that it can name, names one of the functions `wanted`."""
+    values = (value for _, named in reached(function) for value in named)
+    return any(isinstance(value, types.FunctionType) and value in wanted for value in values)
+
+
+def looks(function):
     """Whether a function, or a helper that it can name, loops, and whether it multiplies arrays."""
-    seen = set() if seen is None else seen
-    if id(function) in seen:
-        return False, False
-    seen.add(id(function))
-    source = getattr(function, "py_func", function)
-    codes, loops, multiplies = [source.__code__], False, False
+    codes, loops, multiplies = [code for code, _ in reached(function)], False, False
     while codes:
         code = codes.pop()
         codes += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
@@ -108,31 +107,4 @@ def looks(function, seen=None):
         for step in dis.get_instructions(code):
             loops |= step.opname == "FOR_ITER" or step.opname.startswith("JUMP_BACKWARD")
             multiplies |= step.opname == "BINARY_MATRIX_MULTIPLY" or step.argrepr in ("@", "@=")
-    values = [source.__globals__.get(name) for name in names_in(source.__code__)]
-    values += [cell.cell_contents for cell in source.__closure__ or () if not is_empty(cell)]
-    for value in values:
-        if is_helper(value):
-            found = looks(value, seen)
-            loops, multiplies = loops or found[0], multiplies or found[1]
     return loops, multiplies
-
-
-def names_in(code):
-    """The global names that a code object and those nested in it may look up."""
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names |= names_in(constant)
-    return names
-
-
-def copy_cell(cell):
-    return types.CellType() if is_empty(cell) else types.CellType(cell.cell_contents)
-
-
-def is_empty(cell):
-    # Reading the contents is the only way to ask.
-    try:
-        return cell.cell_contents is cell
-    except ValueError:
-        return True

@@ -16,7 +16,7 @@ from numba.extending import lower_builtin, type_callable
 
 from ..arithmetic import JIT
 from ..internals import type_of_literals
-from .duals import REAL, Active, add, common_dual, f8, negate, pack, scale, unpack
+from .duals import REAL, Active, add, common_dual, f8, negate, scale, unpack
 from .rules import BINARY, UNARY
 
 RULE = JIT | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -43,18 +43,14 @@ def register(functions, arity, lower, returns=None):
             return None
         return types.Array(element, ndim, "C") if ndim else element
 
-    def unary_type(context):
-        return lambda x: result(x)
-
-    def binary_type(context):
-        return lambda x, y: result(x, y)
-
+    # numba reads their signatures
+    typer = (lambda x: result(x)) if arity == 1 else (lambda x, y: result(x, y))
     pairs = [(Active, Active), *product([Active], REAL), *product(REAL, [Active])]
     for function in functions:
         if function in LITERAL_POWERS:
-            type_of_literals(function, binary_type)
+            type_of_literals(function, lambda context: typer)
         else:
-            type_callable(function)(unary_type if arity == 1 else binary_type)
+            type_callable(function)(lambda context: typer)
         for pattern in [(Active,)] if arity == 1 else pairs:
             lower_builtin(function, *pattern)(lower)
 
@@ -79,7 +75,7 @@ def lower_arithmetic(formula):
     def lower(context, builder, signature, arguments):
         kind = signature.return_type
         (x, dx), (y, dy) = unpack_all(context, builder, signature, arguments)
-        return pack(context, builder, kind, *formula(builder, kind.k, x, dx, y, dy))
+        return kind.pack(context, builder, *formula(builder, kind.k, x, dx, y, dy))
 
     return lower
 
@@ -115,7 +111,7 @@ for operators, formula in (
 def lower_negative(context, builder, signature, arguments):
     value, partials = unpack(context, builder, signature.args[0], arguments[0])
     negated = builder.fneg(value), negate(builder, partials)
-    return pack(context, builder, signature.return_type, *negated)
+    return signature.return_type.pack(context, builder, *negated)
 
 
 register([operator.neg, np.negative], 1, lower_negative)
@@ -157,41 +153,26 @@ def compiled_rule(derivative, function, argument):
     return njit(**RULE)(derivative)
 
 
-def slope_of(context, builder, function, derivative, x, value):
-    if derivative in ARITHMETIC:  # compiling a function for it would take a new process 15 ms
-        return derivative(Emitted(builder, x), Emitted(builder, value)).value
-    rule = compiled_rule(derivative, function, "x")
-    return call(context, builder, rule, (f8, f8), (x, value))
-
-
-def lower_unary(function, derivative):
+def lower_function(function, *derivatives):
     def lower(context, builder, signature, arguments):
         kind = signature.return_type
-        x, dx = unpack(context, builder, kind, arguments[0])
-        value = call(context, builder, function, (f8,), (x,))
-        slope = slope_of(context, builder, function, derivative, x, value)
-        return pack(context, builder, kind, value, scale(builder, dx, slope, kind.k))
-
-    return lower
-
-
-def lower_binary(function, *derivatives):
-    def lower(context, builder, signature, arguments):
-        kind = signature.return_type
-        rules = [compiled_rule(by, function, x) for by, x in zip(derivatives, "xy", strict=True)]
         parts = unpack_all(context, builder, signature, arguments)
-        keep, plain = [f8, f8], [x for x, _ in parts]
-        if isinstance(signature.args[1], types.Integer):
+        kinds, numbers = [f8 for _ in parts], [x for x, _ in parts]
+        if isinstance(signature.args[-1], types.Integer):
             # An integer exponent stays one: a power by multiplication is exact and fast.
-            keep[1], plain[1] = signature.args[1], arguments[1]
-        value = call(context, builder, function, tuple(keep), tuple(plain))
-        total = None
-        for derivative, (_, partials) in zip(rules, parts, strict=True):
-            if partials is not None:
-                kinds, numbers = (*keep, f8), (*plain, value)
-                slope = call(context, builder, derivative, kinds, numbers)
-                total = add(builder, total, scale(builder, partials, slope, kind.k))
-        return pack(context, builder, kind, value, total)
+            kinds[-1], numbers[-1] = signature.args[-1], arguments[-1]
+        value = call(context, builder, function, tuple(kinds), tuple(numbers))
+        kinds, numbers, total = (*kinds, f8), (*numbers, value), None
+        for derivative, (_, partials), name in zip(derivatives, parts, "xy", strict=False):
+            if partials is None:
+                continue
+            if derivative in ARITHMETIC:  # to compile a function would take a new process 15 ms
+                slope = derivative(*(Emitted(builder, number) for number in numbers)).value
+            else:
+                rule = compiled_rule(derivative, function, name)
+                slope = call(context, builder, rule, kinds, numbers)
+            total = add(builder, total, scale(builder, partials, slope, kind.k))
+        return kind.pack(context, builder, value, total)
 
     return lower
 
@@ -203,10 +184,8 @@ def is_arithmetic(derivative):
 
 
 ARITHMETIC = {derivative for _, derivative in UNARY if is_arithmetic(derivative)}
-for functions, derivative in UNARY:
-    register(functions, 1, lower_unary(functions[0], derivative))
-for functions, by_x, by_y in BINARY:
-    register(functions, 2, lower_binary(functions[0], by_x, by_y))
+for functions, *derivatives in (*UNARY, *BINARY):
+    register(functions, len(derivatives), lower_function(functions[0], *derivatives))
 
 
 # ----------------------------------------------- powers whose exponent stands in the code: x ** 2
@@ -231,7 +210,7 @@ def lower_literal_power(context, builder, signature, arguments):
         slope = builder.fdiv(factor, raised(builder, x, size + 1))
     else:
         slope = builder.fmul(factor, raised(builder, x, max(size - 1, 0)))
-    return pack(context, builder, kind, value, scale(builder, dx, slope, kind.k))
+    return kind.pack(context, builder, value, scale(builder, dx, slope, kind.k))
 
 
 # Without this each compiled density would compile numba's loop over an exponent's bits.

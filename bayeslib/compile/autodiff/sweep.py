@@ -12,12 +12,12 @@ parameters. A product of a constant matrix and a vector is a block, which stands
 import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import njit
 from numba.extending import intrinsic
 
 from ..arithmetic import INLINED
-from ..internals import array_over, cgutils
-from ..kinds import FLOAT, INT
+from ..internals import stack_vector
+from ..kinds import INT, WORD
 from .arena import (
     ADJOINTS,
     BLOCK,
@@ -47,7 +47,6 @@ BLOCK_BYTES = 10 * 8
 PRODUCT, ENTRIES, SUM = range(3)
 LENGTH = 256  # sums at a time, which stay in the first cache
 
-_WORD, _DOUBLE = ir.IntType(64), ir.DoubleType()
 _NOWHERE = np.zeros(16, dtype=np.int64)
 _NOWHERE[[WEIGHTS, PARENTS]] = _NOWHERE.ctypes.data + 8 * np.array([14, 15])
 llvm.add_symbol("bayeslib.tape.nowhere", _NOWHERE.ctypes.data)
@@ -60,45 +59,24 @@ def nowhere(typingctx):
     def codegen(context, builder, signature, args):
         name = "bayeslib.tape.nowhere"
         found = builder.module.globals.get(name)
-        found = found or ir.GlobalVariable(builder.module, _WORD, name)
-        return builder.ptrtoint(found, _WORD)
+        found = found or ir.GlobalVariable(builder.module, WORD, name)
+        return builder.ptrtoint(found, WORD)
 
     return INT(), codegen
 
 
-@intrinsic
-def scratch(typingctx):
-    """Room for LENGTH sums, which the compiler knows to lie apart from everything."""
-    kind = types.Array(FLOAT, 1, "C")
-
-    def codegen(context, builder, signature, args):
-        size = ir.Constant(_WORD, LENGTH)
-        return array_over(
-            context, builder, kind, cgutils.alloca_once(builder, _DOUBLE, size=size), [size]
-        )
-
-    return kind(), codegen
-
-
 # ------------------------------------------------------------------------------ sums and products
-@njit(**INLINED)
-def _edge(t, child, weight, parent):
-    """Add an edge for which there is room."""
-    n = t[NUM_EDGES]
-    doubles(t[EDGES])[2 * n] = weight
-    ends = halves(t[EDGES])
-    ends[4 * n + 2], ends[4 * n + 3] = parent, child
-    t[NUM_EDGES] = n + 1
-
-
-@njit(**INLINED)
-def _tape_of(numbers, step, n):
-    """The tape of the first of the numbers that is not a constant, or 0."""
+@native
+def tape_of(numbers, step, n):
+    """Return the tape of n numbers, `step` words apart, or 0 if all are constants."""
     for i in range(n):
         tape = words(numbers + 8 * step * i)[2]
         if tape != 0:
             return tape
     return 0
+
+
+_tape_of = njit(**INLINED)(tape_of)
 
 
 @njit(**INLINED)
@@ -137,17 +115,13 @@ def _add_terms(t, child, numbers, step, n, weights, weights_step):
         b[CHILD], b[CHILD + 1] = child, kept
         t[BLOCK] = block
     elif room(t, n):
+        e, edges, ends = t[NUM_EDGES], doubles(t[EDGES]), halves(t[EDGES])
         for i in range(n):
-            weight = 1.0
-            if weights != 0:
-                weight = doubles(weights + 8 * weights_step * i)[0]
-            _edge(t, child, weight, words(numbers + 8 * step * i)[1])
-
-
-@native
-def tape_of(numbers, step, n):
-    """Return the tape of n numbers, `step` words apart, or 0 if all are constants."""
-    return _tape_of(numbers, step, n)
+            own = doubles(weights + 8 * weights_step * i)[0] if weights != 0 else 1.0
+            edges[2 * (e + i)] = own
+            ends[4 * (e + i) + 2] = words(numbers + 8 * step * i)[1]
+            ends[4 * (e + i) + 3] = child
+        t[NUM_EDGES] = e + n
 
 
 @native
@@ -263,7 +237,7 @@ def _predict(X, m, d, row, column, theta, out):
             out[3 * i] = a
             i += 1
     else:  # by columns, whose entries stand together, LENGTH rows at a time
-        sums = scratch()
+        sums = stack_vector(LENGTH)
         for first in range(0, m, LENGTH):
             num = min(LENGTH, m - first)
             for i in range(num):
@@ -282,7 +256,7 @@ def _back(X, m, d, row, column, u, adjoints, parents):
 
     Such a row may hold what is not finite, and have been left out by a branch.
     """
-    sums = scratch()
+    sums = stack_vector(LENGTH)
     for first in range(0, d, LENGTH):
         num, start = min(LENGTH, d - first), X + first * column
         for attempt in range(2):
@@ -342,19 +316,15 @@ def matrix_vector(X, owned, m, d, row, column, theta, step, out):
                 s += doubles(X + i * row + j * column)[0] * doubles(theta + 8 * step * j)[0]
             _write(out + NUMBER * i, s, 0, 0)
         return 0
-    if copied:
-        if row == 8:
-            for j in range(d):
-                source, into = doubles(X + j * column), doubles(copy + 8 * j * m)
-                for i in range(m):
-                    into[i] = source[i]
-            row, column = 8, 8 * m
-        else:
-            for i in range(m):
-                into = doubles(copy + 8 * i * d)
-                for j in range(d):
-                    into[j] = doubles(X + i * row + j * column)[0]
-            row, column = 8 * d, 8
+    if copied:  # in the order of its longer steps
+        by_columns = row == 8
+        lines, length = (d, m) if by_columns else (m, d)
+        far, near = (column, row) if by_columns else (row, column)
+        for i in range(lines):
+            into = doubles(copy + 8 * i * length)
+            for j in range(length):
+                into[j] = doubles(X + i * far + j * near)[0]
+        row, column = (8, 8 * m) if by_columns else (8 * d, 8)
         X = copy
     of, at = halves(parents), doubles(values)
     for j in range(d):

@@ -13,10 +13,10 @@ from numba.extending import intrinsic, models, overload, register_model
 
 from ..arithmetic import INLINED
 from ..internals import array_expressions, array_over, cgutils, make_array
+from ..kinds import DOUBLE, DOUBLES, HALF, WORD, WORDS
 from . import arena, sweep
 from .duals import REAL, Active, Dual, f8, value_of
 
-_WORD, _DOUBLE = ir.IntType(64), ir.DoubleType()
 _MOST_ARGUMENTS = 16  # of an array expression whose entries are computed with dual numbers
 
 
@@ -35,14 +35,14 @@ class TracedType(Active):
     def pack(self, context, builder, value, edges):
         traced = cgutils.create_struct_proxy(self)(context, builder)
         traced.value = value
-        traced.index = traced.tape = _WORD(0)
+        traced.index = traced.tape = WORD(0)
         if edges is not None:
             traced.tape = edges.tape
             traced.index = edges.push(context, builder)
         return traced._getvalue()
 
     def constant(self, value):
-        return ir.Constant.literal_struct([value, _WORD(0), _WORD(0)])
+        return ir.Constant.literal_struct([value, WORD(0), WORD(0)])
 
 
 Traced = TracedType()
@@ -69,10 +69,10 @@ class Edges:
         return Edges(self.tape, terms)
 
     def negated(self, builder):
-        return self.scaled(builder, _DOUBLE(-1.0))
+        return self.scaled(builder, DOUBLE(-1.0))
 
     def plus(self, builder, other):
-        isnull = builder.icmp_unsigned("==", self.tape, _WORD(0))
+        isnull = builder.icmp_unsigned("==", self.tape, WORD(0))
         tape = builder.select(isnull, other.tape, self.tape)
         return Edges(tape, [*self.terms, *other.terms])
 
@@ -81,7 +81,7 @@ class Edges:
             return self.terms[0][1]
         flat = [self.tape]
         for weight, index in self.terms:
-            flat += [_DOUBLE(1.0) if weight is None else weight, index]
+            flat += [DOUBLE(1.0) if weight is None else weight, index]
         return builder.call(_pusher(context, builder, len(self.terms)), flat)
 
 
@@ -91,33 +91,31 @@ def _pusher(context, builder, num):
     found = builder.module.globals.get(name)
     if found is not None:
         return found
-    kind = ir.FunctionType(_WORD, [_WORD, *[_DOUBLE, _WORD] * num])
+    kind = ir.FunctionType(WORD, [WORD, *[DOUBLE, WORD] * num])
     function = ir.Function(builder.module, kind, name)
     function.linkage = "linkonce_odr"
     address, *edges = function.args
     b = ir.IRBuilder(function.append_basic_block())
-    with b.if_then(b.icmp_unsigned("==", address, _WORD(0)), likely=False):
-        b.ret(_WORD(0))
-    tape = b.inttoptr(address, _WORD.as_pointer())
+    with b.if_then(b.icmp_unsigned("==", address, WORD(0)), likely=False):
+        b.ret(WORD(0))
+    tape = b.inttoptr(address, WORDS)
 
     def word(number):
-        return b.gep(tape, [_WORD(number)])
+        return b.gep(tape, [WORD(number)])
 
-    end = b.add(b.load(word(arena.NUM_EDGES)), _WORD(num))
+    end = b.add(b.load(word(arena.NUM_EDGES)), WORD(num))
     with b.if_then(b.icmp_unsigned(">", end, b.load(word(arena.MAX_EDGES))), likely=False):
-        arena.emit(context, b, arena.grow, [address, _WORD(num)])
+        arena.emit(context, b, arena.grow, [address, WORD(num)])
     count, child = b.load(word(arena.NUM_EDGES)), b.load(word(arena.NUM_NODES))
-    half = ir.IntType(32)
-    stored = b.inttoptr(
-        b.add(b.load(word(arena.EDGES)), b.mul(count, _WORD(arena.EDGE))), half.as_pointer()
-    )
+    place = b.add(b.load(word(arena.EDGES)), b.mul(count, WORD(arena.EDGE)))
+    stored = b.inttoptr(place, HALF.as_pointer())
     for i in range(num):
-        weight = b.gep(stored, [_WORD(4 * i)])
-        b.store(edges[2 * i], b.bitcast(weight, _DOUBLE.as_pointer()), align=8)
-        b.store(b.trunc(edges[2 * i + 1], half), b.gep(stored, [_WORD(4 * i + 2)]))
-        b.store(b.trunc(child, half), b.gep(stored, [_WORD(4 * i + 3)]))
-    b.store(b.add(count, _WORD(num)), word(arena.NUM_EDGES))
-    b.store(b.add(child, _WORD(1)), word(arena.NUM_NODES))
+        weight = b.gep(stored, [WORD(4 * i)])
+        b.store(edges[2 * i], b.bitcast(weight, DOUBLES), align=8)
+        b.store(b.trunc(edges[2 * i + 1], HALF), b.gep(stored, [WORD(4 * i + 2)]))
+        b.store(b.trunc(child, HALF), b.gep(stored, [WORD(4 * i + 3)]))
+    b.store(b.add(count, WORD(num)), word(arena.NUM_EDGES))
+    b.store(b.add(child, WORD(1)), word(arena.NUM_NODES))
     b.ret(child)
     return function
 
@@ -144,23 +142,23 @@ class EntryByEntry:
         context = self._context
         active = [pair for pair in zip(kinds, arguments, strict=True) if _is_active(pair[0])]
         self._is_array = [isinstance(kind, types.Array) for kind, _ in active]
-        size, tape = _size(context, builder, kinds, arguments), _WORD(0)
+        size, tape = _size(context, builder, kinds, arguments), WORD(0)
         for kind, argument in active:
             own = _tape_of(context, builder, kind, argument)
-            tape = builder.select(builder.icmp_unsigned("!=", tape, _WORD(0)), tape, own)
-        given = [tape, size, _WORD(len(active))]
+            tape = builder.select(builder.icmp_unsigned("!=", tape, WORD(0)), tape, own)
+        given = [tape, size, WORD(len(active))]
         block = arena.emit(context, builder, sweep.open_block, given)
         # A block of no tape has room for one entry, which all write to.
         self._tape, self._block, self._size = tape, block, size
-        words = builder.inttoptr(block, _WORD.as_pointer())
+        words = builder.inttoptr(block, WORDS)
         weights, parents, first, step = (
-            builder.load(builder.gep(words, [_WORD(word)]))
+            builder.load(builder.gep(words, [WORD(word)]))
             for word in (sweep.WEIGHTS, sweep.PARENTS, sweep.FIRST, sweep.STEP)
         )
-        self._weights = builder.inttoptr(weights, _DOUBLE.as_pointer())
-        self._parents = builder.inttoptr(parents, ir.IntType(32).as_pointer())
+        self._weights = builder.inttoptr(weights, DOUBLES)
+        self._parents = builder.inttoptr(parents, HALF.as_pointer())
         self._first, self._step = first, step
-        self._count = cgutils.alloca_once_value(builder, _WORD(0))
+        self._count = cgutils.alloca_once_value(builder, WORD(0))
 
     def compile_subroutine(self, builder, function, signature, **options):
         self._dual = Dual(len(self._is_array))
@@ -175,7 +173,7 @@ class EntryByEntry:
             if kind is Traced:
                 traced = cgutils.create_struct_proxy(Traced)(context, builder, number)
                 lanes = [float(lane == len(indices)) for lane in range(dual.k)]
-                partials = ir.Constant(ir.VectorType(_DOUBLE, dual.k), lanes)
+                partials = ir.Constant(ir.VectorType(DOUBLE, dual.k), lanes)
                 number = dual.pack(context, builder, traced.value, partials)
                 indices.append(traced.index)
             given.append(number)
@@ -184,11 +182,11 @@ class EntryByEntry:
         count = builder.load(self._count)
         at = builder.mul(count, self._step)
         for lane, index in enumerate(indices):
-            weight = builder.extract_element(partials, ir.IntType(32)(lane))
-            place = builder.add(at, builder.mul(builder.mul(self._step, self._size), _WORD(lane)))
+            weight = builder.extract_element(partials, HALF(lane))
+            place = builder.add(at, builder.mul(builder.mul(self._step, self._size), WORD(lane)))
             builder.store(weight, builder.gep(self._weights, [place]))
-            builder.store(builder.trunc(index, ir.IntType(32)), builder.gep(self._parents, [place]))
-        builder.store(builder.add(count, _WORD(1)), self._count)
+            builder.store(builder.trunc(index, HALF), builder.gep(self._parents, [place]))
+        builder.store(builder.add(count, WORD(1)), self._count)
         made = cgutils.create_struct_proxy(Traced)(context, builder)
         made.value, made.tape = value, self._tape
         made.index = builder.add(self._first, at)
@@ -197,7 +195,7 @@ class EntryByEntry:
     def after(self, builder):
         """Close the block."""
         scalars = sum(1 << lane for lane, array in enumerate(self._is_array) if not array)
-        given = [self._tape, self._block, builder.load(self._count), _WORD(scalars)]
+        given = [self._tape, self._block, builder.load(self._count), WORD(scalars)]
         arena.emit(self._context, builder, sweep.close_block, given)
 
 
@@ -207,12 +205,12 @@ def _size(context, builder, kinds, arguments):
     for kind, argument in zip(kinds, arguments, strict=True):
         if isinstance(kind, types.Array):
             array = make_array(kind)(context, builder, argument)
-            shape += [_WORD(1)] * (kind.ndim - len(shape))
+            shape += [WORD(1)] * (kind.ndim - len(shape))
             for i in range(kind.ndim):  # from the last dimension on
                 extent = builder.extract_value(array.shape, kind.ndim - 1 - i)
                 larger = builder.icmp_signed(">", extent, shape[i])
                 shape[i] = builder.select(larger, extent, shape[i])
-    size = _WORD(1)
+    size = WORD(1)
     for extent in shape:
         size = builder.mul(size, extent)
     return size
@@ -226,7 +224,7 @@ def _tape_of(context, builder, kind, argument):
         given = _start_and_step(context, builder, kind, argument)
     else:
         array = make_array(kind)(context, builder, argument)
-        given = builder.ptrtoint(array.data, _WORD), _WORD(arena.NUMBER // 8), array.nitems
+        given = builder.ptrtoint(array.data, WORD), WORD(arena.NUMBER // 8), array.nitems
     return arena.emit(context, builder, sweep.tape_of, given)
 
 
@@ -249,47 +247,38 @@ array_expressions(entry_by_entry)
 # ------------------------------------------------------------------------- sums, products, passes
 def _start_and_step(context, builder, kind, array):
     view = make_array(kind)(context, builder, array)
-    step = builder.sdiv(builder.extract_value(view.strides, 0), _WORD(8))
-    return builder.ptrtoint(view.data, _WORD), step, builder.extract_value(view.shape, 0)
+    step = builder.sdiv(builder.extract_value(view.strides, 0), WORD(8))
+    return builder.ptrtoint(view.data, WORD), step, builder.extract_value(view.shape, 0)
 
 
-def _room_for_one(context, builder):
+def _number_from(context, builder, function, given):
+    """Emit a call of a native function that writes a number, and return that."""
     room = cgutils.alloca_once(builder, context.get_data_type(Traced))
-    return room, builder.ptrtoint(room, _WORD)
-
-
-def _is_vector(kind):
-    return isinstance(kind, types.Array) and kind.ndim == 1 and kind.dtype in (Traced, f8)
+    arena.emit(context, builder, function, [*given, builder.ptrtoint(room, WORD)])
+    return context.unpack_value(builder, Traced, room)
 
 
 @intrinsic
 def _total(typingctx, a):
-    if not (_is_vector(a) and a.dtype is Traced):
-        return None
+    """The sum of a vector."""
 
     def codegen(context, builder, signature, args):
-        start, step, size = _start_and_step(context, builder, signature.args[0], args[0])
-        room, out = _room_for_one(context, builder)
-        arena.emit(context, builder, sweep.total, [start, step, size, out])
-        return context.unpack_value(builder, Traced, room)
+        given = _start_and_step(context, builder, signature.args[0], args[0])
+        return _number_from(context, builder, sweep.total, given)
 
     return Traced(a), codegen
 
 
 @intrinsic
 def _dot(typingctx, a, b):
-    """The sum of products of two vectors of one length."""
-    if not (_is_vector(a) and _is_vector(b)):
-        return None
+    """The sum of products of two vectors of one length, of Traced or doubles."""
 
     def codegen(context, builder, signature, args):
         given = []
         for kind, array in zip(signature.args, args, strict=True):
             start, step, size = _start_and_step(context, builder, kind, array)
-            given += [start, step, _WORD(int(kind.dtype is Traced))]
-        room, out = _room_for_one(context, builder)
-        arena.emit(context, builder, sweep.dot, [*given, size, out])
-        return context.unpack_value(builder, Traced, room)
+            given += [start, step, WORD(int(kind.dtype is Traced))]
+        return _number_from(context, builder, sweep.dot, [*given, size])
 
     return Traced(a, b), codegen
 
@@ -300,12 +289,12 @@ def _matrix_vector(typingctx, X, theta, out):
 
     def codegen(context, builder, signature, args):
         matrix = make_array(signature.args[0])(context, builder, args[0])
-        owner = builder.ptrtoint(matrix.meminfo, _WORD)
+        owner = builder.ptrtoint(matrix.meminfo, WORD)
         shape = [builder.extract_value(matrix.shape, i) for i in range(2)]
         steps = [builder.extract_value(matrix.strides, i) for i in range(2)]
         start, step, _ = _start_and_step(context, builder, signature.args[1], args[1])
         into, _, _ = _start_and_step(context, builder, signature.args[2], args[2])
-        data = builder.ptrtoint(matrix.data, _WORD)
+        data = builder.ptrtoint(matrix.data, WORD)
         given = [data, owner, *shape, *steps, start, step, into]
         arena.emit(context, builder, sweep.matrix_vector, given)
         return context.get_dummy_value()
@@ -388,7 +377,7 @@ def numbers_at(typingctx, address, dim):
 
     def codegen(context, builder, signature, args):
         data = builder.inttoptr(args[0], context.get_data_type(Traced).as_pointer())
-        return array_over(context, builder, kind, data, [_WORD(dim.literal_value)])
+        return array_over(context, builder, kind, data, [WORD(dim.literal_value)])
 
     return kind(address, dim), codegen
 
@@ -400,7 +389,7 @@ def end(typingctx, result, tape, grad):
         return None
 
     def codegen(context, builder, signature, args):
-        index = _WORD(0)
+        index = WORD(0)
         if signature.args[0] is Traced:
             index = cgutils.create_struct_proxy(Traced)(context, builder, args[0]).index
         words, _, _ = _start_and_step(context, builder, signature.args[1], args[1])

@@ -7,14 +7,16 @@ from llvmlite import ir
 from numba import carray, njit, types
 from numba.extending import intrinsic
 
-from .. import arithmetic
+from .. import arithmetic, internals
 from ..arithmetic import JIT
+from ..kinds import DOUBLE, DOUBLES, WORD
 from ..linked import Linked
 
 _DOUBLES = types.CPointer(types.float64)
 _NUMBERS = (types.intp,) * 3
 _SIGNATURE = types.float64(_DOUBLES, _DOUBLES, _DOUBLES, _DOUBLES, *_NUMBERS)
-_FILES = [*sorted(Path(__file__).parent.glob("*.py")), Path(arithmetic.__file__)]
+_FILES = sorted(Path(__file__).parent.glob("*.py"))
+_FILES += [Path(module.__file__) for module in (arithmetic, internals)]
 
 
 def native_pass(rows):
@@ -28,9 +30,7 @@ def native_pass(rows):
     names = _native.__globals__ | {"rows": njit(**JIT, forceinline=True)(rows)}
     function = FunctionType(_native.__code__, names, rows.__name__)
     linked = Linked(f"bayeslib.{rows.__name__}", function, _SIGNATURE, _FILES)
-    double, word = ir.DoubleType(), ir.IntType(64)
-    pointer = double.as_pointer()
-    native = ir.FunctionType(double, [*[pointer] * 4, *[word] * 3])
+    native = ir.FunctionType(DOUBLE, [*[DOUBLES] * 4, *[WORD] * 3])
 
     @intrinsic
     def call(typingctx, theta, grad, X, y):
@@ -39,10 +39,10 @@ def native_pass(rows):
                 None if kind is types.none else context.make_array(kind)(context, builder, value)
                 for kind, value in zip(signature.args, args, strict=True)
             )
-            slopes = ir.Constant(pointer, None) if grad is None else grad.data
+            slopes = DOUBLES(None) if grad is None else grad.data
             pointers = [theta.data, slopes, X.data, y.data]
             sizes = [builder.extract_value(array.shape, 0) for array in (theta, y)]
-            wanted = ir.Constant(word, int(grad is not None))
+            wanted = WORD(int(grad is not None))
             return linked.call(context, builder, native, [*pointers, *sizes, wanted])
 
         return types.float64(theta, grad, X, y), codegen

@@ -3,31 +3,17 @@
 import math
 
 import numpy as np
-from llvmlite import ir
 from numba import njit, types
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 
 from ...errors import BayeslibError
 from ..arithmetic import INLINED
-from ..internals import array_over
+from ..internals import stack_vector
 from .logistic import exp_negative, log1pexp, sigmoid
 from .native import native_pass, takes
 
 ROWS = 64  # a block of X stays in the first cache between the two times that it is read
-_VECTOR = types.Array(types.float64, 1, "C")
 _LOG_2PI = math.log(2.0 * math.pi)
-
-
-# Arrays that live on the stack: no allocation, no reference count.
-@intrinsic
-def stack_vector(typingctx, size):
-    """Room for `size` doubles, until the function that asks returns."""
-
-    def codegen(context, builder, signature, args):
-        data = builder.alloca(ir.DoubleType(), size=args[0])
-        return array_over(context, builder, _VECTOR, data, args)
-
-    return _VECTOR(types.intp), codegen
 
 
 @njit(**INLINED)

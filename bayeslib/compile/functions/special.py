@@ -177,12 +177,11 @@ def solve_triangular(a, b, trans=0, lower=False):
 
 NAMES = {
     "scipy.special": {
-        "digamma": digamma, "psi": digamma, "gammaln": gammaln, "loggamma": gammaln,
-        "gamma": gamma, "erf": erf, "erfc": erfc, "ndtr": ndtr, "log_ndtr": log_ndtr,
-        "expit": sigmoid, "log_expit": log_sigmoid, "logit": logit, "xlogy": xlogy,
-        "xlog1py": xlog1py, "betaln": betaln, "beta": beta, "binom": binom,
-        "logsumexp": logsumexp, "softmax": softmax, "log_softmax": log_softmax,
-    },
+        "psi": digamma, "loggamma": gammaln, "expit": sigmoid, "log_expit": log_sigmoid,
+    } | {own.__name__: own for own in (
+        digamma, gammaln, gamma, erf, erfc, ndtr, log_ndtr, logit, xlogy, xlog1py, betaln, beta,
+        binom, logsumexp, softmax, log_softmax,
+    )},
     "scipy.linalg": {"solve_triangular": solve_triangular},
 }  # fmt: skip
 taught = {}  # function of SciPy: what stands in for it
