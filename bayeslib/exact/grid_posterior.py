@@ -189,8 +189,7 @@ def grid_posterior(target, bounds=None, *, num_points):
     counts = [as_count(n, "num_points", minimum=2) for n in counts]
     check_memory((np.prod(counts, dtype=float), 4 * target.dim + 3), "the grid")
     steps = (bounds[:, 1] - bounds[:, 0]) / counts
-    index = np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1)
-    index = index.reshape(-1, target.dim)
+    index = np.indices(counts).reshape(target.dim, -1).T.copy()
     low = bounds[:, 0] + index * steps
     points = low + 0.5 * steps
     logdensity = evaluate(target, points)
