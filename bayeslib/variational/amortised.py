@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import BayeslibError, warn
 from ..results import Gaussian
 from ..results.coordinates import Transform
-from ..validate import as_floats, check_finite
+from ..validate import as_floats, as_position, check_finite
 from .network import gaussians
 from .training import as_inputs
 
@@ -97,11 +97,7 @@ class Amortised:
             When fewer than ten simulations were as extreme as `y` in some entry: what the network
             says there, it was hardly taught.
         """
-        y = as_floats(y, "y")
-        if y.size != self.data_centre.size or y.ndim > 1:
-            raise BayeslibError(f"y must have shape ({self.data_centre.size},), got {y.shape}")
-        y = y.reshape(-1)
-        check_finite(y, "y")
+        y = as_position(y, "y", self.data_centre.size)
         means, factors = self._gaussians(y[None])
         problems = tuple(self._unusual(y))
         warn(*problems)

@@ -53,10 +53,9 @@ def log_q(parameters, x):
         scale = np.diagonal(factor, axis1=1, axis2=2)
         z = (x - mean) / scale
         slope = z / scale
-    gradient = _pathwise(parameters, factor, z, slope)
-    gradient[:, dim : 2 * dim] -= 1.0
     log_det = parameters[:, dim : 2 * dim].sum(axis=1)
-    return log_density(log_det, np.square(z).sum(axis=1), dim), gradient
+    value = log_density(log_det, np.square(z).sum(axis=1), dim)
+    return value, _pathwise(parameters, factor, z, slope, -1.0)
 
 
 def bound(parameters, z, log_p):
@@ -80,15 +79,13 @@ def bound(parameters, z, log_p):
     dim = z.shape[1]
     mean, factor = unpack(parameters, dim)
     value, slope = log_p(mean + np.einsum("nij,nj->ni", factor, z))
-    gradient = _pathwise(parameters, factor, z, slope)
-    gradient[:, dim : 2 * dim] += 1.0
-    log_det = parameters[:, dim : 2 * dim].sum(axis=1)
-    return value + log_det + 0.5 * dim * (1.0 + LOG_2_PI), gradient
+    value = value + parameters[:, dim : 2 * dim].sum(axis=1) + 0.5 * dim * (1.0 + LOG_2_PI)
+    return value, _pathwise(parameters, factor, z, slope, 1.0)
 
 
-def _pathwise(parameters, factor, z, slope):
-    """The gradients by the parameters of what has the gradient `slope` at m + L z."""
-    parts = [slope, slope * np.diagonal(factor, axis1=1, axis2=2) * z]
+def _pathwise(parameters, factor, z, slope, entropies):
+    """The gradients by the parameters of f(m + L z), `slope` by x, and of so many log |L|."""
+    parts = [slope, slope * np.diagonal(factor, axis1=1, axis2=2) * z + entropies]
     if parameters.shape[1] > 2 * z.shape[1]:
         rows, columns = np.tril_indices(z.shape[1], -1)
         parts.append(slope[:, rows] * z[:, columns])
@@ -175,8 +172,7 @@ def score(factor, z, slope, gradient):
             for j in range(i + 1, dim):
                 slope[i] -= factor[j, i] * slope[j]
         slope[i] /= factor[i, i]
-    for k in range(gradient.size):
-        gradient[k] = 0.0
+    gradient[:] = 0.0
     add_pathwise(factor, z, slope, gradient)
     for i in range(dim):
         gradient[dim + i] -= 1.0  # of -log |L|

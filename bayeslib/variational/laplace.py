@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..chains.starts import initial_positions, scatter
-from ..errors import BayeslibError, GradientError, StartError, warn
+from ..errors import BayeslibError, StartError, warn
 from ..exact.scouts import generalised_golden_ratio
 from ..results import Estimate, Gaussian
 from ..target.target import as_separate, as_target
@@ -113,10 +113,6 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
     dim = work.dim
     max_steps = as_count(max_steps, "max_steps")
     check_memory((4, dim, dim), "the Hessian")
-    if not target.has_gradient:
-        raise GradientError(
-            f'laplace needs a gradient, which {target!r} has not: let gradient="auto" derive it'
-        )
     transform = None if work is target else work.transform
     if initial_position is None and target.layout:
         starts = _starts(work, None)

@@ -134,15 +134,13 @@ class _Mixture:
     """The equal mixture of path Gaussians, as a proposal."""
 
     def __init__(self, parts):
-        self._parts = parts
-        self._factors = [part.scale for part in self._parts]
-        self.dim = self._parts[0].dim
+        self._parts, self.dim = parts, parts[0].dim
 
     def sample(self, num_samples, rng):
         which = rng.integers(len(self._parts), size=num_samples)
         x = rng.standard_normal((num_samples, self.dim))
-        for i, (part, factor) in enumerate(zip(self._parts, self._factors, strict=True)):
-            x[which == i] = part.mean + x[which == i] @ factor.T
+        for i, part in enumerate(self._parts):
+            x[which == i] = part.mean + x[which == i] @ part.scale.T
         return x
 
     def logdensity(self, x):

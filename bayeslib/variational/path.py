@@ -122,7 +122,7 @@ def _gaussian(position, gradient, diagonal, steps, changes):
 
 @dataclass(frozen=True)
 class Path:
-    """One path: its points, and a Gaussian (or None) with its bound for each after the first."""
+    """One path: its points, and for each a Gaussian with its bound, or None, as for the first."""
 
     positions: np.ndarray
     found: list
@@ -131,7 +131,7 @@ class Path:
 
     @property
     def elbo(self):
-        return float(self.elbos.max(initial=-np.inf))
+        return float(self.elbos.max())
 
     @property
     def chosen(self):
@@ -140,9 +140,8 @@ class Path:
     @cached_property
     def gaussian(self):
         """The `Gaussian` with the highest bound, or None where none has a finite one."""
-        if self.elbo == -np.inf:
-            return None
-        return Gaussian(self.found[self.chosen].mean, self.found[self.chosen].cov)
+        best = self.found[self.chosen]
+        return best and Gaussian(best.mean, best.cov)
 
 
 def find_paths(
@@ -178,7 +177,7 @@ def find_paths(
             "elsewhere, say the target's support, or use advi"
         )
     elbos = np.array([path.elbo for path in paths])
-    lengths = np.array([len(path.elbos) for path in paths])
+    lengths = np.array([len(path.elbos) - 1 for path in paths])
     return free, paths, how | {"num_paths": num_paths, "elbos": elbos, "lengths": lengths}
 
 
@@ -210,11 +209,12 @@ def _path(free, start, rng, spent, *, history, max_iterations, num_elbo_draws):
     positions, gradients = run_optimiser(
         slopes, start, history=history, max_iterations=max_iterations
     )
-    found, elbos = [None] * (len(positions) - 1), np.full(max(len(positions) - 1, 0), -np.inf)
+    size = max(len(positions), 1)
+    found, elbos = [None] * size, np.full(size, -np.inf)
     spent += slopes.num_evals
     for i, gaussian in gaussians(positions, gradients, history):
         x, log_q = gaussian.place(rng.standard_normal((num_elbo_draws, free.dim)))
         elbo = np.mean(free.many(x) - log_q)
         spent += num_elbo_draws
-        found[i - 1], elbos[i - 1] = gaussian, elbo if np.isfinite(elbo) else -np.inf
+        found[i], elbos[i] = gaussian, elbo if np.isfinite(elbo) else -np.inf
     return Path(positions, found, elbos, spent)

@@ -1,8 +1,9 @@
 """What weighted draws say of a Gaussian fit: one verdict for every method that makes one."""
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import lgamma
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,8 +26,7 @@ _FEW = 100.0  # draws' worth that tell no spread to a tenth
 _LOST = 0.001  # the share of draws that they are worth at which more would not help
 
 
-@dataclass(frozen=True)
-class Weighed:
+class Weighed(NamedTuple):
     """Draws, what the target and the approximation say of them, and how they were made.
 
     Attributes
@@ -48,8 +48,7 @@ class Weighed:
 
     def and_more(self, other):
         """Return these draws and then those of `other`."""
-        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        return Weighed(*(np.concatenate(pair) for pair in pairs))
+        return Weighed(*map(np.concatenate, zip(self, other, strict=True)))
 
 
 def weigh(free, base, num_draws, rng, *, wide=False):
@@ -161,18 +160,17 @@ def _judged(free, approximation, weighed, rng, edges):
 
 def _compared(free, approximation, own, rng):
     """Return the comparison by as many draws as it takes; `own` are the first."""
-    base, size, wide = approximation.base, len(own.values), None
-    for stage in (int(size / (1.0 - _SHARE)), *_STAGES):
-        if wide is not None:
-            stage = min(stage, _MOST_TIMES * size, _MOST_NUMBERS // base.dim)
-        num_wide = int(_SHARE * stage) - (0 if wide is None else len(wide.values))
+    base, size = approximation.base, len(own.values)
+    wide = Weighed(*(part[:0] for part in own))
+    later = np.minimum(_STAGES, min(_MOST_TIMES * size, _MOST_NUMBERS // base.dim))
+    for stage in (int(size / (1.0 - _SHARE)), *later.tolist()):
+        num_wide = int(_SHARE * stage) - len(wide.values)
         num_own = stage - int(_SHARE * stage) - len(own.values)
         if num_wide <= 0 or num_own < 0:
             break
         if num_own:
             own = own.and_more(weigh(free, base, num_own, rng))
-        more = weigh(free, base, num_wide, rng, wide=True)
-        wide = more if wide is None else wide.and_more(more)
+        wide = wide.and_more(weigh(free, base, num_wide, rng, wide=True))
         found = _Comparison(own, wide, base, approximation.transform)
         if found.clear:
             break
