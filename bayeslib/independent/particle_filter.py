@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ..errors import BayeslibError, BayeslibTypeError, TargetError, ZeroWeightsError, warn
+from ..errors import BayeslibError, TargetError, ZeroWeightsError, warn
 from ..results import Estimate
 from ..results.families import mean_and_error
-from ..validate import as_choice, as_count, as_floats, as_real, as_rng, check_memory
+from ..validate import as_choice, as_count, as_floats, as_real, as_rng, check_callable, check_memory
 from .filtered import Filtered
 from .genealogy import Genealogy
 from .resample import SCHEMES, choose, normalised
@@ -109,11 +109,7 @@ def particle_filter(
     num_particles = as_count(num_particles, "num_particles", minimum=2)
     ess_threshold = as_real(ess_threshold, "ess_threshold", minimum=0.0, maximum=1.0)
     as_choice(scheme, "scheme", SCHEMES)
-    for name, function in (
-        ("initial", initial), ("transition", transition), ("log_observation", log_observation),
-    ):  # fmt: skip
-        if not callable(function):
-            raise BayeslibTypeError(f"{name} must be a function, got {function!r}")
+    check_callable(initial=initial, transition=transition, log_observation=log_observation)
     rng, seed = as_rng(rng)
     num_steps = len(observations)
     check_memory((num_steps, num_particles, 4), "the particles")  # before initial makes them

@@ -110,11 +110,11 @@ def mixture(weights, means, covs):
     dim = means.shape[1]
     covs = np.stack([as_covariance(c, f"covs[{k}]", dim) for k, c in enumerate(covs)])
     weights = weights / weights.sum()
-    pairs = [_precision(c) for c in covs]
+    precisions, log_constants = map(np.array, zip(*map(_precision, covs), strict=True))
     with np.errstate(divide="ignore"):
-        log_constants = np.array([p[1] for p in pairs]) + np.log(weights)
+        log_constants += np.log(weights)
     return Target(
-        _mixture, dim=dim, data=(means, np.stack([p[0] for p in pairs]), log_constants),
+        _mixture, dim=dim, data=(means, precisions, log_constants),
         fused=_mixture_fused, truth=gaussian_mixture_truth(weights, means, covs),
     )  # fmt: skip
 
@@ -142,8 +142,7 @@ def _mixture(theta, means, precisions, log_constants):
 def _mixture_fused(theta, grad, means, precisions, log_constants):
     dim = theta.size
     largest, total = -np.inf, 0.0
-    for i in range(dim):
-        grad[i] = 0.0
+    grad[:] = 0.0
     for k in range(log_constants.size):
         value = _log_part(k, theta, means, precisions, log_constants)
         weight = 1.0

@@ -166,9 +166,9 @@ def noisy_or(findings, prior, strengths, *, leak=0.01, names=None):
     if leak.shape not in ((), findings.shape):
         raise BayeslibError(f"leak must be a number or {findings.shape}, got shape {leak.shape}")
     _check_binary(findings, "findings")
-    _check_probabilities(prior, "prior", "from 0 to 1", prior <= 1.0)
-    _check_probabilities(strengths, "strengths", "from 0 to below 1", strengths < 1.0)
-    _check_probabilities(leak, "leak", "from 0 to below 1", leak < 1.0)
+    _check(prior, "prior", "from 0 to 1", (prior >= 0.0) & (prior <= 1.0))
+    for array, name in ((strengths, "strengths"), (leak, "leak")):
+        _check(array, name, "from 0 to below 1", (array >= 0.0) & (array < 1.0))
     names = tuple(names or (f"disease[{j}]" for j in range(prior.size)))
     if len(names) != prior.size or len(set(names)) != prior.size:
         raise BayeslibError(f"names must be {prior.size} different strings, got {names!r}")
@@ -177,21 +177,17 @@ def noisy_or(findings, prior, strengths, *, leak=0.01, names=None):
 
 
 def _check_binary(array, name):
-    bad = np.argwhere((array != 0.0) & (array != 1.0))
-    if bad.size:
-        index = ", ".join(map(str, bad[0]))
+    _check(array, name, "0 or 1", (array == 0.0) | (array == 1.0))
+
+
+def _check(array, name, rule, fine):
+    if not fine.all():
+        index = tuple(np.argwhere(~fine)[0])
+        place = f"[{', '.join(map(str, index))}]" if index else ""
         raise BayeslibError(
-            f"{name} must be 0 or 1, {name}[{index}] is {array[tuple(bad[0])]:g} "
+            f"{name} must be {rule}, {name}{place} is {array[index]:g} "
             f"({np.isnan(array).sum()} are nan)"
         )
-
-
-def _check_probabilities(array, name, rule, below):
-    bad = ~((array >= 0.0) & below)
-    if bad.any():
-        index = tuple(int(i) for i in np.argwhere(bad)[0])
-        place = f"[{', '.join(map(str, index))}]" if index else ""
-        raise BayeslibError(f"{name} must be {rule}, {name}{place} is {array[index]:g}")
 
 
 def _sample(hypotheses, probabilities, num_samples, rng):
