@@ -97,8 +97,7 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
     """
     if as_separate(target, "quadrature").dim > _MOST_DIMS:
         raise BayeslibError(
-            f"quadrature needs 15^dim evaluations a region and is meant for at most {_MOST_DIMS} "
-            f"dimensions, the target has {target.dim}; sample from it instead"
+            f"quadrature takes at most {_MOST_DIMS} dimensions, got {target.dim}: sample instead"
         )
     bounds = as_bounds(bounds, target)
     rtol = _RTOL[target.dim - 1] if rtol is None else as_positive(rtol, "rtol")

@@ -119,13 +119,12 @@ def as_temperatures(value):
     if betas.ndim == 0 and betas >= 1.0 and float(betas).is_integer():
         check_memory((betas,), "inverse_temperatures")
         return np.linspace(0.0, 1.0, int(betas) + 1)
-    if betas.ndim != 1 or betas.size < 2 or betas[0] != 0.0 or betas[-1] != 1.0:
+    ends = betas.ndim == 1 and betas.size > 1 and betas[0] == 0.0 and betas[-1] == 1.0
+    if not (ends and np.all(np.diff(betas) > 0.0)):
         raise BayeslibError(
-            "inverse_temperatures must rise from 0 to 1, or be a whole number of steps, "
-            f"got {value!r}"
+            "inverse_temperatures must rise from 0 to 1 and increase at every step, or be a whole "
+            f"number of steps, got {value!r}"
         )
-    if not np.all(np.diff(betas) > 0.0):
-        raise BayeslibError(f"inverse_temperatures must increase at every step, got {value!r}")
     return betas
 
 

@@ -140,20 +140,29 @@ def weighted_draws(target, proposal, num_samples, rng, *, method, settings, spen
 
     After an interrupt these are the first of the draws.
     """
-    values, interrupted = proposal.sample(num_samples, rng), False
-    try:
-        logdensity = target.many(values)
-    except KeyboardInterrupt as interrupt:
-        logdensity, interrupted = getattr(interrupt, "partial", np.empty(0)), True
-        if logdensity.size < 2:
-            raise
-        values = values[: logdensity.size]
+    values = proposal.sample(num_samples, rng)
+    logdensity, interrupt = asked(target, values, least=2)
+    values = values[: logdensity.size]
     log_weights = _log_weights(target, proposal, values, logdensity)
     return weighted(
         values, logdensity, log_weights,
         num_evals=len(values) + spent, method=method, names=target.names,
-        settings=settings | {"interrupted": interrupted},
+        settings=settings | {"interrupted": interrupt is not None},
     )  # fmt: skip
+
+
+def asked(target, values, least=1):
+    """Return the log densities of rows, or of so many as an interrupt has left, and the interrupt.
+
+    It is raised when there are fewer than `least`.
+    """
+    try:
+        return target.many(values), None
+    except KeyboardInterrupt as interrupt:
+        found = getattr(interrupt, "partial", np.empty(0))
+        if found.size < least:
+            raise
+        return found, interrupt
 
 
 def weighted(values, logdensity, log_weights, *, num_evals, method, settings, names):

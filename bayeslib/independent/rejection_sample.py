@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from ..errors import EnvelopeError, RejectionError, TargetError, warn
+from ..errors import EnvelopeError, RejectionError, warn
 from ..results import Draws, Estimate
 from ..target.proposals import as_proposal
 from ..target.target import as_target
 from ..validate import as_count, as_real, as_rng, blame, check_memory, shown
 from ..waiting import watched
+from .importance_sample import asked, check_overflow
 
 
 @watched()
@@ -128,14 +129,8 @@ class _Rounds:
         self.first_nan = None
 
     def add(self, values, log_u, log_q):
-        interrupted = None
-        try:
-            log_p = self.target.many(values)
-        except KeyboardInterrupt as interrupt:
-            interrupted, log_p = interrupt, getattr(interrupt, "partial", np.empty(0))
-            if log_p.size == 0:
-                raise
-            values, log_u, log_q = (array[: log_p.size] for array in (values, log_u, log_q))
+        log_p, interrupt = asked(self.target, values)
+        values, log_u, log_q = (array[: log_p.size] for array in (values, log_u, log_q))
         nan = np.isnan(log_p)
         if nan.any():
             self.num_nan += int(nan.sum())
@@ -149,19 +144,15 @@ class _Rounds:
             kept.append(new)
         self.num_accepted += accepted.size
         self.num_proposed += len(values)
-        if interrupted:
-            raise interrupted
+        if interrupt:
+            raise interrupt
 
     def _check_envelope(self, values, log_p, log_q, log_ratio):
         worst = int(np.argmax(log_ratio))
         rounding = 1e-12 * (1.0 + abs(log_q[worst]) + abs(self.settings["log_bound"]))
         if log_ratio[worst] <= rounding:
             return
-        if log_p[worst] == np.inf:
-            raise TargetError(
-                f"the log density is +inf at theta={shown(values[worst])}: it overflows, or no "
-                "envelope can cover it"
-            )
+        check_overflow(log_p, values)
         bound = self.settings["log_bound"]
         needed = bound + log_ratio[worst]
         enough = np.ceil(1e4 * needed) / 1e4

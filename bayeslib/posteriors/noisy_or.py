@@ -82,8 +82,7 @@ class NoisyOr:
                 "be enumerated: sample them instead"
             )
         check_memory((2**self.dim, self.dim), "the hypotheses")
-        numbers = np.arange(2**self.dim)[:, None]
-        return (numbers >> np.arange(self.dim)[::-1] & 1).astype(float)
+        return np.indices((2,) * self.dim).reshape(self.dim, -1).T.astype(float, order="C")
 
     @cached_property
     def truth(self):

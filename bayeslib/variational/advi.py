@@ -15,7 +15,7 @@ from ..waiting import watched
 from .advi_ascent import Fit
 from .elsewhere import elsewhere_problem
 from .gaussian_family import FAMILIES
-from .verdict import checked
+from .verdict import checked, weigh
 
 _ESTIMATORS = ("stl", "entropy")
 
@@ -166,10 +166,7 @@ def advi(
     max_steps = as_count(max_steps, "max_steps", minimum=2)
     step_size = as_positive(step_size, "step_size")
     if step_size > 1.0:
-        raise BayeslibError(
-            f"step_size must be at most 1, got {step_size}: 1 goes to the optimum of a Gaussian "
-            "in one step, if the gradient has no noise"
-        )
+        raise BayeslibError(f"step_size must be at most 1, got {step_size}")
     tolerance = as_positive(tolerance, "tolerance")
     keep_path = as_bool(keep_path, "keep_path")
     initial_scale = as_positive(initial_scale, "initial_scale")
@@ -180,8 +177,7 @@ def advi(
     starts = free.starts(initial_position, num_restarts)
     if starts is not None and num_restarts > 1 and np.all(starts == starts[0]):
         raise BayeslibError(
-            f"all {num_restarts} restarts begin at one initial_position: pass ({num_restarts}, "
-            f"{target.dim}) of them, or None"
+            f"all {num_restarts} restarts begin at one initial_position: pass one each, or None"
         )
     starts, spent = initial_positions(free, starts, generators, gradient=True)
     fits = []
@@ -192,7 +188,8 @@ def advi(
         )  # fmt: skip
         fit.ascend(num_steps, max_steps, step_size, tolerance)
         with suppress(KeyboardInterrupt):
-            fit.weigh(num_check)
+            if not fit.interrupted:
+                fit.weighed = weigh(free, fit.gaussian, num_check, generator)
         interrupted = fit.weighed is None
         if not interrupted or (fit.num_steps and not fits):
             fits.append(fit)

@@ -18,7 +18,6 @@ from ..validate import shown
 from ..waiting import blocks, count
 from .ascent import run_rounds
 from .gaussian_family import draw_normals, factorise, is_dense, pack, place, pull_back, unpack
-from .verdict import weigh
 
 # What a single step may change at most, in the scale of the approximation.
 MEAN_STEP, SCALE_STEP = 1.0, 0.2
@@ -164,7 +163,7 @@ class Fit:
     gaussian : Gaussian
         Where `ascend` has led, of the unconstrained coordinates.
     weighed : Weighed or None
-        Its draws, from `weigh`.
+        Its draws, once they have been weighed.
     """
 
     def __init__(self, target, start, rng, *, scale, dense, num_draws, sticking):
@@ -235,8 +234,3 @@ class Fit:
             if not self.interrupted:
                 _, average = self.run(step_size, num_steps - num_steps // 2)
         self.gaussian = self._gaussian(average)
-
-    def weigh(self, num_draws):
-        """Ask the target at draws of what has been fitted, unless it was interrupted."""
-        if not self.interrupted:
-            self.weighed = weigh(self.target, self.gaussian, num_draws, self.rng)

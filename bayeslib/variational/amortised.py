@@ -119,13 +119,11 @@ class Amortised:
         -------
         means, sds : numpy.ndarray, shape (n, dim)
         """
-        data = as_floats(data, "data")
-        if data.ndim == 1 and self.data_centre.size == 1:
+        data, size = as_floats(data, "data"), self.data_centre.size
+        if data.ndim == 1 and size == 1:
             data = data[:, None]
-        if data.ndim != 2 or data.shape[1] != self.data_centre.size:
-            raise BayeslibError(
-                f"data must have shape (n, {self.data_centre.size}), got {data.shape}"
-            )
+        if data.ndim != 2 or data.shape[1] != size:
+            raise BayeslibError(f"data must have shape (n, {size}), got {data.shape}")
         check_finite(data, "data")
         means, factors = self._gaussians(data)
         return means, np.sqrt(np.square(factors).sum(axis=2))

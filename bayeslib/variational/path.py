@@ -151,8 +151,7 @@ def find_paths(
     free = unconstrained(as_target(target))
     if free.dim > _MOST_DIMENSIONS:
         raise BayeslibError(
-            f"pathfinder returns a full covariance, and takes at most {_MOST_DIMENSIONS} "
-            f"dimensions, got {free.dim}; advi with family='meanfield' takes more"
+            f"pathfinder takes at most {_MOST_DIMENSIONS} dimensions, got {free.dim}: take advi"
         )
     how = {
         "history": as_count(history, "history", maximum=10_000),
@@ -198,8 +197,7 @@ def _as_starts(initial_position, num_paths, dim):
         )
     if num_paths not in (None, len(starts)):
         raise BayeslibError(
-            f"initial_position has {len(starts)} rows, but num_paths={num_paths}: give one start a "
-            "path, or none"
+            f"initial_position has {len(starts)} rows, but num_paths={num_paths}: give one a path"
         )
     return starts, len(starts)
 
