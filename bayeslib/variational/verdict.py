@@ -16,6 +16,7 @@ from .elsewhere import parameters_at, scout
 
 NARROW, WIDE = 0.82, 1.25  # a standard deviation over that of the weighted draws
 OFF = 0.48  # a mean, from that of the weighted draws, in their standard deviations
+_LOW, _HIGH = np.array([[np.log(NARROW)], [-OFF]]), np.array([[np.log(WIDE)], [OFF]])
 _CALM = 0.5  # k-hat up to which the first draws suffice
 _SURE = 4.0  # standard errors
 _STAGES = (20_000, 100_000)  # draws in all
@@ -184,10 +185,9 @@ class _Comparison:
     ----------
     khat, worth : float
         Of the target's weights, `worth` in draws; ``own_khat`` of the approximation's own draws.
-    spread, spread_error : numpy.ndarray, shape (dim,)
-        Log of the approximation's standard deviations over the target's.
-    shift, shift_error : numpy.ndarray, shape (dim,)
-        The approximation's means less the target's, in standard deviations of the target.
+    moments, errors : numpy.ndarray, shape (2, dim)
+        The approximation's against the target's, and their standard errors: the log of the ratio
+        of the standard deviations, and the difference of the means in the target's.
     """
 
     def __init__(self, own, wide, base, transform):
@@ -198,13 +198,12 @@ class _Comparison:
         log_made = np.logaddexp(np.log(1.0 - share) + draws.log_q, np.log(share) + log_wide)
         self.own_khat = _khat(own.logdensity - own.log_q)
         self.khat = _khat(draws.logdensity - log_made)
-        self.spread = self.spread_error = self.shift = self.shift_error = np.zeros(base.dim)
+        self.moments, self.errors = np.zeros((2, 2, base.dim))
         if np.any(draws.logdensity > -np.inf):
             p, q = _weights(draws.logdensity - log_made), _weights(draws.log_q - log_made)
             self._compare(parameters_at(draws.values, transform), p, q)
             if transform is not None:  # of what is the same everywhere, all this is rounding
-                for of in (self.spread, self.spread_error, self.shift, self.shift_error):
-                    of[transform.fixed] = 0.0
+                self.moments[:, transform.fixed] = self.errors[:, transform.fixed] = 0.0
 
     @np.errstate(all="ignore")
     def _compare(self, theta, p, q):
@@ -216,19 +215,14 @@ class _Comparison:
         sd = np.sqrt((p * z**2).sum(axis=0) / size)
         q_sd = np.sqrt((q * q_z**2).sum(axis=0) / size)
         z, q_z = z / sd, q_z / q_sd
-        self.spread, self.shift = np.log(q_sd / sd), (q_mean - mean) / sd
-
-        def error(terms):
-            return np.sqrt(np.square(terms).sum(axis=0)) / size
-
-        self.spread_error = 0.5 * error(q * (q_z**2 - 1.0) - p * (z**2 - 1.0))
-        self.shift_error = error(q * q_z * q_sd / sd - p * z)
+        self.moments = np.array([np.log(q_sd / sd), (q_mean - mean) / sd])
+        terms = 0.5 * (q * (q_z**2 - 1.0) - p * (z**2 - 1.0)), q * q_z * q_sd / sd - p * z
+        self.errors = np.sqrt(np.square(terms).sum(axis=1)) / size
 
     def off(self, errors):
         """Say which parameters would be off, (dim,), were their moments so many errors nearer."""
-        spread, shift = errors * self.spread_error, errors * self.shift_error
-        narrow, wide = self.spread + spread < np.log(NARROW), self.spread - spread > np.log(WIDE)
-        return narrow | wide | (np.abs(self.shift) - shift > OFF)
+        reach = errors * self.errors
+        return ((self.moments + reach < _LOW) | (self.moments - reach > _HIGH)).any(axis=0)
 
     @property
     def told(self):
@@ -249,9 +243,7 @@ class _Comparison:
     @property
     def guilty(self):
         """Which parameters are accused, (dim,)."""
-        spread, shift = np.abs(self.spread), np.abs(self.shift)
-        sure = (spread > _SURE * self.spread_error) | (shift > _SURE * self.shift_error)
-        return self.off(0.0) & sure
+        return self.off(0.0) & (np.abs(self.moments) > _SURE * self.errors).any(axis=0)
 
 
 def _khat(log_weights):
@@ -279,13 +271,12 @@ def _problems(found, approximation):
     if approximation.settings.get("family") == "meanfield" and approximation.dim > 1:
         remedy = f'a mean-field fit knows no correlations, try family="fullrank"; {remedy}'
     if found.told and guilty.size:
-        spread, shift = found.spread[guilty], found.shift[guilty]
-        worst = np.argmax(np.maximum(np.abs(spread) / -np.log(NARROW), np.abs(shift) / OFF))
-        said, name = [], approximation.names[guilty[worst]]
-        if not np.log(NARROW) <= spread[worst] <= np.log(WIDE):
-            said.append(f"spread is {np.exp(spread[worst]):.2f} of the posterior's")
-        if abs(shift[worst]) > OFF:
-            said.append(f"mean is {abs(shift[worst]):.2f} posterior standard deviations off")
+        worst = guilty[np.argmax(np.max(np.abs(found.moments / _LOW), axis=0)[guilty])]
+        said, name, (spread, shift) = [], approximation.names[worst], found.moments[:, worst]
+        if not np.log(NARROW) <= spread <= np.log(WIDE):
+            said.append(f"spread is {np.exp(spread):.2f} of the posterior's")
+        if abs(shift) > OFF:
+            said.append(f"mean is {abs(shift):.2f} posterior standard deviations off")
         several = f" ({guilty.size} of {approximation.dim} parameters are off)"
         if found.own_khat <= khat_limit(found.size):
             remedy = f"importance_sample from it may correct that; or {remedy}"
