@@ -100,10 +100,8 @@ def _pumps_truth():
         np.exp(hyper[:, 1:]) + HOURS,
     )
     means = np.column_stack([hyper, mixture.means])
-    covs = np.zeros((len(means), 12, 12))
-    last = np.arange(2, 12)
-    covs[:, last, last] = mixture.variances
-    mean, cov = mixture_moments(mixture.weights, means, covs)
+    variances = np.column_stack([np.zeros_like(hyper), mixture.variances])
+    mean, cov = mixture_moments(mixture.weights, means, variances[:, :, None] * np.eye(12))
     factor = np.linalg.cholesky(cov[:2, :2])
     z = np.linalg.solve(factor, np.stack([log_alpha, log_beta]) - mean[:2, None]).T
     bound = np.max(log_density - log_student(z)) + MARGIN

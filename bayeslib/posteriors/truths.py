@@ -103,13 +103,9 @@ def line_truth(line):
     variance = line.expect(lambda x: (x - mean) ** 2)
     return Truth(
         mean=np.array([mean]), cov=np.array([[variance]]),
-        quantiles=Quantiles(_line_quantiles, line), log_evidence=line.log_evidence,
-        sample=line.sample, cdf=line.cdf,
+        quantiles=Quantiles(lambda: by_probability(line.ppf(PROBABILITIES)[:, None])),
+        log_evidence=line.log_evidence, sample=line.sample, cdf=line.cdf,
     )  # fmt: skip
-
-
-def _line_quantiles(line):
-    return {p: line.ppf(np.array([p])) for p in PROBABILITIES}
 
 
 def solve_quantile(cdf_and_pdf, p, low, high, start):

@@ -233,7 +233,6 @@ def _miss(z, inputs):
 
 
 def _robust_spread(data):
-    low, high = np.quantile(data, (0.25, 0.75), axis=0)
-    spread = (high - low) / _QUARTILES
+    spread = np.diff(np.quantile(data, (0.25, 0.75), axis=0), axis=0)[0] / _QUARTILES
     spread = np.where(spread > 0.0, spread, data.std(axis=0))
     return np.where(spread > 0.0, spread, 1.0)
