@@ -105,7 +105,4 @@ class Filtered:
 
     def __repr__(self):
         num_steps, num_particles, dim = self.particles.shape
-        return (
-            f"Filtered(num_steps={num_steps}, num_particles={num_particles}, dim={dim}, "
-            f"log_evidence={self.log_evidence})"
-        )
+        return f"Filtered({num_steps=}, {num_particles=}, {dim=}, log_evidence={self.log_evidence})"

@@ -10,16 +10,7 @@ from ..exact.scouts import generalised_golden_ratio
 from ..results import Estimate, Gaussian
 from ..target.target import as_separate, as_target
 from ..target.transforms import unconstrained
-from ..validate import (
-    as_choice,
-    as_count,
-    as_floats,
-    as_position,
-    blame,
-    check_finite,
-    check_memory,
-    shown,
-)
+from ..validate import as_choice, as_count, as_floats, as_positions, blame, check_memory, shown
 from ..waiting import watched
 from .elsewhere import parameters_at
 from .newton import FAR, Slopes, climb, run_optimiser
@@ -174,17 +165,16 @@ def _starts(target, initial_position):
         places = np.arange(_NUM_STARTS)[:, None]
         cube = np.mod(0.5 + places * rates, 1.0)
         return np.array([scatter(u, target.support) for u in np.clip(cube, 1e-3, 1.0 - 1e-3)])
-    array = as_floats(initial_position, "initial_position")
-    if array.ndim == 2 and array.shape[1] == target.dim and len(array):
-        check_finite(array, "initial_position")
-        if len(array) > 1 and np.all(array == array[0]):
-            warn(
-                f"all {len(array)} points of initial_position are the same, so that there is one "
-                "climb: pass points that differ, or None"
-            )
-            return array[:1]
-        return array
-    return as_position(initial_position, "initial_position", target.dim)[None]
+    starts = as_floats(initial_position, "initial_position")
+    rows = max(len(starts), 1) if starts.ndim == 2 else 1
+    starts = as_positions(starts, "initial_position", target.dim, rows)
+    if rows > 1 and np.all(starts == starts[0]):
+        warn(
+            f"all {rows} points of initial_position are the same, so that there is one climb: "
+            "pass points that differ, or None"
+        )
+        return starts[:1]
+    return starts
 
 
 def _usable(target, starts):

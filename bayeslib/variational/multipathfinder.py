@@ -99,7 +99,7 @@ def multipathfinder(
     rng, seed = as_rng(rng)
     num_samples = as_count(num_samples, "num_samples")
     check_memory((num_samples, as_target(target).dim + 3), "the draws")
-    free, paths, settings = find_paths(
+    free, paths, num_evals, settings = find_paths(
         target, initial_position, rng, num_paths=num_paths, history=history,
         max_iterations=max_iterations, num_elbo_draws=num_elbo_draws,
     )  # fmt: skip
@@ -107,7 +107,7 @@ def multipathfinder(
     draws = importance_sample(free, _defended(gaussians), num_samples=num_samples, rng=rng)
     other, num_scouted = scout(free, gaussians, float(draws.log_evidence), free.transform)
     warn(other)
-    num_evals = draws.num_evals + sum(path.num_evals for path in paths) + num_scouted
+    num_evals += draws.num_evals + num_scouted
     settings = draws.settings | settings | {
         "proposal": "mixture of paths", "elsewhere": other, "num_scouted": num_scouted,
         "seed": seed,

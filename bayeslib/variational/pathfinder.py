@@ -106,7 +106,7 @@ def pathfinder(
     num_check = as_count(num_check, "num_check", minimum=100)
     check_memory((num_check, 2 * as_target(target).dim), "the draws")
     keep_path = as_bool(keep_path, "keep_path")
-    free, paths, settings = find_paths(
+    free, paths, num_evals, settings = find_paths(
         target, initial_position, rng, num_paths=num_paths, history=history,
         max_iterations=max_iterations, num_elbo_draws=num_elbo_draws,
     )  # fmt: skip
@@ -122,8 +122,7 @@ def pathfinder(
         settings |= {"means": np.array(means), "covs": np.array(covs)}
     approximation = Gaussian(
         best.gaussian.mean, best.gaussian.cov, elbo_trace=best.elbos[1:], names=target.names,
-        method="pathfinder", transform=free.transform,
-        num_evals=sum(path.num_evals for path in paths), settings=settings,
+        method="pathfinder", transform=free.transform, num_evals=num_evals, settings=settings,
         problems=tuple(filter(None, _problems(paths, free.transform))),
     )  # fmt: skip
     return checked(free, approximation, num_check, rng)
