@@ -104,31 +104,31 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
     max_evals = as_count(max_evals, "max_evals", minimum=15**target.dim)
     peaks, scouts, num_evals = find_peaks(target, bounds)
     place = Place(bounds, *peaks[0])
-    regions = _Regions(target, place, *_first_regions(place, peaks, target.dim))
+    regions = _Regions(target, place, num_evals, *_first_regions(place, peaks, target.dim))
     regions.watch(place.inverse(scouts))
     while True:
         worst = regions.inaccurate(rtol)
         if worst.size == 0:
             worst = regions.overlooked(rtol)
-        left = max_evals - num_evals - regions.num_evals
+        left = max_evals - regions.num_evals
         if worst.size == 0 or left <= 0:
             break
         regions.halve(worst[: max(1, left // (2 * 15**target.dim))])
     if worst.size:
         warn(
-            f"quadrature stopped after {num_evals + regions.num_evals:,} evaluations with a "
-            f"relative error of about {regions.relative_error():.2g} where {rtol:.2g} was wanted: "
+            f"quadrature stopped after {regions.num_evals:,} evaluations with a relative error "
+            f"of about {regions.relative_error():.2g} where {rtol:.2g} was wanted: "
             "raise max_evals or rtol, or see whether the density jumps or has a pole"
         )
-    return regions.grid(num_evals, {"bounds": bounds.tolist(), "rtol": rtol})
+    return regions.grid({"bounds": bounds.tolist(), "rtol": rtol})
 
 
 class _Regions:
     """Boxes of the unit cube, each with its product rule."""
 
-    def __init__(self, target, place, low, high):
+    def __init__(self, target, place, num_evals, low, high):
         dim = target.dim
-        self.target, self.place, self.shift, self.num_evals = target, place, -np.inf, 0
+        self.target, self.place, self.shift, self.num_evals = target, place, -np.inf, num_evals
         self.index = np.indices([15] * dim).reshape(dim, -1).T.copy()
         self.nodes = NODES[self.index]
         self.rules = [_product([KRONROD] * dim)]
@@ -250,20 +250,20 @@ class _Regions:
         self.owner = position[self.owner] + len(worst) * (along >= cut[self.owner])
         self._set(self.boxes[kept], low, high)
 
-    def grid(self, extra_evals, settings):
+    def grid(self, settings):
         """The points of all regions, as a result."""
         low, high, blocks = self.boxes["low"], self.boxes["high"], len(self.boxes)
         density = np.exp(self.boxes["log_values"] - self.shift) * _volume(self.boxes)[:, None]
         weights = (density * self.rules[0]).ravel() / self.total
         coarse = (density * _product([GAUSS] * self.target.dim)).ravel() / self.total
         error = rule_error(np.ones(len(weights)), weights - coarse, blocks)
-        num_evals = extra_evals + self.num_evals
+        log_evidence = float(self.shift + np.log(self.total))
         return Grid(
             points=self.place(_points(low, high, self.nodes)), weights=weights / weights.sum(),
             coarse=coarse, blocks=blocks, place=self.place,
             cells=np.stack([_points(low, high, EDGES[self.index + k]) for k in (0, 1)]),
-            log_evidence=Estimate(float(self.shift + np.log(self.total)), float(error), num_evals),
-            num_evals=num_evals, method="quadrature", names=self.target.names,
+            log_evidence=Estimate(log_evidence, float(error), self.num_evals),
+            num_evals=self.num_evals, method="quadrature", names=self.target.names,
             settings=settings | {"relative_error": self.relative_error()},
         )  # fmt: skip
 

@@ -111,10 +111,11 @@ def rejection_sample(
         if rounds.num_accepted == 0:
             raise
         settings["interrupted"] = True
-    if rounds.first_nan is not None:
+    nan = np.concatenate(rounds.nan)
+    if len(nan):
         warn(
-            f"the log density is nan at theta={shown(rounds.first_nan)} and {rounds.num_nan - 1} "
-            "other proposals, which were rejected"
+            f"the log density is nan at theta={shown(nan[0])} and {len(nan) - 1} other proposals, "
+            "which were rejected"
         )
     return rounds.draws()
 
@@ -125,17 +126,14 @@ class _Rounds:
     def __init__(self, target, settings):
         self.target, self.settings = target, settings
         self.accepted = [np.empty((0, target.dim))], [np.empty(0)], [np.empty(0, dtype=int)]
-        self.num_accepted = self.num_proposed = self.num_nan = 0
-        self.first_nan = None
+        self.num_accepted = self.num_proposed = 0
+        self.nan = [np.empty((0, target.dim))]
 
     def add(self, values, log_u, log_q):
         log_p, interrupt = asked(self.target, values)
         values, log_u, log_q = (array[: log_p.size] for array in (values, log_u, log_q))
         nan = np.isnan(log_p)
-        if nan.any():
-            self.num_nan += int(nan.sum())
-            if self.first_nan is None:
-                self.first_nan = values[nan.argmax()]
+        self.nan.append(values[nan])
         log_ratio = np.where(nan, -np.inf, log_p - log_q - self.settings["log_bound"])
         self._check_envelope(values, log_p, log_q, log_ratio)
         accepted = np.flatnonzero(log_u < log_ratio)

@@ -81,8 +81,11 @@ def add_by_coordinate(target, climb, z, log_p):
 
 
 @helper
-def set_baseline(climb):
-    """Write what is taken from f: the mean of all draws, the best number for each parameter, 0."""
+def add_by_score(climb):
+    """Add h (f - baseline) of all draws, and learn the next step's baseline from them.
+
+    The baseline is the mean of all draws, or the best number for each parameter, or 0.
+    """
     mean, code = 0.0, climb.how.estimator
     for s in range(climb.values.size):
         mean += climb.values[s] / climb.values.size
@@ -93,11 +96,6 @@ def set_baseline(climb):
         climb.above[k] *= climb.how.keep
         climb.below[k] *= climb.how.keep
 
-
-@helper
-def add_by_score(climb):
-    """Add h (f - baseline) of all draws, and learn the next step's baseline from them."""
-    set_baseline(climb)
     new = (1.0 - climb.how.keep) / climb.values.size
     for s in range(climb.values.size):
         score(climb.factor, climb.normals[s], climb.slope, climb.score)
