@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import BayeslibError
-from ..results.gaussian import LOG_2PI
+from ..results.gaussian import LOG_2PI, Gaussian
 from ..target.target import Target
 from ..validate import as_covariance, as_floats, check_finite
 from .truths import gaussian_mixture_truth
@@ -29,15 +29,10 @@ def gaussian(mean, cov):
     >>> print(round(target([0.0, 1.0]), 4), target.gradient([1.0, 1.0]).round(4))
     -2.1177 [-1.1429  0.2857]
     """
-    mean = np.atleast_1d(as_floats(mean, "mean"))
-    if mean.ndim != 1 or mean.size == 0:
-        raise BayeslibError(f"mean must have shape (dim,), got {mean.shape}")
-    check_finite(mean, "mean")
-    cov = as_covariance(cov, "cov", mean.size)
-    precision, log_constant = _precision(cov)
+    q = Gaussian(mean, cov)
     return Target(
-        _gaussian, dim=mean.size, data=(mean, precision, log_constant), fused=_gaussian_fused,
-        truth=gaussian_mixture_truth(np.ones(1), mean[None], cov[None]),
+        _gaussian, dim=q.dim, data=(q.mean, *_precision(q.cov)), fused=_gaussian_fused,
+        truth=gaussian_mixture_truth(np.ones(1), q.mean[None], q.cov[None]),
     )  # fmt: skip
 
 
