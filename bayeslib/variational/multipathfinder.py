@@ -7,7 +7,7 @@ from scipy import special
 
 from ..diagnostics.trouble import tail_problem
 from ..errors import warn
-from ..independent.importance_sample import importance_sample, with_tails
+from ..independent.importance_sample import importance_sample, looked_into, with_tails
 from ..independent.mixture import StudentMixture
 from ..target.target import as_target
 from ..validate import as_count, as_rng, check_memory
@@ -107,15 +107,12 @@ def multipathfinder(
     draws = importance_sample(free, _defended(gaussians), num_samples=num_samples, rng=rng)
     other, num_scouted = scout(free, gaussians, float(draws.log_evidence), free.transform)
     warn(other)
-    num_evals += draws.num_evals + num_scouted
-    settings = draws.settings | settings | {
-        "proposal": "mixture of paths", "elsewhere": other, "num_scouted": num_scouted,
-        "seed": seed,
-    }  # fmt: skip
-    draws = with_tails(target, replace(
-        free.constrain(draws), method="multipathfinder", num_evals=num_evals, settings=settings,
-        log_evidence=replace(draws.log_evidence, num_evals=num_evals),
-    ))  # fmt: skip
+    draws = replace(free.constrain(draws), method="multipathfinder")
+    draws = looked_into(
+        draws, num_evals + num_scouted, **settings, proposal="mixture of paths", elsewhere=other,
+        num_scouted=num_scouted, seed=seed,
+    )  # fmt: skip
+    draws = with_tails(target, draws)
     warn(tail_problem(draws))
     return draws
 
