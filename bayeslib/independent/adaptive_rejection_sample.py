@@ -98,19 +98,18 @@ def adaptive_rejection_sample(target, *, points, num_samples, rng):
     except KeyboardInterrupt:
         interrupted = True
     state, num_evals = hull.state, start.size + int(notes["num_evals"].sum())
-    notes, x = notes[: state.done], hull.x[: state.num_points]
-    error, checked = _trouble(target, bound, state), notes["value"][:0]
+    notes, error = notes[: state.done], _trouble(target, bound, state)
     if error is None:
         checked = notes["value"][:_MOST_CHECKED]
+        num_evals += checked.size
         error = _check_draws(bound, checked, hull)
-    num_evals += checked.size
     draws = Draws(
         notes["value"][None, :, None],
         stats={name: notes[name][None] for name in ("num_proposals", "num_evals")},
         num_evals=num_evals, method="adaptive_rejection_sample",
         settings={
-            "points": start, "num_samples": num_samples, "seed": seed, "hull": x.copy(),
-            "interrupted": interrupted,
+            "points": start, "num_samples": num_samples, "seed": seed, "interrupted": interrupted,
+            "hull": hull.x[: state.num_points].copy(),
         },
         names=target.names, log_evidence=_log_evidence(hull, num_evals), independent=True,
     )  # fmt: skip

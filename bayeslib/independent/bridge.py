@@ -8,8 +8,6 @@ from .importance_sample import check_overflow
 from .mixture import weighted_cov
 
 BEST_JUMP = 2.38  # over sqrt(dim), times the spread: the best step for a Gaussian
-BEST_RATE = 0.25  # of acceptance, which serves one dimension and many
-_TUNING = 2.0  # a move that nobody makes shortens the next by exp(-0.5)
 
 
 class Cloud:
@@ -72,24 +70,6 @@ class Cloud:
         self.log_p = np.where(moved, log_p, self.log_p)
         self.log_q = np.where(moved, log_q, self.log_q)
         return moved
-
-    def move_tuned(self, beta, factor, log_tuning, num_steps, rng):
-        """Move `num_steps` times, correcting the step's length after each by the acceptance.
-
-        The best step for a Gaussian is far too long where modes are narrow and far apart.
-
-        Returns
-        -------
-        rate : float
-            The share of moves accepted.
-        log_tuning : float
-            Logarithm of what `factor` is to be multiplied by next.
-        """
-        rates = []
-        for _ in range(num_steps):
-            rates.append(self.move(beta, np.exp(log_tuning) * factor, rng).mean())
-            log_tuning += _TUNING * (rates[-1] - BEST_RATE)
-        return float(np.mean(rates)), min(log_tuning, 0.0)
 
     def warn_of_nan(self):
         if self.num_nan:

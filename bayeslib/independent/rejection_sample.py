@@ -173,11 +173,8 @@ class _Rounds:
         acceptance, error = _acceptance(len(values), trials, complete)
         log_evidence = None
         if acceptance > 0.0:
-            log_evidence = Estimate(
-                float(np.log(acceptance) + self.settings["log_bound"]),
-                error / acceptance,
-                self.num_proposed,
-            )
+            value = float(np.log(acceptance) + self.settings["log_bound"])
+            log_evidence = Estimate(value, error / acceptance, self.num_proposed)
         return Draws(
             values[None], logdensity=logdensity[None],
             stats={"num_proposals": np.diff(index, prepend=-1)[None]}, num_evals=self.num_proposed,

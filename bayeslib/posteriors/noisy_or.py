@@ -7,6 +7,7 @@ import numpy as np
 from scipy import special
 
 from ..errors import BayeslibError
+from ..target.target import as_names
 from ..target.truth import Truth
 from ..validate import as_floats, check_memory
 
@@ -168,9 +169,7 @@ def noisy_or(findings, prior, strengths, *, leak=0.01, names=None):
     _check(prior, "prior", "from 0 to 1", (prior >= 0.0) & (prior <= 1.0))
     for array, name in ((strengths, "strengths"), (leak, "leak")):
         _check(array, name, "from 0 to below 1", (array >= 0.0) & (array < 1.0))
-    names = tuple(names or (f"disease[{j}]" for j in range(prior.size)))
-    if len(names) != prior.size or len(set(names)) != prior.size:
-        raise BayeslibError(f"names must be {prior.size} different strings, got {names!r}")
+    names = as_names(names or [f"disease[{j}]" for j in range(prior.size)], prior.size)
     leak = np.broadcast_to(leak, findings.shape).copy()
     return NoisyOr(findings, prior, strengths, leak, names)
 

@@ -111,10 +111,9 @@ def factorise(parameters, factor):
     for i in range(dim):
         log_det += parameters[dim + i]
         factor[i, i] = np.exp(parameters[dim + i])
-        if is_dense(parameters, dim):
-            for j in range(i):
-                factor[i, j] = parameters[k]
-                k += 1
+        for j in range(i if is_dense(parameters, dim) else 0):
+            factor[i, j] = parameters[k]
+            k += 1
     return log_det
 
 
@@ -125,9 +124,8 @@ def place(parameters, factor, log_det, z, x):
     for i in range(z.size):
         square += z[i] * z[i]
         x[i] = parameters[i] + factor[i, i] * z[i]
-        if is_dense(parameters, z.size):
-            for j in range(i):
-                x[i] += factor[i, j] * z[j]
+        for j in range(i if is_dense(parameters, z.size) else 0):
+            x[i] += factor[i, j] * z[j]
     return _log_density(log_det, square, z.size)
 
 
@@ -143,9 +141,8 @@ def pull_back(parameters, factor, slope, u):
     dim = slope.size
     for i in range(dim):
         u[i] = factor[i, i] * slope[i]
-        if is_dense(parameters, dim):
-            for j in range(i + 1, dim):
-                u[i] += factor[j, i] * slope[j]
+        for j in range(i + 1, dim if is_dense(parameters, dim) else 0):
+            u[i] += factor[j, i] * slope[j]
 
 
 @helper
@@ -156,10 +153,9 @@ def add_pathwise(factor, z, slope, gradient):
     for i in range(dim):
         gradient[i] += slope[i]
         gradient[dim + i] += slope[i] * factor[i, i] * z[i]
-        if is_dense(gradient, dim):
-            for j in range(i):
-                gradient[k] += slope[i] * z[j]
-                k += 1
+        for j in range(i if is_dense(gradient, dim) else 0):
+            gradient[k] += slope[i] * z[j]
+            k += 1
 
 
 @helper
@@ -168,9 +164,8 @@ def score(factor, z, slope, gradient):
     dim = z.size
     for i in range(dim - 1, -1, -1):  # solves L' slope = z
         slope[i] = z[i]
-        if is_dense(gradient, dim):
-            for j in range(i + 1, dim):
-                slope[i] -= factor[j, i] * slope[j]
+        for j in range(i + 1, dim if is_dense(gradient, dim) else 0):
+            slope[i] -= factor[j, i] * slope[j]
         slope[i] /= factor[i, i]
     gradient[:] = 0.0
     add_pathwise(factor, z, slope, gradient)
