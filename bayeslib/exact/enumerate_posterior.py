@@ -159,8 +159,7 @@ def enumerate_posterior(log_joint, hypotheses):
     log_joint = as_floats(log_joint, "log_joint")
     if log_joint.shape != (len(hypotheses),):
         raise BayeslibError(
-            f"log_joint must have shape ({len(hypotheses)},), one value a hypothesis, "
-            f"got {log_joint.shape}"
+            f"log_joint must have shape ({len(hypotheses)},), as hypotheses, got {log_joint.shape}"
         )
     bad = np.isnan(log_joint) | (log_joint == np.inf)
     if bad.any():

@@ -150,8 +150,7 @@ def inverse_cdf_sample(ppf, *, num_samples, rng):
     values = apply_rows(ppf, u, "ppf")
     if values.shape != u.shape:
         raise BayeslibError(
-            f"ppf must return one number for each of {num_samples} probabilities; it returned "
-            f"shape {values.shape}"
+            f"ppf must return one number for each of {num_samples} uniforms, got {values.shape}"
         )
     nan = np.isnan(values)
     if nan.any():

@@ -144,14 +144,13 @@ def _judged(free, approximation, weighed, rng, edges):
             "finite density, so that the evidence lower bound is -inf: give the Target its support="
         )
     problems += _problems(found, approximation)
-    other, num_scouted = None, 0
+    num_scouted = 0
     if not (edges or any("ended elsewhere" in said for said in problems)):
         other, num_scouted = scout(free, [base], first.value, approximation.transform)
-    if other:
         problems.append(other)
     num_evals = approximation.num_evals + found.size + num_scouted
     return replace(
-        approximation, num_evals=num_evals, problems=tuple(problems),
+        approximation, num_evals=num_evals, problems=tuple(filter(None, problems)),
         elbo=approximation.elbo if edges else replace(first, num_evals=num_evals),
         settings=approximation.settings | {
             "khat": found.own_khat, "num_weighed": found.size, "num_scouted": num_scouted
