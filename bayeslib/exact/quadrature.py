@@ -283,15 +283,11 @@ def _product(rules):
 
 def _first_regions(place, peaks, dim):
     """Cut the unit cube at the peaks, and at some distance around them."""
-    axes = []
-    for j in range(dim):
-        cuts = [0.0, 1.0]
-        for centre, scale in peaks[: (5, 2, 1)[dim - 1]]:
-            for shift in (-8.0, 0.0, 8.0):
-                x = centre.copy()
-                x[j] = np.clip(x[j] + shift * scale[j], *place.bounds[j])
-                cuts.append(place.inverse(x)[j])
-        cuts = np.unique(np.clip(cuts, 0.0, 1.0))
+    points, axes = [], []
+    for centre, scale in peaks[: (5, 2, 1)[dim - 1]]:
+        points += [np.clip(centre + s * scale, *place.bounds.T) for s in (-8.0, 0.0, 8.0)]
+    for cuts in np.clip(place.inverse(np.array(points)), 0.0, 1.0).T:
+        cuts = np.unique([0.0, *cuts, 1.0])
         cuts = cuts[np.append(True, np.diff(cuts) > 1e-9)]
         axes.append(np.append(cuts[cuts < 1.0 - 1e-9], 1.0))
     low = np.stack(np.meshgrid(*[a[:-1] for a in axes], indexing="ij"), axis=-1).reshape(-1, dim)
