@@ -95,7 +95,6 @@ def add_by_score(climb):
             climb.baseline[k] = climb.above[k] / climb.below[k]
         climb.above[k] *= climb.how.keep
         climb.below[k] *= climb.how.keep
-
     new = (1.0 - climb.how.keep) / climb.values.size
     for s in range(climb.values.size):
         score(climb.factor, climb.normals[s], climb.slope, climb.score)
