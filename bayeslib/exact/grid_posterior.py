@@ -225,9 +225,8 @@ def evaluate(target, points, *, forgive_nan=False):
     values = target.many(points)
     if forgive_nan:
         values = np.where(np.isnan(values), -np.inf, values)
-    bad = np.isnan(values) | (values == np.inf)
-    if bad.any():
-        first = int(bad.argmax())
-        words = f"the log density is {values[first]} at theta={shown(points[first])}"
+    bad = np.flatnonzero(~(values < np.inf))  # nan too
+    if bad.size:
+        words = f"the log density is {values[bad[0]]} at theta={shown(points[bad[0]])}"
         raise TargetError(blame(target, words))
     return values

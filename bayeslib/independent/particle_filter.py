@@ -290,11 +290,10 @@ def _log_density(log_observation, observation, states, t):
             f"log_observation must return shape ({len(states)},), one log density a particle, "
             f"got {log_g.shape} at step {t}"
         )
-    bad = np.isnan(log_g) | (log_g == np.inf)
-    if bad.any():
-        first = int(bad.argmax())
+    bad = np.flatnonzero(~(log_g < np.inf))  # nan too
+    if bad.size:
         raise TargetError(
-            f"log_observation is {log_g[first]} at step {t} for the state {states[first]}"
+            f"log_observation is {log_g[bad[0]]} at step {t} for the state {states[bad[0]]}"
         )
     return log_g
 
