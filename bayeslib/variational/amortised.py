@@ -134,9 +134,7 @@ class Amortised:
         return self.centre + self.spread * means, self.spread[:, None] * factors
 
     def _unusual(self, y):
-        beyond = (y < self.data_low) | (y > self.data_high)
-        if beyond.any():
-            i = int(beyond.argmax())
+        for i in np.flatnonzero((y < self.data_low) | (y > self.data_high))[:1]:
             yield (
                 f"y[{i}]={y[i]:g} lies outside [{self.data_low[i]:g}, {self.data_high[i]:g}], "
                 f"beyond which fewer than {UNSEEN} simulations lay: the network was hardly taught "

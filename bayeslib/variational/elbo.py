@@ -84,12 +84,11 @@ def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
             terms = terms + transform.log_jacobian(x)
     else:
         terms = terms - proposal.own_logdensity(values)
-    outside = terms == -np.inf
-    if outside.any():
-        first = values[int(outside.argmax())]
+    outside = values[terms == -np.inf]
+    if len(outside):
         warn(
-            f"{outside.sum()} of {num_samples} draws of the approximation lie outside the target's "
-            f"support, the first is theta={shown(first)}: the bound is -inf; approximate on "
+            f"{len(outside)} of {num_samples} draws of the approximation lie outside the target's "
+            f"support, the first is theta={shown(outside[0])}: the bound is -inf; approximate on "
             "unconstrained coordinates"
         )
     return mean_of(terms)
