@@ -7,7 +7,7 @@ from ..results import Draws, Estimate
 from ..target.target import as_target
 from ..validate import as_count, as_floats, as_rng, blame, check_finite, check_memory
 from ..waiting import blocks, count, watching
-from .hull import CONVEX, MOST_POINTS, NOT_FINITE, Note, draw, log_area, make_hull, rounding
+from .hull import CONVEX, MOST_POINTS, NOT_FINITE, Hull, Note, State, draw, log_area, rounding
 
 _MOST_CHECKED = 100
 
@@ -127,8 +127,9 @@ def _first_hull(target, bound, start):
         raise BayeslibError(
             f"points must lie inside the support ({low:g}, {high:g}), got {start.tolist()}"
         )
-    hull, grad = make_hull(low, high), np.empty(1)
-    hull.state.num_points = start.size
+    state, grad = np.zeros(1, dtype=State)[0], np.empty(1)
+    state.low, state.high, state.num_points = low, high, start.size
+    hull = Hull(*np.zeros((5, MOST_POINTS)), state)
     for i, x in enumerate(start):
         hull.x[i], hull.h[i] = x, bound(np.array([x]), grad)
         hull.slope[i] = grad[0]

@@ -5,7 +5,6 @@ import numpy as np
 from ..errors import BayeslibError, warn
 from ..validate import as_floats, check_memory
 from .importance_sample import check_overflow
-from .mixture import weighted_cov
 
 BEST_JUMP = 2.38  # over sqrt(dim), times the spread: the best step for a Gaussian
 
@@ -106,13 +105,3 @@ def as_temperatures(value):
             f"number of steps, got {value!r}"
         )
     return betas
-
-
-def spread_factor(values, weights):
-    """Cholesky factor of the best random-walk covariance for weighted draws."""
-    cov = weighted_cov(values, weights)
-    try:
-        factor = np.linalg.cholesky(cov)
-    except np.linalg.LinAlgError:  # fewer different particles than dimensions
-        factor = np.diag(np.sqrt(np.diag(cov)))
-    return BEST_JUMP / np.sqrt(len(cov)) * factor
