@@ -65,7 +65,7 @@ class NoisyOr:
         diseases = as_floats(diseases, "diseases")
         if diseases.ndim != 2 or diseases.shape[1] != self.dim:
             raise BayeslibError(f"diseases must have shape (n, {self.dim}), got {diseases.shape}")
-        _check_binary(diseases, "diseases")
+        _check(diseases, "diseases", "0 or 1", np.isin(diseases, (0.0, 1.0)))
         log_prior = special.xlogy(diseases, self.prior) + special.xlog1py(
             1.0 - diseases, -self.prior
         )
@@ -165,17 +165,13 @@ def noisy_or(findings, prior, strengths, *, leak=0.01, names=None):
         raise BayeslibError("prior must hold the probability of at least one disease, got none")
     if leak.shape not in ((), findings.shape):
         raise BayeslibError(f"leak must be a number or {findings.shape}, got shape {leak.shape}")
-    _check_binary(findings, "findings")
+    _check(findings, "findings", "0 or 1", np.isin(findings, (0.0, 1.0)))
     _check(prior, "prior", "from 0 to 1", (prior >= 0.0) & (prior <= 1.0))
     for array, name in ((strengths, "strengths"), (leak, "leak")):
         _check(array, name, "from 0 to below 1", (array >= 0.0) & (array < 1.0))
     names = as_names(names or [f"disease[{j}]" for j in range(prior.size)], prior.size)
     leak = np.broadcast_to(leak, findings.shape).copy()
     return NoisyOr(findings, prior, strengths, leak, names)
-
-
-def _check_binary(array, name):
-    _check(array, name, "0 or 1", (array == 0.0) | (array == 1.0))
 
 
 def _check(array, name, rule, fine):

@@ -113,7 +113,14 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
             starts = transform.unconstrain(starts)
     spent = 0
     if initial_position is None:
-        spent, starts = len(starts), _usable(work, starts)
+        usable = [start for start in starts if work.finite(start, gradient=True)]
+        if not usable:
+            words = (
+                f"none of {len(starts)} starts has a finite log density, the first is "
+                f"{shown(starts[0])}: pass initial_position, or support= to the Target"
+            )
+            raise StartError(blame(work, words))
+        spent, starts = len(starts), np.array(usable)
     starts, num_evals = initial_positions(work, starts, [None] * len(starts), gradient=True)
     slopes = Slopes(work)
     modes, errors = _modes(slopes, starts, max_steps)
@@ -175,17 +182,6 @@ def _starts(target, initial_position):
         )
         return starts[:1]
     return starts
-
-
-def _usable(target, starts):
-    kept = [start for start in starts if target.finite(start, gradient=True)]
-    if not kept:
-        words = (
-            f"none of {len(starts)} starts has a finite log density, the first is "
-            f"{shown(starts[0])}: pass initial_position, or support= to the Target"
-        )
-        raise StartError(blame(target, words))
-    return np.array(kept)
 
 
 def _ascend(slopes, start, max_steps):

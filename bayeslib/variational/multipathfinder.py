@@ -104,7 +104,13 @@ def multipathfinder(
         max_iterations=max_iterations, num_elbo_draws=num_elbo_draws,
     )  # fmt: skip
     gaussians = [path.gaussian for path in paths if path.gaussian]
-    draws = importance_sample(free, _defended(gaussians), num_samples=num_samples, rng=rng)
+    # the equal mixture of them, and a share of wide, heavy-tailed ones about each
+    shares = np.full(len(gaussians), _WIDE_SHARE / len(gaussians))
+    means = np.array([gaussian.mean for gaussian in gaussians])
+    covs = _WIDTH**2 * np.array([gaussian.cov for gaussian in gaussians])
+    shares, guard = np.append(shares, 1.0 - _WIDE_SHARE), _Mixture(gaussians)
+    proposal = StudentMixture(shares, means, covs, _DF, guard)
+    draws = importance_sample(free, proposal, num_samples=num_samples, rng=rng)
     other, num_scouted = scout(free, gaussians, float(draws.log_evidence), free.transform)
     warn(other)
     draws = replace(free.constrain(draws), method="multipathfinder")
@@ -115,16 +121,6 @@ def multipathfinder(
     draws = with_tails(target, draws)
     warn(tail_problem(draws))
     return draws
-
-
-def _defended(gaussians):
-    """The equal mixture of `gaussians`, and a share of wide, heavy-tailed ones about each."""
-    shares = np.full(len(gaussians), _WIDE_SHARE / len(gaussians))
-    means = np.array([gaussian.mean for gaussian in gaussians])
-    covs = _WIDTH**2 * np.array([gaussian.cov for gaussian in gaussians])
-    return StudentMixture(
-        np.append(shares, 1.0 - _WIDE_SHARE), means, covs, _DF, _Mixture(gaussians)
-    )
 
 
 class _Mixture:

@@ -137,7 +137,11 @@ def train_amortised(
     num_steps = as_count(num_steps, "num_steps")
     batch_size = as_count(batch_size, "batch_size")
     step_size = as_positive(step_size, "step_size")
-    hidden = _as_hidden(hidden)
+    if not isinstance(hidden, (tuple, list)) or not hidden:
+        raise BayeslibTypeError(
+            f"hidden must be a tuple of layer sizes such as (32,), got {hidden!r}"
+        )
+    hidden = tuple(as_count(units, f"hidden[{i}]") for i, units in enumerate(hidden))
     dense = as_choice(family, "family", FAMILIES) == "fullrank"
     elbo = as_choice(objective, "objective", _OBJECTIVES) == "elbo"
     if elbo != (joint is not None):
@@ -176,14 +180,6 @@ def train_amortised(
     )  # fmt: skip
     warn(*trained.problems)
     return trained
-
-
-def _as_hidden(hidden):
-    if not isinstance(hidden, (tuple, list)) or not hidden:
-        raise BayeslibTypeError(
-            f"hidden must be a tuple of layer sizes such as (32,), got {hidden!r}"
-        )
-    return tuple(as_count(units, f"hidden[{i}]") for i, units in enumerate(hidden))
 
 
 def _simulated(simulate, num_simulations, rng):
