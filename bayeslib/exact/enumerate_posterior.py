@@ -159,15 +159,13 @@ def enumerate_posterior(log_joint, hypotheses):
     log_joint = as_floats(log_joint, "log_joint")
     if log_joint.shape != (len(hypotheses),):
         raise BayeslibError(
-            f"log_joint must have shape ({len(hypotheses)},), one value a hypothesis, "
-            f"got {log_joint.shape}"
+            f"log_joint must have shape ({len(hypotheses)},), as hypotheses, got {log_joint.shape}"
         )
-    bad = np.isnan(log_joint) | (log_joint == np.inf)
-    if bad.any():
-        first = int(bad.argmax())
+    bad = np.flatnonzero(~(log_joint < np.inf))  # nan too
+    if bad.size:
         raise BayeslibError(
-            f"log_joint is {log_joint[first]} for the hypothesis {hypotheses[first]!s}; it must be "
-            "finite, or -inf for what is impossible"
+            f"log_joint is {log_joint[bad[0]]} for the hypothesis {hypotheses[bad[0]]!s}; it must "
+            "be finite, or -inf for what is impossible"
         )
     log_evidence = special.logsumexp(log_joint)
     if log_evidence == -np.inf:

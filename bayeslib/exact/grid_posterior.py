@@ -189,8 +189,7 @@ def grid_posterior(target, bounds=None, *, num_points):
     counts = [as_count(n, "num_points", minimum=2) for n in counts]
     check_memory((np.prod(counts, dtype=float), 4 * target.dim + 3), "the grid")
     steps = (bounds[:, 1] - bounds[:, 0]) / counts
-    index = np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1)
-    index = index.reshape(-1, target.dim)
+    index = np.indices(counts).reshape(target.dim, -1).T.copy()
     low = bounds[:, 0] + index * steps
     points = low + 0.5 * steps
     logdensity = evaluate(target, points)
@@ -226,9 +225,8 @@ def evaluate(target, points, *, forgive_nan=False):
     values = target.many(points)
     if forgive_nan:
         values = np.where(np.isnan(values), -np.inf, values)
-    bad = np.isnan(values) | (values == np.inf)
-    if bad.any():
-        first = int(bad.argmax())
-        words = f"the log density is {values[first]} at theta={shown(points[first])}"
+    bad = np.flatnonzero(~(values < np.inf))  # nan too
+    if bad.size:
+        words = f"the log density is {values[bad[0]]} at theta={shown(points[bad[0]])}"
         raise TargetError(blame(target, words))
     return values

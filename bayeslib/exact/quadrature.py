@@ -16,30 +16,22 @@ _RTOL = (1e-10, 1e-8, 1e-5)
 _LARGEST_MASS = 1.0 / 16.0
 _MISSED = 10.0
 
-# Gauss-Kronrod rule of 7 and 15 points on (-1, 1), its left half (Piessens et al. 1983, QUADPACK)
-_KRONROD = [  # node, weight
-    (-0.991455371120812639206854697526329, 0.022935322010529224963732008058970),
-    (-0.949107912342758524526189684047851, 0.063092092629978553290700663189204),
-    (-0.864864423359769072789712788640926, 0.104790010322250183839876322541518),
-    (-0.741531185599394439863864773280788, 0.140653259715525918745189590510238),
-    (-0.586087235467691130294144691693013, 0.169004726639267902826583426598550),
-    (-0.405845151377397166906606412076961, 0.190350578064785409913256402421014),
-    (-0.207784955007898467600689403773245, 0.204432940075298892414161999234649),
+# Gauss-Kronrod rule of 7 and 15 points on (-1, 1), its left half (Piessens et al. 1983, QUADPACK);
+# the Gauss rule has weight zero at the points that only Kronrod uses
+_LEFT = [  # node, weights of Kronrod and of Gauss
+    (-0.9914553711208126, 0.022935322010529224, 0.0),
+    (-0.9491079123427585, 0.06309209262997856, 0.1294849661688697),
+    (-0.8648644233597691, 0.10479001032225019, 0.0),
+    (-0.7415311855993945, 0.14065325971552592, 0.27970539148927664),
+    (-0.5860872354676911, 0.1690047266392679, 0.0),
+    (-0.4058451513773972, 0.19035057806478542, 0.3818300505051189),
+    (-0.20778495500789848, 0.20443294007529889, 0.0),
+    (0.0, 0.20948214108472782, 0.4179591836734694),
 ]
-_KRONROD_CENTRE = 0.209482141084727828012999174891714
-_GAUSS_WEIGHTS = [
-    0.129484966168869693270611432679082,
-    0.279705391489276667901467771423780,
-    0.381830050505118944950369775488975,
-]
-_GAUSS_CENTRE = 0.417959183673469387755102040816327
 
-# the same on (0, 1); the Gauss rule has weight zero at the points that only Kronrod uses
-_NODES, _WEIGHTS = np.array(_KRONROD).T
-NODES = 0.5 + 0.5 * np.concatenate([_NODES, [0.0], -_NODES[::-1]])
-KRONROD = 0.5 * np.concatenate([_WEIGHTS, [_KRONROD_CENTRE], _WEIGHTS[::-1]])
-GAUSS = np.zeros(15)
-GAUSS[1::2] = 0.5 * np.array([*_GAUSS_WEIGHTS, _GAUSS_CENTRE, *_GAUSS_WEIGHTS[::-1]])
+# the same on (0, 1)
+_WHOLE = 0.5 * np.concatenate([_LEFT, _LEFT[-2::-1] * np.array([-1.0, 1.0, 1.0])])
+NODES, KRONROD, GAUSS = _WHOLE.T + [[0.5], [0.0], [0.0]]
 EDGES = np.concatenate([[0.0], np.cumsum(KRONROD)])
 
 
@@ -97,73 +89,66 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
     """
     if as_separate(target, "quadrature").dim > _MOST_DIMS:
         raise BayeslibError(
-            f"quadrature needs 15^dim evaluations a region and is meant for at most {_MOST_DIMS} "
-            f"dimensions, the target has {target.dim}; sample from it instead"
+            f"quadrature takes at most {_MOST_DIMS} dimensions, got {target.dim}: sample instead"
         )
     bounds = as_bounds(bounds, target)
     rtol = _RTOL[target.dim - 1] if rtol is None else as_positive(rtol, "rtol")
     max_evals = as_count(max_evals, "max_evals", minimum=15**target.dim)
     peaks, scouts, num_evals = find_peaks(target, bounds)
     place = Place(bounds, *peaks[0])
-    regions = _Regions(target, place, *_first_regions(place, peaks, target.dim))
-    regions.watch(scouts)
+    regions = _Regions(target, place, num_evals, *_first_regions(place, peaks, target.dim))
+    regions.watch(place.inverse(scouts))
     while True:
         worst = regions.inaccurate(rtol)
         if worst.size == 0:
             worst = regions.overlooked(rtol)
-        left = max_evals - num_evals - regions.num_evals
+        left = max_evals - regions.num_evals
         if worst.size == 0 or left <= 0:
             break
         regions.halve(worst[: max(1, left // (2 * 15**target.dim))])
     if worst.size:
         warn(
-            f"quadrature stopped after {num_evals + regions.num_evals:,} evaluations with a "
-            f"relative error of about {regions.relative_error():.2g} where {rtol:.2g} was wanted: "
+            f"quadrature stopped after {regions.num_evals:,} evaluations with a relative error "
+            f"of about {regions.relative_error():.2g} where {rtol:.2g} was wanted: "
             "raise max_evals or rtol, or see whether the density jumps or has a pole"
         )
-    return regions.grid(num_evals, {"bounds": bounds.tolist(), "rtol": rtol})
+    return regions.grid({"bounds": bounds.tolist(), "rtol": rtol})
 
 
 class _Regions:
     """Boxes of the unit cube, each with its product rule."""
 
-    def __init__(self, target, place, low, high):
-        self.target, self.place = target, place
+    def __init__(self, target, place, num_evals, low, high):
         dim = target.dim
-        mesh = np.meshgrid(*[NODES] * dim, indexing="ij")
-        self.nodes = np.stack(mesh, axis=-1).reshape(-1, dim)
+        self.target, self.place, self.shift, self.num_evals = target, place, -np.inf, num_evals
+        self.index = np.indices([15] * dim).reshape(dim, -1).T.copy()
+        self.nodes = NODES[self.index]
         self.rules = [_product([KRONROD] * dim)]
         for j in range(dim):
             self.rules.append(_product([GAUSS if i == j else KRONROD for i in range(dim)]))
-        self.low, self.high = np.empty((0, dim)), np.empty((0, dim))
-        self.log_values = np.empty((0, len(self.nodes)))
-        self.fresh = np.empty(0, dtype=bool)
-        self.masses, self.errors, self.shift = np.empty(0), np.empty((0, dim)), -np.inf
-        self.num_evals = 0
-        self._add(low, high)
+        kind = [("low", "f8", (dim,)), ("high", "f8", (dim,)), ("log_values", "f8", (15**dim,))]
+        kind += [("mass", "f8"), ("errors", "f8", (dim,)), ("fresh", "?")]
+        self._set(np.empty(0, np.dtype(kind, align=True)), low, high)
+        self.scouts, self.heights, self.owner = np.empty((0, dim)), np.empty(0), np.empty(0, int)
 
-    def _add(self, low, high):
-        t = low[:, None, :] + (high - low)[:, None, :] * self.nodes
-        values = self._heights(t.reshape(-1, self.target.dim)).reshape(len(low), -1)
-        self.low, self.high = np.concatenate([self.low, low]), np.concatenate([self.high, high])
-        self.log_values = np.concatenate([self.log_values, values])
-        self.fresh = np.concatenate([self.fresh, np.ones(len(low), dtype=bool)])
-        new = slice(len(self.masses), None)
-        if values.max() > self.shift:
-            self.shift = values.max()
-            self.masses, self.errors, new = self.masses[:0], self.errors[:0], slice(0, None)
+    def _set(self, kept, low, high):
+        """Have the boxes `kept` and new ones."""
+        new, which = np.empty(len(low), kept.dtype), slice(len(kept), None)
+        new["low"], new["high"], new["fresh"] = low, high, True
+        heights = self._heights(_points(low, high, self.nodes))
+        new["log_values"] = heights.reshape(len(low), -1)
+        self.boxes = np.concatenate([kept, new])
+        if heights.max() > self.shift:
+            self.shift, which = heights.max(), slice(0, None)
         if self.shift == -np.inf:
             raise BayeslibError(
                 "the density is zero wherever quadrature tried; narrow the bounds to where it is"
             )
-        masses, errors = self._integrate(new)
-        self.masses = np.concatenate([self.masses, masses])
-        self.errors = np.concatenate([self.errors, errors])
+        self.boxes["mass"][which], self.boxes["errors"][which] = self._integrate(self.boxes[which])
 
-    def _integrate(self, which):
-        """Mass of some regions, (n,), and its errors by the rule along each axis, (n, dim)."""
-        volume = np.prod(self.high[which] - self.low[which], axis=1)
-        values = np.exp(self.log_values[which] - self.shift) * volume[:, None]
+    def _integrate(self, boxes):
+        """Mass of some boxes, (n,), and its errors by the rule along each axis, (n, dim)."""
+        values = np.exp(boxes["log_values"] - self.shift) * _volume(boxes)[:, None]
         masses = values @ self.rules[0]
         differences = np.stack([np.abs(values @ r - masses) for r in self.rules[1:]], axis=1)
         # QUADPACK's estimate: a small difference of the rules means a far smaller error
@@ -172,29 +157,34 @@ class _Regions:
             part = np.minimum(1.0, (200.0 * differences / spread[:, None]) ** 1.5)
         return masses, np.where(spread[:, None] > 0.0, spread[:, None] * part, differences)
 
+    @property
+    def total(self):
+        """The integral, in units of the highest value."""
+        return self.boxes["mass"].sum()
+
     def relative_error(self):
         """The estimated relative error of the evidence."""
         rounding = 50.0 * np.finfo(float).eps
-        return max(0.0, self.errors.sum() / self.masses.sum() - rounding)
+        return max(0.0, self.boxes["errors"].sum() / self.total - rounding)
 
     def inaccurate(self, rtol):
         """The regions with the largest errors, while these sum to more than wanted."""
         if self.relative_error() > rtol:
-            total = self.errors.sum(axis=1)
+            total = self.boxes["errors"].sum(axis=1)
             order = np.argsort(-total)
             left = total.sum() - np.cumsum(total[order])
-            count = 1 + int(np.argmax(left <= 0.5 * rtol * self.masses.sum()))
+            count = 1 + int(np.argmax(left <= 0.5 * rtol * self.total))
             # no more than those that matter now: what they hide may change the picture
             return order[: min(count, 1 + int(np.sum(total > 0.05 * total[order[0]])))]
         if self.target.dim == 1:  # cells so small that draws from them follow the density
-            return np.flatnonzero(self.masses > _LARGEST_MASS * self.masses.sum())
+            return np.flatnonzero(self.boxes["mass"] > _LARGEST_MASS * self.total)
         return np.empty(0, dtype=int)
 
-    def watch(self, scouts):
+    def watch(self, places):
         """Remember places where the density is known, to see whether a region overlooks them."""
-        places = np.array([self.place.inverse(x) for x in scouts])
-        self.scouts, self.heights = places, self._heights(places)
-        self.owner = self._locate(places)
+        self.scouts = np.concatenate([self.scouts, places])
+        self.heights = np.concatenate([self.heights, self._heights(places)])
+        self.owner = np.concatenate([self.owner, self._locate(places)])
 
     def _heights(self, t):
         """The log density in the coordinates of the cube, (n, dim) -> (n,)."""
@@ -206,92 +196,77 @@ class _Regions:
     def overlooked(self, rtol):
         """Regions in which a scout stands high above all nodes, which must miss what it is on."""
         self._look_around(rtol)
-        tallest = np.full(len(self.low), -np.inf)
+        tallest = np.full(len(self.boxes), -np.inf)
         np.maximum.at(tallest, self.owner, self.heights)
-        above = tallest > self.log_values.max(axis=1) + np.log(_MISSED)
-        volume = np.prod(self.high - self.low, axis=1)
-        matters = np.exp(tallest - self.shift) * volume > rtol * self.masses.sum()
+        above = tallest > self.boxes["log_values"].max(axis=1) + np.log(_MISSED)
+        matters = np.exp(tallest - self.shift) * _volume(self.boxes) > rtol * self.total
         return np.flatnonzero(above & matters)
 
     def _locate(self, places):
         """The region in which each place lies."""
         owner = np.zeros(len(places), dtype=int)
-        for j in range(len(self.low)):
-            owner[np.all((places >= self.low[j]) & (places < self.high[j]), axis=1)] = j
+        for j, (low, high) in enumerate(zip(self.boxes["low"], self.boxes["high"], strict=True)):
+            owner[np.all((places >= low) & (places < high), axis=1)] = j
         return owner
 
     def _look_around(self, rtol):
         """Send scouts from the outermost nodes of new regions across to their neighbours."""
-        width = (self.high - self.low)[:, None, :]
-        volume = np.prod(width, axis=2)
-        tall = self.log_values - self.shift > np.log(0.1 * rtol * self.masses.sum() / volume)
-        tall &= self.fresh[:, None]
-        across = []
+        least = np.log(0.1 * rtol * self.total / _volume(self.boxes))
+        tall = self.boxes["log_values"] - self.shift > least[:, None]
+        tall &= self.boxes["fresh"][:, None]
+        across, width = [], self.boxes["high"] - self.boxes["low"]
         for side in (0, 14):
             step = 2.0 * (side / 14.0 - NODES[side])  # from the outermost node to its mirror image
             for j in range(self.target.dim):
                 region, node = np.nonzero(tall & (self.nodes[:, j] == NODES[side]))
-                t = self.low[region] + width[region, 0] * self.nodes[node]
-                t[:, j] += step * width[region, 0, j]
+                t = self.boxes["low"][region] + width[region] * self.nodes[node]
+                t[:, j] += step * width[region, j]
                 across.append(t[(t[:, j] > 0.0) & (t[:, j] < 1.0)])
-        across = np.concatenate(across)
-        if len(across):
-            self.scouts = np.concatenate([self.scouts, across])
-            self.heights = np.concatenate([self.heights, self._heights(across)])
-            self.owner = np.concatenate([self.owner, self._locate(across)])
-        self.fresh[:] = False
+        self.watch(np.concatenate(across))
+        self.boxes["fresh"] = False
 
     def halve(self, worst):
         """Halve regions across the direction in which their rules differ most."""
-        volume = self.high[worst] - self.low[worst]
-        errors = self.errors[worst]
-        axis = np.where(errors.max(axis=1) > 0.0, errors.argmax(axis=1), volume.argmax(axis=1))
-        low, high = self.low[worst], self.high[worst]
-        rows = np.arange(len(worst))
+        boxes, rows, size = self.boxes[worst], np.arange(len(worst)), len(self.boxes)
+        errors, width = boxes["errors"], boxes["high"] - boxes["low"]
+        axis = np.where(errors.max(axis=1) > 0.0, errors.argmax(axis=1), width.argmax(axis=1))
+        low, high = np.tile(boxes["low"], (2, 1)), np.tile(boxes["high"], (2, 1))
         middle = 0.5 * (low[rows, axis] + high[rows, axis])
-        left_high, right_low = high.copy(), low.copy()
-        left_high[rows, axis] = right_low[rows, axis] = middle
-        kept = np.setdiff1d(np.arange(len(self.low)), worst)
-        self._hand_over(worst, kept, axis, middle)
-        self.low, self.high = self.low[kept], self.high[kept]
-        self.log_values, self.fresh = self.log_values[kept], self.fresh[kept]
-        self.masses, self.errors = self.masses[kept], self.errors[kept]
-        self._add(np.concatenate([low, right_low]), np.concatenate([left_high, high]))
-
-    def _hand_over(self, worst, kept, axis, middle):
-        """Give the scouts of halved regions to the right halves."""
-        position, cut_axis = np.empty(len(self.low), dtype=int), np.zeros(len(self.low), dtype=int)
-        cut = np.full(len(self.low), np.inf)
-        position[kept] = np.arange(len(kept))
-        position[worst] = len(kept) + np.arange(len(worst))
+        high[rows, axis] = low[len(worst) + rows, axis] = middle
+        kept = np.setdiff1d(np.arange(size), worst)
+        # the scouts of halved regions go to the right halves
+        position = np.argsort(np.append(kept, worst))
+        cut_axis, cut = np.zeros(size, dtype=int), np.full(size, np.inf)
         cut_axis[worst], cut[worst] = axis, middle
         along = self.scouts[np.arange(len(self.owner)), cut_axis[self.owner]]
         self.owner = position[self.owner] + len(worst) * (along >= cut[self.owner])
+        self._set(self.boxes[kept], low, high)
 
-    def grid(self, extra_evals, settings):
+    def grid(self, settings):
         """The points of all regions, as a result."""
-        dim, size = self.target.dim, len(self.nodes)
-        width = (self.high - self.low)[:, None, :]
-        t = (self.low[:, None, :] + width * self.nodes).reshape(-1, dim)
-        index = np.stack(np.meshgrid(*[np.arange(15)] * dim, indexing="ij"), axis=-1)
-        index = index.reshape(-1, dim)
-        cells = np.stack(
-            [(self.low[:, None, :] + width * EDGES[index + k]).reshape(-1, dim) for k in (0, 1)]
-        )
-        volume = np.prod(self.high - self.low, axis=1)[:, None]
-        density = np.exp(self.log_values - self.shift) * volume
-        total = self.masses.sum()
-        weights = (density * self.rules[0]).ravel() / total
-        coarse = (density * _product([GAUSS] * dim)).ravel() / total
-        error = rule_error(np.ones(len(weights)), weights - coarse, len(self.low))
-        num_evals = extra_evals + self.num_evals
+        low, high, blocks = self.boxes["low"], self.boxes["high"], len(self.boxes)
+        density = np.exp(self.boxes["log_values"] - self.shift) * _volume(self.boxes)[:, None]
+        weights = (density * self.rules[0]).ravel() / self.total
+        coarse = (density * _product([GAUSS] * self.target.dim)).ravel() / self.total
+        error = rule_error(np.ones(len(weights)), weights - coarse, blocks)
+        log_evidence = float(self.shift + np.log(self.total))
         return Grid(
-            points=self.place(t), weights=weights / weights.sum(), coarse=coarse,
-            blocks=len(density.reshape(-1, size)), cells=cells, place=self.place,
-            log_evidence=Estimate(float(self.shift + np.log(total)), float(error), num_evals),
-            num_evals=num_evals, method="quadrature", names=self.target.names,
+            points=self.place(_points(low, high, self.nodes)), weights=weights / weights.sum(),
+            coarse=coarse, blocks=blocks, place=self.place,
+            cells=np.stack([_points(low, high, EDGES[self.index + k]) for k in (0, 1)]),
+            log_evidence=Estimate(log_evidence, float(error), self.num_evals),
+            num_evals=self.num_evals, method="quadrature", names=self.target.names,
             settings=settings | {"relative_error": self.relative_error()},
         )  # fmt: skip
+
+
+def _points(low, high, t):
+    """The places `t`, (k, dim), of the unit cube in each of n boxes, (n * k, dim)."""
+    return (low[:, None, :] + (high - low)[:, None, :] * t).reshape(-1, t.shape[1])
+
+
+def _volume(boxes):
+    return np.prod(boxes["high"] - boxes["low"], axis=1)
 
 
 def _product(rules):
@@ -300,15 +275,11 @@ def _product(rules):
 
 def _first_regions(place, peaks, dim):
     """Cut the unit cube at the peaks, and at some distance around them."""
-    axes = []
-    for j in range(dim):
-        cuts = [0.0, 1.0]
-        for centre, scale in peaks[: (5, 2, 1)[dim - 1]]:
-            for shift in (-8.0, 0.0, 8.0):
-                x = centre.copy()
-                x[j] = np.clip(x[j] + shift * scale[j], *place.bounds[j])
-                cuts.append(place.inverse(x)[j])
-        cuts = np.unique(np.clip(cuts, 0.0, 1.0))
+    points, axes = [], []
+    for centre, scale in peaks[: (5, 2, 1)[dim - 1]]:
+        points += [np.clip(centre + s * scale, *place.bounds.T) for s in (-8.0, 0.0, 8.0)]
+    for cuts in np.clip(place.inverse(np.array(points)), 0.0, 1.0).T:
+        cuts = np.unique([0.0, *cuts, 1.0])
         cuts = cuts[np.append(True, np.diff(cuts) > 1e-9)]
         axes.append(np.append(cuts[cuts < 1.0 - 1e-9], 1.0))
     low = np.stack(np.meshgrid(*[a[:-1] for a in axes], indexing="ij"), axis=-1).reshape(-1, dim)

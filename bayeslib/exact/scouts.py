@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..chains.starts import scatter
 from ..errors import BayeslibError
 from ..validate import blame
 from .grid_posterior import evaluate
@@ -22,58 +23,43 @@ class Place:
 
     def __init__(self, bounds, centre, scale):
         self.bounds, self.centre, self.scale = bounds, centre, 2.0 * scale
+        self._ends = np.isfinite(bounds)
+        low, high = bounds.T
+        distance = np.where(self._ends[:, 0], centre - low, high - centre)
+        self._reach = np.maximum(distance, self.scale)
 
     def __call__(self, t):
         """Points of the region for `t`, (n, dim) -> (n, dim)."""
-        return self._map(t)[0]
+        return self.with_jacobian(t)[0]
 
     def with_jacobian(self, t):
         """Points, and the log of the volume that the map gives to a unit of volume, (n,)."""
-        x, slope = self._map(t)
-        with np.errstate(divide="ignore"):
-            return x, np.log(slope).sum(axis=1)
-
-    def inverse(self, x):
-        """The t of one point x, (dim,) -> (dim,)."""
-        t = np.empty_like(x)
-        for j, (low, high) in enumerate(self.bounds):
-            z = (x[j] - self.centre[j]) / self.scale[j]
-            if np.isfinite(low) and np.isfinite(high):
-                t[j] = (x[j] - low) / (high - low)
-            elif np.isfinite(low):
-                z = (x[j] - low) / self._reach(j)
-                t[j] = z / (1.0 + z)
-            elif np.isfinite(high):
-                z = (high - x[j]) / self._reach(j)
-                t[j] = 1.0 / (1.0 + z)
-            else:
-                s = 2.0 * z / (1.0 + np.sqrt(1.0 + 4.0 * z * z))
-                t[j] = 0.5 * (s + 1.0)
-        return t
-
-    def _reach(self, j):
-        low, high = self.bounds[j]
-        distance = self.centre[j] - low if np.isfinite(low) else high - self.centre[j]
-        return max(distance, self.scale[j])
-
-    def _map(self, t):
         x, slope = np.empty_like(t), np.empty_like(t)
         for j, (low, high) in enumerate(self.bounds):
-            u = t[:, j]
-            if np.isfinite(low) and np.isfinite(high):
+            u, reach, scale = t[:, j], self._reach[j], self.scale[j]
+            if self._ends[j].all():
                 x[:, j], slope[:, j] = low + (high - low) * u, high - low
-            elif np.isfinite(low):
-                x[:, j] = low + self._reach(j) * u / (1.0 - u)
-                slope[:, j] = self._reach(j) / (1.0 - u) ** 2
-            elif np.isfinite(high):
-                x[:, j] = high - self._reach(j) * (1.0 - u) / u
-                slope[:, j] = self._reach(j) / u**2
+            elif self._ends[j, 0]:
+                x[:, j], slope[:, j] = low + reach * u / (1.0 - u), reach / (1.0 - u) ** 2
+            elif self._ends[j, 1]:
+                x[:, j], slope[:, j] = high - reach * (1.0 - u) / u, reach / u**2
             else:
                 s = 2.0 * u - 1.0
                 rest = 4.0 * u * (1.0 - u)  # 1 - s^2, without cancellation
-                x[:, j] = self.centre[j] + self.scale[j] * s / rest
-                slope[:, j] = 2.0 * self.scale[j] * (1.0 + s * s) / rest**2
-        return x, slope
+                x[:, j] = self.centre[j] + scale * s / rest
+                slope[:, j] = 2.0 * scale * (1.0 + s * s) / rest**2
+        with np.errstate(divide="ignore"):
+            return x, np.log(slope).sum(axis=1)
+
+    @np.errstate(all="ignore")  # of the cases that do not apply
+    def inverse(self, x):
+        """The t of points x, (..., dim) -> (..., dim)."""
+        low, high = self.bounds.T
+        z, above, below = (x - self.centre) / self.scale, x - low, high - x
+        s = 2.0 * z / (1.0 + np.sqrt(1.0 + 4.0 * z * z))
+        above, below = above / self._reach, below / self._reach
+        cases = [(x - low) / (high - low), above / (1.0 + above), 1.0 / (1.0 + below)]
+        return np.select([self._ends.all(axis=1), *self._ends.T], cases, 0.5 * (s + 1.0))
 
 
 def find_peaks(target, bounds):
@@ -95,7 +81,7 @@ def find_peaks(target, bounds):
     from scipy import optimize
 
     dim = target.dim
-    place = Place(bounds, _middle(bounds), np.full(dim, 0.5))
+    place = Place(bounds, scatter(np.full(dim, 0.5), bounds.tolist()), np.full(dim, 0.5))
     # additive recurrence with the generalised golden ratio (Roberts 2018): evenly spread points
     ratio = generalised_golden_ratio(dim)
     t = (0.5 + np.arange(1, _NUM_SCOUTS + 1)[:, None] * ratio ** -np.arange(1.0, dim + 1.0)) % 1.0
@@ -109,20 +95,23 @@ def find_peaks(target, bounds):
         raise BayeslibError(blame(target, words))
     num_evals = _NUM_SCOUTS
     peaks = []
-    for x in scouts[np.argsort(-heights)[:200:40]]:
-        found = optimize.minimize(
-            lambda t: -_finite(target.many(place(np.clip(t, 1e-12, 1.0 - 1e-12)[None]))[0]),
-            place.inverse(x),
-            method="Nelder-Mead",
-            options={"xatol": 1e-9, "fatol": 1e-9, "maxfev": 400 * dim},
-        )
-        centre = place(np.clip(found.x, 1e-12, 1.0 - 1e-12)[None])[0]
+
+    def points(t):
+        return place(np.clip(t, 1e-12, 1.0 - 1e-12)[None])
+
+    def depth(t):
+        value = target.many(points(t))[0]
+        return -value if np.isfinite(value) else 1e300
+
+    options = {"xatol": 1e-9, "fatol": 1e-9, "maxfev": 400 * dim}
+    for t in place.inverse(scouts[np.argsort(-heights)[:200:40]]):
+        found = optimize.minimize(depth, t, method="Nelder-Mead", options=options)
+        centre = points(found.x)[0]
         scale, cost = _widths(target, bounds, centre, -found.fun)
         num_evals += found.nfev + cost
-        peaks.append((-found.fun, centre, scale))
-    peaks.sort(key=lambda peak: -peak[0])
-    peaks = [peak[1:] for peak in peaks]
-    walked = _walk(target, bounds, *(np.stack(part) for part in zip(*peaks, strict=True)))
+        peaks.append((found.fun, centre, scale))
+    peaks = [peak[1:] for peak in sorted(peaks, key=lambda peak: peak[0])]
+    walked = _walk(target, bounds, *map(np.stack, zip(*peaks, strict=True)))
     return peaks, np.concatenate([scouts, walked]), num_evals + _NUM_WALKERS * (1 + _NUM_STEPS)
 
 
@@ -152,26 +141,11 @@ def _widths(target, bounds, centre, height):
     steps = 2.0 ** np.arange(-60.0, 61.0)
     widths = np.empty(target.dim)
     for j in range(target.dim):
-        sides = []
-        for sign in (-1.0, 1.0):
-            points = np.tile(centre, (steps.size, 1))
-            points[:, j] = np.clip(centre[j] + sign * steps, *bounds[j])
-            fallen = evaluate(target, points) < height - 0.5
-            sides.append(steps[fallen.argmax()] if fallen.any() else steps[60])
-        widths[j] = max(sides)
+        points = np.tile(centre, (2 * steps.size, 1))
+        points[:, j] = np.clip(centre[j] + np.concatenate([-steps, steps]), *bounds[j])
+        fallen = (evaluate(target, points) < height - 0.5).reshape(2, -1)
+        widths[j] = steps[np.where(fallen.any(axis=1), fallen.argmax(axis=1), 60)].max()
     return widths, 2 * target.dim * steps.size
-
-
-def _middle(bounds):
-    middle = np.zeros(len(bounds))
-    for j, (low, high) in enumerate(bounds):
-        if np.isfinite(low) and np.isfinite(high):
-            middle[j] = 0.5 * (low + high)
-        elif np.isfinite(low):
-            middle[j] = low + 1.0
-        elif np.isfinite(high):
-            middle[j] = high - 1.0
-    return middle
 
 
 def generalised_golden_ratio(dim):
@@ -180,7 +154,3 @@ def generalised_golden_ratio(dim):
     for _ in range(60):
         ratio = (1.0 + ratio) ** (1.0 / (dim + 1.0))
     return ratio
-
-
-def _finite(value):
-    return value if np.isfinite(value) else -1e300

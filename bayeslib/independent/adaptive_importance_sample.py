@@ -104,7 +104,8 @@ def adaptive_importance_sample(
     num_components = as_count(num_components, "num_components")
     num_rounds = as_count(num_rounds, "num_rounds")
     num_adapt = as_count(num_adapt, "num_adapt", minimum=max(2, num_components))
-    if as_positive(df, "df") <= 2.0:
+    df = as_positive(df, "df")
+    if df <= 2.0:
         raise BayeslibError(f"df must be above 2, for a covariance to exist, got {df!r}")
     defensive = as_real(defensive, "defensive", minimum=0.0)
     if defensive >= 1.0:
@@ -121,10 +122,11 @@ def adaptive_importance_sample(
         smoothed, _ = psis(found.log_weights)
         weights = np.exp(smoothed.ravel())
         ess = 1.0 / np.square(weights).sum()
-        if number == 0:
-            current = _first(
-                found.flat, weights, num_components, float(df), defensive, proposal, rng
-            )
+        if number == 0:  # components centred on resampled draws, each as wide as all together
+            centres = found.flat[choose(weights, num_components, rng, "stratified")]
+            shares = np.full(num_components, (1.0 - defensive) / num_components)
+            covs = np.tile(weighted_cov(found.flat, weights), (num_components, 1, 1))
+            current = StudentMixture(np.append(shares, defensive), centres, covs, df, proposal)
         current = current.improved(found.flat, weights, ess)
     settings = {
         "proposal": proposal.label, "num_samples": num_samples, "num_rounds": num_rounds,
@@ -137,11 +139,3 @@ def adaptive_importance_sample(
         method="adaptive_importance_sample", settings=settings, spent=num_adapt * num_rounds,
     )  # fmt: skip
     return warn_of_weights(draws)
-
-
-def _first(x, weights, num_components, df, defensive, proposal, rng):
-    """Components centred on resampled draws, each as wide as all draws together."""
-    centres = x[choose(weights, num_components, rng, "stratified")]
-    shares = np.append(np.full(num_components, (1.0 - defensive) / num_components), defensive)
-    covs = np.tile(weighted_cov(x, weights), (num_components, 1, 1))
-    return StudentMixture(shares, centres, covs, df, proposal)

@@ -7,7 +7,7 @@ from ..results import Draws, Estimate
 from ..target.target import as_target
 from ..validate import as_count, as_floats, as_rng, blame, check_finite, check_memory
 from ..waiting import blocks, count, watching
-from .hull import CONVEX, MOST_POINTS, NOT_FINITE, Note, draw, log_area, make_hull, rounding
+from .hull import CONVEX, MOST_POINTS, NOT_FINITE, Hull, Note, State, draw, log_area, rounding
 
 _MOST_CHECKED = 100
 
@@ -98,19 +98,18 @@ def adaptive_rejection_sample(target, *, points, num_samples, rng):
     except KeyboardInterrupt:
         interrupted = True
     state, num_evals = hull.state, start.size + int(notes["num_evals"].sum())
-    notes, x = notes[: state.done], hull.x[: state.num_points]
-    error, checked = _trouble(target, bound, state), notes["value"][:0]
+    notes, error = notes[: state.done], _trouble(target, bound, state)
     if error is None:
         checked = notes["value"][:_MOST_CHECKED]
+        num_evals += checked.size
         error = _check_draws(bound, checked, hull)
-    num_evals += checked.size
     draws = Draws(
         notes["value"][None, :, None],
         stats={name: notes[name][None] for name in ("num_proposals", "num_evals")},
         num_evals=num_evals, method="adaptive_rejection_sample",
         settings={
-            "points": start, "num_samples": num_samples, "seed": seed, "hull": x.copy(),
-            "interrupted": interrupted,
+            "points": start, "num_samples": num_samples, "seed": seed, "interrupted": interrupted,
+            "hull": hull.x[: state.num_points].copy(),
         },
         names=target.names, log_evidence=_log_evidence(hull, num_evals), independent=True,
     )  # fmt: skip
@@ -128,8 +127,9 @@ def _first_hull(target, bound, start):
         raise BayeslibError(
             f"points must lie inside the support ({low:g}, {high:g}), got {start.tolist()}"
         )
-    hull, grad = make_hull(low, high), np.empty(1)
-    hull.state.num_points = start.size
+    state, grad = np.zeros(1, dtype=State)[0], np.empty(1)
+    state.low, state.high, state.num_points = low, high, start.size
+    hull = Hull(*np.zeros((5, MOST_POINTS)), state)
     for i, x in enumerate(start):
         hull.x[i], hull.h[i] = x, bound(np.array([x]), grad)
         hull.slope[i] = grad[0]

@@ -6,11 +6,14 @@ from ..target.proposals import as_proposal
 from ..target.target import as_separate
 from ..validate import as_count, as_rng, as_scales, check_memory
 from ..waiting import watched
-from .bridge import Cloud, as_temperatures, spread_factor
+from .bridge import BEST_JUMP, Cloud, as_temperatures
 from .importance_sample import no_weight, warn_of_weights, weighted, with_tails
+from .mixture import weighted_cov
 from .resample import choose
 
 _PILOTS, _PILOT_STEPS = 200, 3
+_BEST_RATE = 0.25  # of acceptance, which serves one dimension and many
+_TUNING = 2.0  # a move that nobody makes shortens the next by exp(-0.5)
 
 
 @watched("for before the last temperature no weight is complete")
@@ -133,8 +136,17 @@ def _pilot(target, proposal, betas, rng):
             raise no_weight(target, cloud.values, proposal.label, ", or pass scale")
         weights = np.exp(log_weights - log_weights.max())
         weights /= weights.sum()
-        factor = spread_factor(cloud.values, weights)
+        cov = weighted_cov(cloud.values, weights)
+        try:
+            factor = np.linalg.cholesky(cov)
+        except np.linalg.LinAlgError:  # fewer different particles than dimensions
+            factor = np.diag(np.sqrt(np.diag(cov)))
+        factor *= BEST_JUMP / np.sqrt(target.dim)
         cloud.keep(choose(weights, _PILOTS, rng, "systematic"))
-        _, log_tuning = cloud.move_tuned(betas[k], factor, log_tuning, _PILOT_STEPS, rng)
+        # the best step for a Gaussian is far too long where modes are narrow and far apart
+        for _ in range(_PILOT_STEPS):
+            rate = cloud.move(betas[k], np.exp(log_tuning) * factor, rng).mean()
+            log_tuning += _TUNING * (rate - _BEST_RATE)
+        log_tuning = min(log_tuning, 0.0)
         scales[k - 1] = np.exp(log_tuning) * np.sqrt(np.square(factor).sum(axis=1))
     return scales, cloud.num_evals

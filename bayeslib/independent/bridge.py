@@ -5,11 +5,8 @@ import numpy as np
 from ..errors import BayeslibError, warn
 from ..validate import as_floats, check_memory
 from .importance_sample import check_overflow
-from .mixture import weighted_cov
 
 BEST_JUMP = 2.38  # over sqrt(dim), times the spread: the best step for a Gaussian
-BEST_RATE = 0.25  # of acceptance, which serves one dimension and many
-_TUNING = 2.0  # a move that nobody makes shortens the next by exp(-0.5)
 
 
 class Cloud:
@@ -73,24 +70,6 @@ class Cloud:
         self.log_q = np.where(moved, log_q, self.log_q)
         return moved
 
-    def move_tuned(self, beta, factor, log_tuning, num_steps, rng):
-        """Move `num_steps` times, correcting the step's length after each by the acceptance.
-
-        The best step for a Gaussian is far too long where modes are narrow and far apart.
-
-        Returns
-        -------
-        rate : float
-            The share of moves accepted.
-        log_tuning : float
-            Logarithm of what `factor` is to be multiplied by next.
-        """
-        rates = []
-        for _ in range(num_steps):
-            rates.append(self.move(beta, np.exp(log_tuning) * factor, rng).mean())
-            log_tuning += _TUNING * (rates[-1] - BEST_RATE)
-        return float(np.mean(rates)), min(log_tuning, 0.0)
-
     def warn_of_nan(self):
         if self.num_nan:
             warn(f"the log density was nan at {self.num_nan} points, which got no weight")
@@ -119,21 +98,10 @@ def as_temperatures(value):
     if betas.ndim == 0 and betas >= 1.0 and float(betas).is_integer():
         check_memory((betas,), "inverse_temperatures")
         return np.linspace(0.0, 1.0, int(betas) + 1)
-    if betas.ndim != 1 or betas.size < 2 or betas[0] != 0.0 or betas[-1] != 1.0:
+    ends = betas.ndim == 1 and betas.size > 1 and betas[0] == 0.0 and betas[-1] == 1.0
+    if not (ends and np.all(np.diff(betas) > 0.0)):
         raise BayeslibError(
-            "inverse_temperatures must rise from 0 to 1, or be a whole number of steps, "
-            f"got {value!r}"
+            "inverse_temperatures must rise from 0 to 1 and increase at every step, or be a whole "
+            f"number of steps, got {value!r}"
         )
-    if not np.all(np.diff(betas) > 0.0):
-        raise BayeslibError(f"inverse_temperatures must increase at every step, got {value!r}")
     return betas
-
-
-def spread_factor(values, weights):
-    """Cholesky factor of the best random-walk covariance for weighted draws."""
-    cov = weighted_cov(values, weights)
-    try:
-        factor = np.linalg.cholesky(cov)
-    except np.linalg.LinAlgError:  # fewer different particles than dimensions
-        factor = np.diag(np.sqrt(np.diag(cov)))
-    return BEST_JUMP / np.sqrt(len(cov)) * factor

@@ -45,8 +45,10 @@ class Genealogy:
         equal = np.full(self._size, 1.0 / self._size)
         alive = np.count_nonzero(np.bincount(self.family))
         worth = 1.0 / (self._spread(self.family, equal) + 1.0 / self._size)
-        if (alive if values is None else worth) < self._fewest():
-            if values is not None and self._correlation(values) > self._memory():
+        if (alive if values is None else worth) < max(2.0 * np.sqrt(self._size), 2):
+            # a correlation that counts as none, given how many of the younger families live
+            memory = _FORGOTTEN + 2.0 / np.sqrt(np.count_nonzero(np.bincount(self._younger)))
+            if values is not None and self._correlation(values) > memory:
                 self.fewest = min(self.fewest, worth)
                 return
             self.least_even = min(self.least_even, self.evenness(equal))
@@ -82,13 +84,6 @@ class Genealogy:
                 np.square(now).sum(axis=0) * np.square(then).sum(axis=0)
             )
         return np.nan_to_num(np.abs(found), nan=1.0).max()
-
-    def _memory(self):
-        """The correlation that counts as none, given how many of the younger families live."""
-        return _FORGOTTEN + 2.0 / np.sqrt(np.count_nonzero(np.bincount(self._younger)))
-
-    def _fewest(self):
-        return max(2.0 * np.sqrt(self._size), 2)
 
     def _spread(self, family, weights):
         totals = np.bincount(family, weights, minlength=self._size)

@@ -40,13 +40,6 @@ class Hull(NamedTuple):
     state: State
 
 
-def make_hull(low, high):
-    """Return a hull without points on the support (low, high)."""
-    state = np.zeros(1, dtype=State)[0]
-    state.low, state.high = low, high
-    return Hull(*np.zeros((5, MOST_POINTS)), state)
-
-
 def rounding(h):
     """What of a log density, or of differences from it, may be rounding."""
     return 1e-9 * (1.0 + np.abs(h))

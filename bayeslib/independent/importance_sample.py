@@ -140,31 +140,45 @@ def weighted_draws(target, proposal, num_samples, rng, *, method, settings, spen
 
     After an interrupt these are the first of the draws.
     """
-    values, interrupted = proposal.sample(num_samples, rng), False
-    try:
-        logdensity = target.many(values)
-    except KeyboardInterrupt as interrupt:
-        logdensity, interrupted = getattr(interrupt, "partial", np.empty(0)), True
-        if logdensity.size < 2:
-            raise
-        values = values[: logdensity.size]
+    values = proposal.sample(num_samples, rng)
+    logdensity, interrupt = asked(target, values, least=2)
+    values = values[: logdensity.size]
     log_weights = _log_weights(target, proposal, values, logdensity)
     return weighted(
         values, logdensity, log_weights,
         num_evals=len(values) + spent, method=method, names=target.names,
-        settings=settings | {"interrupted": interrupted},
+        settings=settings | {"interrupted": interrupt is not None},
     )  # fmt: skip
+
+
+def asked(target, values, least=1):
+    """Return the log densities of rows, or of so many as an interrupt has left, and the interrupt.
+
+    It is raised when there are fewer than `least`.
+    """
+    try:
+        return target.many(values), None
+    except KeyboardInterrupt as interrupt:
+        found = getattr(interrupt, "partial", np.empty(0))
+        if found.size < least:
+            raise
+        return found, interrupt
 
 
 def weighted(values, logdensity, log_weights, *, num_evals, method, settings, names):
     """Make independent `Draws` of weighted values, with k-hat, ESS and the evidence."""
     _, khat = psis(log_weights)
-    weights = np.exp(log_weights - log_weights.max())
+    shift, size = log_weights.max(), log_weights.size
+    weights = np.exp(log_weights - shift)
     ess = weights.sum() ** 2 / np.square(weights).sum()
+    # the logarithm of the mean weight, with its error by the delta method
+    mean, spread = weights.mean(), weights.std(ddof=1) if size > 1 else np.nan
+    error = float(spread / (mean * np.sqrt(size)))
     return Draws(
         values[None], logdensity=logdensity[None], log_weights=log_weights[None],
         num_evals=num_evals, method=method, settings=settings | {"khat": khat, "ess": float(ess)},
-        names=names, log_evidence=_log_mean(log_weights, num_evals), independent=True,
+        names=names, independent=True,
+        log_evidence=Estimate(float(shift + np.log(mean)), error, num_evals),
     )  # fmt: skip
 
 
@@ -220,13 +234,3 @@ def no_weight(target, values, label, more=""):
         f"theta={shown(values[0])}, lies in the target's support: move or widen the proposal{more}"
     )
     return ZeroWeightsError(blame(target, words))
-
-
-def _log_mean(log_weights, num_evals):
-    """Logarithm of the mean weight, with its error by the delta method."""
-    size = log_weights.size
-    shift = log_weights.max()
-    weights = np.exp(log_weights - shift)
-    mean = weights.mean()
-    spread = weights.std(ddof=1) if size > 1 else np.nan
-    return Estimate(float(shift + np.log(mean)), float(spread / (mean * np.sqrt(size))), num_evals)

@@ -66,9 +66,8 @@ def monte_carlo(f, sample, *, num_samples, rng):
     bad = np.argwhere(~np.isfinite(results))
     if bad.size:
         raise BayeslibError(
-            f"f is {results[tuple(bad[0])]} at draw {bad[0][0]}, "
-            f"theta={shown(draws[bad[0][0]])}, and at {len(bad) - 1} other places: "
-            "its average means nothing"
+            f"f is {results[tuple(bad[0])]} at draw {bad[0][0]}, theta={shown(draws[bad[0][0]])}, "
+            f"and at {len(bad) - 1} other places: its average means nothing"
         )
     value = results.mean(axis=0)
     error = results.std(axis=0, ddof=1) / np.sqrt(num_samples)
@@ -151,8 +150,7 @@ def inverse_cdf_sample(ppf, *, num_samples, rng):
     values = apply_rows(ppf, u, "ppf")
     if values.shape != u.shape:
         raise BayeslibError(
-            f"ppf must return one number for each of {num_samples} probabilities; it returned "
-            f"shape {values.shape}"
+            f"ppf must return one number for each of {num_samples} uniforms, got {values.shape}"
         )
     nan = np.isnan(values)
     if nan.any():

@@ -59,10 +59,9 @@ def psis(log_weights):
     x = given.ravel()
     if x.size == 0:
         raise BayeslibError("log_weights is empty")
-    bad = np.isnan(x) | (x == np.inf)
-    if bad.any():
-        first = int(bad.argmax())
-        raise BayeslibError(f"log_weights[{first}] is {x[first]}; it must be finite or -inf")
+    bad = np.flatnonzero(~(x < np.inf))  # nan too
+    if bad.size:
+        raise BayeslibError(f"log_weights[{bad[0]}] is {x[bad[0]]}; it must be finite or -inf")
     if x.max() == -np.inf:
         raise ZeroWeightsError(f"all {x.size} weights are zero")
     smoothed, khat = _smooth(x - x.max())

@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from ..errors import EnvelopeError, RejectionError, TargetError, warn
+from ..errors import EnvelopeError, RejectionError, warn
 from ..results import Draws, Estimate
 from ..target.proposals import as_proposal
 from ..target.target import as_target
 from ..validate import as_count, as_real, as_rng, blame, check_memory, shown
 from ..waiting import watched
+from .importance_sample import asked, check_overflow
 
 
 @watched()
@@ -110,10 +111,11 @@ def rejection_sample(
         if rounds.num_accepted == 0:
             raise
         settings["interrupted"] = True
-    if rounds.first_nan is not None:
+    nan = np.concatenate(rounds.nan)
+    if len(nan):
         warn(
-            f"the log density is nan at theta={shown(rounds.first_nan)} and {rounds.num_nan - 1} "
-            "other proposals, which were rejected"
+            f"the log density is nan at theta={shown(nan[0])} and {len(nan) - 1} other proposals, "
+            "which were rejected"
         )
     return rounds.draws()
 
@@ -124,23 +126,14 @@ class _Rounds:
     def __init__(self, target, settings):
         self.target, self.settings = target, settings
         self.accepted = [np.empty((0, target.dim))], [np.empty(0)], [np.empty(0, dtype=int)]
-        self.num_accepted = self.num_proposed = self.num_nan = 0
-        self.first_nan = None
+        self.num_accepted = self.num_proposed = 0
+        self.nan = [np.empty((0, target.dim))]
 
     def add(self, values, log_u, log_q):
-        interrupted = None
-        try:
-            log_p = self.target.many(values)
-        except KeyboardInterrupt as interrupt:
-            interrupted, log_p = interrupt, getattr(interrupt, "partial", np.empty(0))
-            if log_p.size == 0:
-                raise
-            values, log_u, log_q = (array[: log_p.size] for array in (values, log_u, log_q))
+        log_p, interrupt = asked(self.target, values)
+        values, log_u, log_q = (array[: log_p.size] for array in (values, log_u, log_q))
         nan = np.isnan(log_p)
-        if nan.any():
-            self.num_nan += int(nan.sum())
-            if self.first_nan is None:
-                self.first_nan = values[nan.argmax()]
+        self.nan.append(values[nan])
         log_ratio = np.where(nan, -np.inf, log_p - log_q - self.settings["log_bound"])
         self._check_envelope(values, log_p, log_q, log_ratio)
         accepted = np.flatnonzero(log_u < log_ratio)
@@ -149,19 +142,15 @@ class _Rounds:
             kept.append(new)
         self.num_accepted += accepted.size
         self.num_proposed += len(values)
-        if interrupted:
-            raise interrupted
+        if interrupt:
+            raise interrupt
 
     def _check_envelope(self, values, log_p, log_q, log_ratio):
         worst = int(np.argmax(log_ratio))
         rounding = 1e-12 * (1.0 + abs(log_q[worst]) + abs(self.settings["log_bound"]))
         if log_ratio[worst] <= rounding:
             return
-        if log_p[worst] == np.inf:
-            raise TargetError(
-                f"the log density is +inf at theta={shown(values[worst])}: it overflows, or no "
-                "envelope can cover it"
-            )
+        check_overflow(log_p, values)
         bound = self.settings["log_bound"]
         needed = bound + log_ratio[worst]
         enough = np.ceil(1e4 * needed) / 1e4
@@ -184,11 +173,8 @@ class _Rounds:
         acceptance, error = _acceptance(len(values), trials, complete)
         log_evidence = None
         if acceptance > 0.0:
-            log_evidence = Estimate(
-                float(np.log(acceptance) + self.settings["log_bound"]),
-                error / acceptance,
-                self.num_proposed,
-            )
+            value = float(np.log(acceptance) + self.settings["log_bound"])
+            log_evidence = Estimate(value, error / acceptance, self.num_proposed)
         return Draws(
             values[None], logdensity=logdensity[None],
             stats={"num_proposals": np.diff(index, prepend=-1)[None]}, num_evals=self.num_proposed,

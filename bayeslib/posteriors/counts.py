@@ -100,10 +100,8 @@ def _pumps_truth():
         np.exp(hyper[:, 1:]) + HOURS,
     )
     means = np.column_stack([hyper, mixture.means])
-    covs = np.zeros((len(means), 12, 12))
-    last = np.arange(2, 12)
-    covs[:, last, last] = mixture.variances
-    mean, cov = mixture_moments(mixture.weights, means, covs)
+    variances = np.column_stack([np.zeros_like(hyper), mixture.variances])
+    mean, cov = mixture_moments(mixture.weights, means, variances[:, :, None] * np.eye(12))
     factor = np.linalg.cholesky(cov[:2, :2])
     z = np.linalg.solve(factor, np.stack([log_alpha, log_beta]) - mean[:2, None]).T
     bound = np.max(log_density - log_student(z)) + MARGIN
@@ -121,26 +119,22 @@ def _pumps_quantiles(mixture):
     (across, wa), (along, wb) = _hyper_panels()
 
     def log_alpha_marginal(x):
-        values = _log_hyper(x.ravel()[:, None], along) + np.log(wb)
-        return special.logsumexp(values, axis=1).reshape(x.shape)
+        return special.logsumexp(_log_hyper(x[..., None], along) + np.log(wb), axis=-1)
 
     def log_beta_marginal(x):
-        values = _log_hyper(across, x.ravel()[:, None]) + np.log(wa)
-        return special.logsumexp(values, axis=1).reshape(x.shape)
+        return special.logsumexp(_log_hyper(across, x[..., None]) + np.log(wa), axis=-1)
 
     lines = map(Line, (log_alpha_marginal, log_beta_marginal), _HYPER_EDGES)
-    hyper = [line.ppf(np.array(PROBABILITIES)) for line in lines]
+    hyper = [line.ppf(PROBABILITIES) for line in lines]
     return by_probability(np.column_stack([*hyper, mixture.quantiles()]))
 
 
 def _pumps_sample(centre, factor, bound, num_samples, rng):
     """Draw exactly: the hyperparameters by rejection, then the rates given them."""
     rng = np.random.default_rng(rng)
-
-    def log_hyper(points):
-        return _log_hyper(points[:, 0], points[:, 1])
-
-    hyper = rejection_draws(log_hyper, centre, factor, bound, num_samples, rng)
+    hyper = rejection_draws(
+        lambda points: _log_hyper(*points.T), centre, factor, bound, num_samples, rng
+    )
     shapes, rates = np.exp(hyper[:, :1]) + FAILURES, np.exp(hyper[:, 1:]) + HOURS
     return np.column_stack([hyper, np.log(rng.gamma(shapes) / rates)])
 
@@ -172,13 +166,11 @@ class _LogGammas:
 
     def quantiles(self):
         """Marginal quantiles: one row a probability, to 12 digits."""
-        spread = np.sqrt(self.variances)
-        low, high = self.means - 40.0 * spread, self.means + 9.0 * spread
-        columns = zip(low.min(axis=0), high.max(axis=0), strict=True)
-        return np.column_stack([self._column(j, *ends) for j, ends in enumerate(columns)])
+        return np.column_stack([self._column(j) for j in range(self.means.shape[1])])
 
-    def _column(self, j, low, high):
-        p = np.array(PROBABILITIES)
+    def _column(self, j):
+        mean, spread = self.means[:, j], np.sqrt(self.variances[:, j])
+        low, high = (mean - 40.0 * spread).min(), (mean + 9.0 * spread).max()
         kept = self.weights > 1e-16 * self.weights.max()
         weights, shape, rate = self.weights[kept], self.shapes[kept, j], self.rates[kept, j]
         constant = shape * np.log(rate) - special.gammaln(shape)
@@ -188,7 +180,7 @@ class _LogGammas:
             pdf = np.exp(constant + shape * x[:, None] - scaled)
             return special.gammainc(shape, scaled) @ weights, pdf @ weights
 
-        return solve_quantile(cdf_and_pdf, p, low, high, self.weights @ self.means[:, j])
+        return solve_quantile(cdf_and_pdf, PROBABILITIES, low, high, self.weights @ mean)
 
 
 def coal_mining():

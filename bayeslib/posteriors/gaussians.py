@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import BayeslibError
-from ..results.gaussian import LOG_2PI
+from ..results.gaussian import LOG_2PI, Gaussian
 from ..target.target import Target
 from ..validate import as_covariance, as_floats, check_finite
 from .truths import gaussian_mixture_truth
@@ -29,15 +29,10 @@ def gaussian(mean, cov):
     >>> print(round(target([0.0, 1.0]), 4), target.gradient([1.0, 1.0]).round(4))
     -2.1177 [-1.1429  0.2857]
     """
-    mean = np.atleast_1d(as_floats(mean, "mean"))
-    if mean.ndim != 1 or mean.size == 0:
-        raise BayeslibError(f"mean must have shape (dim,), got {mean.shape}")
-    check_finite(mean, "mean")
-    cov = as_covariance(cov, "cov", mean.size)
-    precision, log_constant = _precision(cov)
+    q = Gaussian(mean, cov)
     return Target(
-        _gaussian, dim=mean.size, data=(mean, precision, log_constant), fused=_gaussian_fused,
-        truth=gaussian_mixture_truth(np.ones(1), mean[None], cov[None]),
+        _gaussian, dim=q.dim, data=(q.mean, *_precision(q.cov)), fused=_gaussian_fused,
+        truth=gaussian_mixture_truth(np.ones(1), q.mean[None], q.cov[None]),
     )  # fmt: skip
 
 
@@ -110,11 +105,11 @@ def mixture(weights, means, covs):
     dim = means.shape[1]
     covs = np.stack([as_covariance(c, f"covs[{k}]", dim) for k, c in enumerate(covs)])
     weights = weights / weights.sum()
-    pairs = [_precision(c) for c in covs]
+    precisions, log_constants = map(np.array, zip(*map(_precision, covs), strict=True))
     with np.errstate(divide="ignore"):
-        log_constants = np.array([p[1] for p in pairs]) + np.log(weights)
+        log_constants += np.log(weights)
     return Target(
-        _mixture, dim=dim, data=(means, np.stack([p[0] for p in pairs]), log_constants),
+        _mixture, dim=dim, data=(means, precisions, log_constants),
         fused=_mixture_fused, truth=gaussian_mixture_truth(weights, means, covs),
     )  # fmt: skip
 
@@ -142,8 +137,7 @@ def _mixture(theta, means, precisions, log_constants):
 def _mixture_fused(theta, grad, means, precisions, log_constants):
     dim = theta.size
     largest, total = -np.inf, 0.0
-    for i in range(dim):
-        grad[i] = 0.0
+    grad[:] = 0.0
     for k in range(log_constants.size):
         value = _log_part(k, theta, means, precisions, log_constants)
         weight = 1.0

@@ -84,11 +84,9 @@ def _truth_on_line(logdensity, mode, scale, step):
 
 def _edges(logdensity, mode, scale, step):
     """Panels four steps wide, out to where the density is negligible."""
-    reach = 10.0
-    ends = mode + scale * np.array([-reach, reach])
-    while np.max(logdensity(ends)) > logdensity(np.array([mode]))[0] + _NEGLIGIBLE:
+    reach, least = 10.0, logdensity(np.array([mode]))[0] + _NEGLIGIBLE
+    while np.max(logdensity(mode + scale * np.array([-reach, reach]))) > least:
         reach *= 1.4
-        ends = mode + scale * np.array([-reach, reach])
     half = np.arange(0.0, reach + 4.0 * step, 4.0 * step)
     return mode + scale * np.concatenate([-half[:0:-1], half])
 
@@ -103,16 +101,14 @@ def _quantiles(logdensity, mode, factor, step, reach):
         offsets = np.sqrt(np.linalg.det(cov) / cov[i, i]) * step * np.arange(-steps, steps + 1)
 
         def log_marginal(x):
-            x = np.asarray(x, dtype=float)
-            other = mode[1 - i] + slope * (x.ravel()[:, None] - mode[i])
-            other = other + offsets
-            pair = np.empty((*other.shape, 2))
-            pair[..., i], pair[..., 1 - i] = x.ravel()[:, None], other
-            values = logdensity(pair.reshape(-1, 2)).reshape(other.shape)
-            return special.logsumexp(values, axis=1).reshape(x.shape)
+            pair = np.empty((*x.shape, offsets.size, 2))
+            pair[..., i] = x[..., None]
+            pair[..., 1 - i] = mode[1 - i] + slope * (x[..., None] - mode[i]) + offsets
+            values = logdensity(pair.reshape(-1, 2)).reshape(pair.shape[:-1])
+            return special.logsumexp(values, axis=-1)
 
         line = Line(log_marginal, _edges(log_marginal, mode[i], np.sqrt(cov[i, i]), step))
-        return line.ppf(np.array(PROBABILITIES))
+        return line.ppf(PROBABILITIES)
 
     return by_probability(np.column_stack([column(0), column(1)]))
 

@@ -114,7 +114,8 @@ def coin(heads, tails, *, prior=(1.0, 1.0)):
         mean=np.array([mean]), cov=np.array([[mean * (1.0 - mean) / (a + b + 1.0)]]),
         quantiles={p: np.array([special.betaincinv(a, b, p)]) for p in PROBABILITIES},
         log_evidence=float(special.betaln(a, b) - special.betaln(*prior)),
-        sample=partial(_beta_sample, a, b), cdf=partial(_beta_cdf, a, b),
+        sample=lambda num_samples, rng: np.random.default_rng(rng).beta(a, b, (num_samples, 1)),
+        cdf=lambda x: special.betainc(a, b, np.clip(x, 0.0, 1.0)),
     )  # fmt: skip
     return Target(
         _coin, dim=1, data=(a, b, float(special.betaln(*prior))), fused=_coin_fused,
@@ -136,11 +137,3 @@ def _coin_fused(theta, grad, a, b, log_constant):
         return -np.inf
     grad[0] = (a - 1.0) / x - (b - 1.0) / (1.0 - x)
     return (a - 1.0) * np.log(x) + (b - 1.0) * np.log1p(-x) - log_constant
-
-
-def _beta_sample(a, b, num_samples, rng):
-    return np.random.default_rng(rng).beta(a, b, size=(num_samples, 1))
-
-
-def _beta_cdf(a, b, x):
-    return special.betainc(a, b, np.clip(x, 0.0, 1.0))

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import special
 
 from ..errors import BayeslibError
+from ..target.target import as_names
 from ..target.truth import Truth
 from ..validate import as_floats, check_memory
 
@@ -64,7 +65,7 @@ class NoisyOr:
         diseases = as_floats(diseases, "diseases")
         if diseases.ndim != 2 or diseases.shape[1] != self.dim:
             raise BayeslibError(f"diseases must have shape (n, {self.dim}), got {diseases.shape}")
-        _check_binary(diseases, "diseases")
+        _check(diseases, "diseases", "0 or 1", np.isin(diseases, (0.0, 1.0)))
         log_prior = special.xlogy(diseases, self.prior) + special.xlog1py(
             1.0 - diseases, -self.prior
         )
@@ -82,8 +83,7 @@ class NoisyOr:
                 "be enumerated: sample them instead"
             )
         check_memory((2**self.dim, self.dim), "the hypotheses")
-        numbers = np.arange(2**self.dim)[:, None]
-        return (numbers >> np.arange(self.dim)[::-1] & 1).astype(float)
+        return np.indices((2,) * self.dim).reshape(self.dim, -1).T.astype(float, order="C")
 
     @cached_property
     def truth(self):
@@ -165,33 +165,23 @@ def noisy_or(findings, prior, strengths, *, leak=0.01, names=None):
         raise BayeslibError("prior must hold the probability of at least one disease, got none")
     if leak.shape not in ((), findings.shape):
         raise BayeslibError(f"leak must be a number or {findings.shape}, got shape {leak.shape}")
-    _check_binary(findings, "findings")
-    _check_probabilities(prior, "prior", "from 0 to 1", prior <= 1.0)
-    _check_probabilities(strengths, "strengths", "from 0 to below 1", strengths < 1.0)
-    _check_probabilities(leak, "leak", "from 0 to below 1", leak < 1.0)
-    names = tuple(names or (f"disease[{j}]" for j in range(prior.size)))
-    if len(names) != prior.size or len(set(names)) != prior.size:
-        raise BayeslibError(f"names must be {prior.size} different strings, got {names!r}")
+    _check(findings, "findings", "0 or 1", np.isin(findings, (0.0, 1.0)))
+    _check(prior, "prior", "from 0 to 1", (prior >= 0.0) & (prior <= 1.0))
+    for array, name in ((strengths, "strengths"), (leak, "leak")):
+        _check(array, name, "from 0 to below 1", (array >= 0.0) & (array < 1.0))
+    names = as_names(names or [f"disease[{j}]" for j in range(prior.size)], prior.size)
     leak = np.broadcast_to(leak, findings.shape).copy()
     return NoisyOr(findings, prior, strengths, leak, names)
 
 
-def _check_binary(array, name):
-    bad = np.argwhere((array != 0.0) & (array != 1.0))
-    if bad.size:
-        index = ", ".join(map(str, bad[0]))
+def _check(array, name, rule, fine):
+    if not fine.all():
+        index = tuple(np.argwhere(~fine)[0])
+        place = f"[{', '.join(map(str, index))}]" if index else ""
         raise BayeslibError(
-            f"{name} must be 0 or 1, {name}[{index}] is {array[tuple(bad[0])]:g} "
+            f"{name} must be {rule}, {name}{place} is {array[index]:g} "
             f"({np.isnan(array).sum()} are nan)"
         )
-
-
-def _check_probabilities(array, name, rule, below):
-    bad = ~((array >= 0.0) & below)
-    if bad.any():
-        index = tuple(int(i) for i in np.argwhere(bad)[0])
-        place = f"[{', '.join(map(str, index))}]" if index else ""
-        raise BayeslibError(f"{name} must be {rule}, {name}{place} is {array[index]:g}")
 
 
 def _sample(hypotheses, probabilities, num_samples, rng):

@@ -102,8 +102,7 @@ def _linear(theta, X, y, noise_scale, precision, log_constant):
 
 
 def _linear_fused(theta, grad, X, y, noise_scale, precision, log_constant):
-    for j in range(theta.size):
-        grad[j] = 0.0
+    grad[:] = 0.0
     scale = -0.5 / noise_scale**2
     squares = squares_pass(theta, grad, X, y)
     log_prior = log_constant

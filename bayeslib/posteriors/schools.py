@@ -188,7 +188,7 @@ def _quantiles(weights, means, covs):
     sds = np.sqrt(np.diagonal(covs, axis1=1, axis2=2))
     gaussian = [0, *range(2, means.shape[1])]
     found = mixture_quantiles(weights, means[:, gaussian], sds[:, gaussian])
-    log_tau = _log_tau().ppf(np.array(PROBABILITIES))
+    log_tau = _log_tau().ppf(PROBABILITIES)
     return by_probability(np.insert(list(found.values()), 1, log_tau, axis=1))
 
 

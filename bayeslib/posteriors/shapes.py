@@ -104,7 +104,7 @@ def donut(radius=3.0, width=0.5):
     radius = as_positive(radius, "radius")
     width = as_positive(width, "width")
     edges = np.linspace(max(0.0, radius - 14.0 * width), radius + 14.0 * width, 57)
-    line = Line(partial(_donut_radial, radius=radius, width=width), edges)
+    line = Line(lambda r: np.log(np.maximum(r, 1e-300)) - 0.5 * ((r - radius) / width) ** 2, edges)
     variance = 0.5 * line.expect(np.square)
     truth = Truth(
         mean=np.zeros(2), cov=variance * np.eye(2), quantiles=Quantiles(_donut_quantiles, line),
@@ -127,10 +127,6 @@ def _donut_fused(theta, grad, radius, width):
     grad[0] = pull * theta[0]
     grad[1] = pull * theta[1]
     return -0.5 * z * z
-
-
-def _donut_radial(r, radius, width):
-    return np.log(np.maximum(r, 1e-300)) - 0.5 * ((r - radius) / width) ** 2
 
 
 def _donut_sample(line, num_samples, rng):

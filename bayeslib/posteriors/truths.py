@@ -103,13 +103,9 @@ def line_truth(line):
     variance = line.expect(lambda x: (x - mean) ** 2)
     return Truth(
         mean=np.array([mean]), cov=np.array([[variance]]),
-        quantiles=Quantiles(_line_quantiles, line), log_evidence=line.log_evidence,
-        sample=line.sample, cdf=line.cdf,
+        quantiles=Quantiles(lambda: by_probability(line.ppf(PROBABILITIES)[:, None])),
+        log_evidence=line.log_evidence, sample=line.sample, cdf=line.cdf,
     )  # fmt: skip
-
-
-def _line_quantiles(line):
-    return {p: line.ppf(np.array([p])) for p in PROBABILITIES}
 
 
 def solve_quantile(cdf_and_pdf, p, low, high, start):
@@ -119,15 +115,16 @@ def solve_quantile(cdf_and_pdf, p, low, high, start):
     ----------
     cdf_and_pdf : callable
         Takes points of the shape of `p`, returns two arrays of that shape.
-    p, low, high, start : arrays of one shape
-        Probabilities, points between which their quantiles lie, and first guesses.
+    p, low, high, start : array_like
+        Probabilities, points between which their quantiles lie, and first guesses, which together
+        have that shape.
 
     Returns
     -------
     numpy.ndarray
         Points whose probabilities differ from `p` by no more than rounding, about 1e-15.
     """
-    low, high, x = (np.broadcast_to(a, p.shape).copy() for a in (low, high, start))
+    p, low, high, x = (a.copy() for a in np.broadcast_arrays(p, low, high, start))
     for _ in range(200):
         value, slope = cdf_and_pdf(x)
         error = value - p
@@ -159,7 +156,6 @@ def mixture_quantiles(weights, means, sds):
     """
     kept = weights > 1e-18 * weights.max()
     weights, means, sds = weights[kept] / weights[kept].sum(), means[kept], sds[kept]
-    p = np.tile(np.array(PROBABILITIES)[:, None], means.shape[1])
 
     def cdf_and_pdf(x):
         z = (x[..., None] - means.T) / sds.T
@@ -168,6 +164,7 @@ def mixture_quantiles(weights, means, sds):
 
     reach = 9.0 * sds
     low, high = (means - reach).min(axis=0), (means + reach).max(axis=0)
+    p = np.array(PROBABILITIES)[:, None]
     return by_probability(solve_quantile(cdf_and_pdf, p, low, high, 0.5 * (low + high)))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..chains.blocks import spawn
 from ..chains.starts import initial_positions
-from ..errors import BayeslibError, GradientError
+from ..errors import BayeslibError
 from ..results import Gaussian
 from ..target.target import as_target
 from ..target.transforms import unconstrained
@@ -15,7 +15,7 @@ from ..waiting import watched
 from .advi_ascent import Fit
 from .elsewhere import elsewhere_problem
 from .gaussian_family import FAMILIES
-from .verdict import checked
+from .verdict import checked, weigh
 
 _ESTIMATORS = ("stl", "entropy")
 
@@ -166,22 +166,20 @@ def advi(
     max_steps = as_count(max_steps, "max_steps", minimum=2)
     step_size = as_positive(step_size, "step_size")
     if step_size > 1.0:
-        raise BayeslibError(
-            f"step_size must be at most 1, got {step_size}: 1 goes to the optimum of a Gaussian "
-            "in one step, if the gradient has no noise"
-        )
+        raise BayeslibError(f"step_size must be at most 1, got {step_size}")
     tolerance = as_positive(tolerance, "tolerance")
     keep_path = as_bool(keep_path, "keep_path")
     initial_scale = as_positive(initial_scale, "initial_scale")
     check_memory((num_steps or max_steps, 2 * dim + 1), "the path")
     check_memory((num_check, 2 * dim), "the draws")
-    if not target.has_gradient:
-        raise GradientError(
-            f'advi needs a gradient, which {target!r} has not: let gradient="auto" derive it'
-        )
     rng, seed = as_rng(rng)
     generators = spawn(rng, num_restarts)
-    starts, spent = _starts(free, initial_position, generators)
+    starts = free.starts(initial_position, num_restarts)
+    if starts is not None and num_restarts > 1 and np.all(starts == starts[0]):
+        raise BayeslibError(
+            f"all {num_restarts} restarts begin at one initial_position: pass one each, or None"
+        )
+    starts, spent = initial_positions(free, starts, generators, gradient=True)
     fits = []
     for start, generator in zip(starts, generators, strict=True):
         fit = Fit(
@@ -190,7 +188,8 @@ def advi(
         )  # fmt: skip
         fit.ascend(num_steps, max_steps, step_size, tolerance)
         with suppress(KeyboardInterrupt):
-            fit.weigh(num_check)
+            if not fit.interrupted:
+                fit.weighed = weigh(free, fit.gaussian, num_check, generator)
         interrupted = fit.weighed is None
         if not interrupted or (fit.num_steps and not fits):
             fits.append(fit)
@@ -204,7 +203,7 @@ def advi(
         "family": family, "estimator": estimator, "num_draws": num_draws, "seed": seed,
         "num_steps": best.num_steps, "max_steps": max_steps, "tolerance": tolerance,
         "initial_scale": initial_scale,
-        "step_sizes": best.ascent.step_sizes, "converged": best.ascent.converged, "elbos": elbos,
+        "step_sizes": best.step_sizes, "converged": best.converged, "elbos": elbos,
         "num_check": num_check, "num_outside": int(best.climb.how.num_outside),
         "interrupted": interrupted,
     }  # fmt: skip
@@ -214,7 +213,7 @@ def advi(
     problems = [elsewhere_problem([fit.gaussian for fit in fits], elbos, free.transform, "fit")]
     if interrupted:
         problems.append(f"the fit was interrupted after {best.num_steps} steps")
-    elif num_steps is None and not best.ascent.converged:
+    elif num_steps is None and not best.converged:
         problems.append(
             f"the fit had not settled after {best.num_steps} steps: raise max_steps, start "
             "nearer, or raise num_draws"
@@ -227,14 +226,3 @@ def advi(
         settings=settings, problems=tuple(filter(None, problems)),
     )  # fmt: skip
     return checked(free, result, num_check, best.rng, weighed=best.weighed)
-
-
-def _starts(free, initial_position, generators):
-    """Return one start a fit, in unconstrained coordinates, and the evaluations spent on them."""
-    size, starts = len(generators), free.starts(initial_position, len(generators))
-    if starts is not None and size > 1 and np.all(starts == starts[0]):
-        raise BayeslibError(
-            f"all {size} restarts begin at one initial_position: pass ({size}, "
-            f"{free.original.dim}) of them, or None"
-        )
-    return initial_positions(free, starts, generators, gradient=True)

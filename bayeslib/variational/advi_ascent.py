@@ -16,9 +16,8 @@ from ..errors import ImproperError
 from ..results import Gaussian
 from ..validate import shown
 from ..waiting import blocks, count
-from .ascent import Ascent, asked, run_rounds
+from .ascent import run_rounds
 from .gaussian_family import draw_normals, factorise, is_dense, pack, place, pull_back, unpack
-from .verdict import weigh
 
 # What a single step may change at most, in the scale of the approximation.
 MEAN_STEP, SCALE_STEP = 1.0, 0.2
@@ -159,11 +158,12 @@ class Fit:
 
     Attributes
     ----------
-    ascent : Ascent
+    step_sizes, converged
+        See `run_rounds`.
     gaussian : Gaussian
         Where `ascend` has led, of the unconstrained coordinates.
     weighed : Weighed or None
-        Its draws, from `weigh`.
+        Its draws, once they have been weighed.
     """
 
     def __init__(self, target, start, rng, *, scale, dense, num_draws, sticking):
@@ -174,7 +174,8 @@ class Fit:
             slope=(dim, dim), how={"num_draws": num_draws, "sticking": sticking},
         )  # fmt: skip
         self.target, self.rng = target, rng
-        self._bound, self._density = asked(target, gradient=True)
+        self._bound = target.bind(gradient=True)
+        self._density = Density.of(self._bound)
         self.paths, self.traces, self.num_steps = [], [], 0
         self.interrupted, self.weighed = False, None
 
@@ -224,17 +225,12 @@ class Fit:
     def ascend(self, num_steps, max_steps, step_size, tolerance):
         """Run to the end, by rounds or by `num_steps` steps of one size."""
         if num_steps is None:
-            self.ascent = run_rounds(
+            average, self.step_sizes, self.converged = run_rounds(
                 self, step_size=step_size, max_steps=max_steps, tolerance=tolerance
             )
         else:
+            self.step_sizes, self.converged = np.array([step_size]), False
             _, average = self.run(step_size, num_steps // 2)
             if not self.interrupted:
                 _, average = self.run(step_size, num_steps - num_steps // 2)
-            self.ascent = Ascent(average, np.array([step_size]), self.num_steps, False)
-        self.gaussian = self._gaussian(self.ascent.average)
-
-    def weigh(self, num_draws):
-        """Ask the target at draws of what has been fitted, unless it was interrupted."""
-        if not self.interrupted:
-            self.weighed = weigh(self.target, self.gaussian, num_draws, self.rng)
+        self.gaussian = self._gaussian(average)

@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import BayeslibError, warn
 from ..results import Gaussian
 from ..results.coordinates import Transform
-from ..validate import as_floats, check_finite
+from ..validate import as_floats, as_position, check_finite
 from .network import gaussians
 from .training import as_inputs
 
@@ -97,11 +97,7 @@ class Amortised:
             When fewer than ten simulations were as extreme as `y` in some entry: what the network
             says there, it was hardly taught.
         """
-        y = as_floats(y, "y")
-        if y.size != self.data_centre.size or y.ndim > 1:
-            raise BayeslibError(f"y must have shape ({self.data_centre.size},), got {y.shape}")
-        y = y.reshape(-1)
-        check_finite(y, "y")
+        y = as_position(y, "y", self.data_centre.size)
         means, factors = self._gaussians(y[None])
         problems = tuple(self._unusual(y))
         warn(*problems)
@@ -123,13 +119,11 @@ class Amortised:
         -------
         means, sds : numpy.ndarray, shape (n, dim)
         """
-        data = as_floats(data, "data")
-        if data.ndim == 1 and self.data_centre.size == 1:
+        data, size = as_floats(data, "data"), self.data_centre.size
+        if data.ndim == 1 and size == 1:
             data = data[:, None]
-        if data.ndim != 2 or data.shape[1] != self.data_centre.size:
-            raise BayeslibError(
-                f"data must have shape (n, {self.data_centre.size}), got {data.shape}"
-            )
+        if data.ndim != 2 or data.shape[1] != size:
+            raise BayeslibError(f"data must have shape (n, {size}), got {data.shape}")
         check_finite(data, "data")
         means, factors = self._gaussians(data)
         return means, np.sqrt(np.square(factors).sum(axis=2))
@@ -140,9 +134,7 @@ class Amortised:
         return self.centre + self.spread * means, self.spread[:, None] * factors
 
     def _unusual(self, y):
-        beyond = (y < self.data_low) | (y > self.data_high)
-        if beyond.any():
-            i = int(beyond.argmax())
+        for i in np.flatnonzero((y < self.data_low) | (y > self.data_high))[:1]:
             yield (
                 f"y[{i}]={y[i]:g} lies outside [{self.data_low[i]:g}, {self.data_high[i]:g}], "
                 f"beyond which fewer than {UNSEEN} simulations lay: the network was hardly taught "

@@ -1,11 +1,8 @@
 """Stochastic gradient ascent: steps for kernels, and when to take smaller ones, and to stop."""
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import types
 
-from ..chains.loop import Density, laid_out
 from ..compile.callback import helper, kernel
 from ..compile.kinds import FLOAT, INT, VECTOR
 
@@ -48,32 +45,6 @@ def robbins_monro(t, step_size, decay):
     return step_size * (1.0 + t) ** -decay
 
 
-def asked(target, *, gradient):
-    """Return a `Bound` of the target, and the `Density` that a kernel asks."""
-    bound = target.bind(gradient=gradient)
-    how = {"address": bound.address, "handle": bound.handle, "points": (2, target.dim)}
-    return bound, laid_out(Density, target.dim, **how)
-
-
-class Ascent(NamedTuple):
-    """Where an ascent came to.
-
-    Attributes
-    ----------
-    average : numpy.ndarray, shape (k,)
-        The last round's averaged parameters.
-    step_sizes : numpy.ndarray, shape (rounds,)
-    num_steps : int
-    converged : bool
-        Whether the last two averages were within the tolerance.
-    """
-
-    average: np.ndarray
-    step_sizes: np.ndarray
-    num_steps: int
-    converged: bool
-
-
 def run_rounds(fit, *, step_size, max_steps, tolerance):
     """Ascend in rounds of constant steps, each half as long as the one before.
 
@@ -96,7 +67,11 @@ def run_rounds(fit, *, step_size, max_steps, tolerance):
 
     Returns
     -------
-    Ascent
+    average : numpy.ndarray, shape (k,)
+        The last round's averaged parameters.
+    step_sizes : numpy.ndarray, shape (rounds,)
+    converged : bool
+        Whether the last two averages were within the tolerance.
 
     References
     ----------
@@ -111,7 +86,7 @@ def run_rounds(fit, *, step_size, max_steps, tolerance):
         done += steps
         settled = still and last is not None and fit.distance(average, last) < tolerance
         if settled or done >= max_steps or fit.interrupted:
-            return Ascent(average, np.array(sizes), done, settled)
+            return average, np.array(sizes), settled
         fit.restart(average)
         last, step_size = average, 0.5 * step_size
 

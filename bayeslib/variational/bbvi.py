@@ -213,15 +213,10 @@ def as_num_draws(num_draws, estimator, family):
     """Return the draws of a step, after the estimator and the family are known to go with it."""
     as_choice(estimator, "estimator", ESTIMATORS)
     as_choice(family, "family", FAMILIES)
-    num_draws = as_count(num_draws, "num_draws")
-    if estimator == "loo" and num_draws < 2:
-        raise BayeslibError(
-            'estimator="loo" compares each draw with the others: num_draws must be at least 2, '
-            f"got {num_draws}"
-        )
     if estimator == "rao_blackwell" and family == "fullrank":
         raise BayeslibError(
-            'estimator="rao_blackwell" needs independent coordinates: take family="meanfield", or '
-            'estimator="loo"'
+            'estimator="rao_blackwell" needs family="meanfield": take that, or estimator="loo"'
         )
-    return num_draws
+    if estimator == "loo":  # which compares each draw with the others
+        return as_count(num_draws, 'for estimator="loo" num_draws', minimum=2)
+    return as_count(num_draws, "num_draws")

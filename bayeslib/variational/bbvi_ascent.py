@@ -20,7 +20,7 @@ from ..compile.kinds import GENERATOR, INT, INTS, MATRIX, VECTOR
 from ..errors import BayeslibError, TargetError
 from ..validate import shown
 from ..waiting import blocks, count
-from .ascent import adagrad, adam, asked, robbins_monro
+from .ascent import adagrad, adam, robbins_monro
 from .gaussian_family import add_pathwise, draw_normals, factorise, place, score
 
 ESTIMATORS = ("score", "baseline", "loo", "rao_blackwell", "reparam")
@@ -81,8 +81,11 @@ def add_by_coordinate(target, climb, z, log_p):
 
 
 @helper
-def set_baseline(climb):
-    """Write what is taken from f: the mean of all draws, the best number for each parameter, 0."""
+def add_by_score(climb):
+    """Add h (f - baseline) of all draws, and learn the next step's baseline from them.
+
+    The baseline is the mean of all draws, or the best number for each parameter, or 0.
+    """
     mean, code = 0.0, climb.how.estimator
     for s in range(climb.values.size):
         mean += climb.values[s] / climb.values.size
@@ -92,12 +95,6 @@ def set_baseline(climb):
             climb.baseline[k] = climb.above[k] / climb.below[k]
         climb.above[k] *= climb.how.keep
         climb.below[k] *= climb.how.keep
-
-
-@helper
-def add_by_score(climb):
-    """Add h (f - baseline) of all draws, and learn the next step's baseline from them."""
-    set_baseline(climb)
     new = (1.0 - climb.how.keep) / climb.values.size
     for s in range(climb.values.size):
         score(climb.factor, climb.normals[s], climb.slope, climb.score)
@@ -116,8 +113,7 @@ def estimate(target, rng, climb):
     log_det = factorise(climb.parameters, climb.factor)
     for s in range(num_draws):
         draw_normals(rng, climb.normals[s])
-    for k in range(climb.gradient.size):
-        climb.gradient[k] = 0.0
+    climb.gradient[:] = 0.0
     finite, total, divisor = True, 0.0, float(num_draws)
     for s in range(num_draws):
         z = climb.normals[s]
@@ -213,7 +209,8 @@ class Fit:
     def __init__(self, free, parameters, num_draws, num_steps, *, num_kept=0, estimator, **how):
         dim, size = free.dim, parameters.size
         self.free, self.num_steps = free, num_steps
-        self._bound, self._density = asked(free, gradient=estimator == "reparam")
+        self._bound = free.bind(gradient=estimator == "reparam")
+        self._density = Density.of(self._bound)
         self.climb = laid_out(
             Climb, size, parameters=parameters, factor=(dim, dim), normals=(num_draws, dim),
             values=(num_draws,), theta=(dim,), slope=(dim,), outside=(dim,),

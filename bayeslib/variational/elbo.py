@@ -67,8 +67,7 @@ def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
     as_choice(entropy, "entropy", ("sampled", "exact"))
     if entropy == "exact" and not isinstance(approximation, Gaussian):
         raise BayeslibError(
-            f'entropy="exact" is known of a Gaussian only, not of {proposal.label}: leave it '
-            '"sampled"'
+            f'entropy="exact" needs a Gaussian, got {proposal.label}: leave it "sampled"'
         )
     check_memory((num_samples, target.dim + 2), "the draws")
     rng, _ = as_rng(rng)
@@ -85,12 +84,11 @@ def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
             terms = terms + transform.log_jacobian(x)
     else:
         terms = terms - proposal.own_logdensity(values)
-    outside = terms == -np.inf
-    if outside.any():
-        first = values[int(outside.argmax())]
+    outside = values[terms == -np.inf]
+    if len(outside):
         warn(
-            f"{outside.sum()} of {num_samples} draws of the approximation lie outside the target's "
-            f"support, the first is theta={shown(first)}: the bound is -inf; approximate on "
+            f"{len(outside)} of {num_samples} draws of the approximation lie outside the target's "
+            f"support, the first is theta={shown(outside[0])}: the bound is -inf; approximate on "
             "unconstrained coordinates"
         )
     return mean_of(terms)

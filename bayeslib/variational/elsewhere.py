@@ -85,8 +85,7 @@ def scout(free, gaussians, log_mass, transform):
     way = rng.standard_normal((len(_REACHES), dim))
     way *= np.array(_REACHES)[:, None] / np.abs(way).max(axis=1, keepdims=True)
     away = gaussians[0].mean + np.concatenate([way, -way]) @ gaussians[0].scale.T
-    homes = [slopes.climb(gaussian.mean) for gaussian in gaussians]
-    homes = [home for home in homes if home]
+    homes = [home for gaussian in gaussians if (home := slopes.climb(gaussian.mean))]
     found = None
     for start in (-gaussians[0].mean, *near, *away) if homes else ():
         end = slopes.climb(start)

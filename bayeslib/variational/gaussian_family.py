@@ -53,10 +53,9 @@ def log_q(parameters, x):
         scale = np.diagonal(factor, axis1=1, axis2=2)
         z = (x - mean) / scale
         slope = z / scale
-    gradient = _pathwise(parameters, factor, z, slope)
-    gradient[:, dim : 2 * dim] -= 1.0
     log_det = parameters[:, dim : 2 * dim].sum(axis=1)
-    return log_density(log_det, np.square(z).sum(axis=1), dim), gradient
+    value = log_density(log_det, np.square(z).sum(axis=1), dim)
+    return value, _pathwise(parameters, factor, z, slope, -1.0)
 
 
 def bound(parameters, z, log_p):
@@ -80,15 +79,13 @@ def bound(parameters, z, log_p):
     dim = z.shape[1]
     mean, factor = unpack(parameters, dim)
     value, slope = log_p(mean + np.einsum("nij,nj->ni", factor, z))
-    gradient = _pathwise(parameters, factor, z, slope)
-    gradient[:, dim : 2 * dim] += 1.0
-    log_det = parameters[:, dim : 2 * dim].sum(axis=1)
-    return value + log_det + 0.5 * dim * (1.0 + LOG_2_PI), gradient
+    value = value + parameters[:, dim : 2 * dim].sum(axis=1) + 0.5 * dim * (1.0 + LOG_2_PI)
+    return value, _pathwise(parameters, factor, z, slope, 1.0)
 
 
-def _pathwise(parameters, factor, z, slope):
-    """The gradients by the parameters of what has the gradient `slope` at m + L z."""
-    parts = [slope, slope * np.diagonal(factor, axis1=1, axis2=2) * z]
+def _pathwise(parameters, factor, z, slope, entropies):
+    """The gradients by the parameters of f(m + L z), `slope` by x, and of so many log |L|."""
+    parts = [slope, slope * np.diagonal(factor, axis1=1, axis2=2) * z + entropies]
     if parameters.shape[1] > 2 * z.shape[1]:
         rows, columns = np.tril_indices(z.shape[1], -1)
         parts.append(slope[:, rows] * z[:, columns])
@@ -114,10 +111,9 @@ def factorise(parameters, factor):
     for i in range(dim):
         log_det += parameters[dim + i]
         factor[i, i] = np.exp(parameters[dim + i])
-        if is_dense(parameters, dim):
-            for j in range(i):
-                factor[i, j] = parameters[k]
-                k += 1
+        for j in range(i if is_dense(parameters, dim) else 0):
+            factor[i, j] = parameters[k]
+            k += 1
     return log_det
 
 
@@ -128,9 +124,8 @@ def place(parameters, factor, log_det, z, x):
     for i in range(z.size):
         square += z[i] * z[i]
         x[i] = parameters[i] + factor[i, i] * z[i]
-        if is_dense(parameters, z.size):
-            for j in range(i):
-                x[i] += factor[i, j] * z[j]
+        for j in range(i if is_dense(parameters, z.size) else 0):
+            x[i] += factor[i, j] * z[j]
     return _log_density(log_det, square, z.size)
 
 
@@ -146,9 +141,8 @@ def pull_back(parameters, factor, slope, u):
     dim = slope.size
     for i in range(dim):
         u[i] = factor[i, i] * slope[i]
-        if is_dense(parameters, dim):
-            for j in range(i + 1, dim):
-                u[i] += factor[j, i] * slope[j]
+        for j in range(i + 1, dim if is_dense(parameters, dim) else 0):
+            u[i] += factor[j, i] * slope[j]
 
 
 @helper
@@ -159,10 +153,9 @@ def add_pathwise(factor, z, slope, gradient):
     for i in range(dim):
         gradient[i] += slope[i]
         gradient[dim + i] += slope[i] * factor[i, i] * z[i]
-        if is_dense(gradient, dim):
-            for j in range(i):
-                gradient[k] += slope[i] * z[j]
-                k += 1
+        for j in range(i if is_dense(gradient, dim) else 0):
+            gradient[k] += slope[i] * z[j]
+            k += 1
 
 
 @helper
@@ -171,12 +164,10 @@ def score(factor, z, slope, gradient):
     dim = z.size
     for i in range(dim - 1, -1, -1):  # solves L' slope = z
         slope[i] = z[i]
-        if is_dense(gradient, dim):
-            for j in range(i + 1, dim):
-                slope[i] -= factor[j, i] * slope[j]
+        for j in range(i + 1, dim if is_dense(gradient, dim) else 0):
+            slope[i] -= factor[j, i] * slope[j]
         slope[i] /= factor[i, i]
-    for k in range(gradient.size):
-        gradient[k] = 0.0
+    gradient[:] = 0.0
     add_pathwise(factor, z, slope, gradient)
     for i in range(dim):
         gradient[dim + i] -= 1.0  # of -log |L|

@@ -5,21 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from ..chains.starts import initial_positions, scatter
-from ..errors import BayeslibError, GradientError, StartError, warn
+from ..errors import BayeslibError, StartError, warn
 from ..exact.scouts import generalised_golden_ratio
 from ..results import Estimate, Gaussian
 from ..target.target import as_separate, as_target
 from ..target.transforms import unconstrained
-from ..validate import (
-    as_choice,
-    as_count,
-    as_floats,
-    as_position,
-    blame,
-    check_finite,
-    check_memory,
-    shown,
-)
+from ..validate import as_choice, as_count, as_floats, as_positions, blame, check_memory, shown
 from ..waiting import watched
 from .elsewhere import parameters_at
 from .newton import FAR, Slopes, climb, run_optimiser
@@ -113,10 +104,6 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
     dim = work.dim
     max_steps = as_count(max_steps, "max_steps")
     check_memory((4, dim, dim), "the Hessian")
-    if not target.has_gradient:
-        raise GradientError(
-            f'laplace needs a gradient, which {target!r} has not: let gradient="auto" derive it'
-        )
     transform = None if work is target else work.transform
     if initial_position is None and target.layout:
         starts = _starts(work, None)
@@ -126,7 +113,14 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
             starts = transform.unconstrain(starts)
     spent = 0
     if initial_position is None:
-        spent, starts = len(starts), _usable(work, starts)
+        usable = [start for start in starts if work.finite(start, gradient=True)]
+        if not usable:
+            words = (
+                f"none of {len(starts)} starts has a finite log density, the first is "
+                f"{shown(starts[0])}: pass initial_position, or support= to the Target"
+            )
+            raise StartError(blame(work, words))
+        spent, starts = len(starts), np.array(usable)
     starts, num_evals = initial_positions(work, starts, [None] * len(starts), gradient=True)
     slopes = Slopes(work)
     modes, errors = _modes(slopes, starts, max_steps)
@@ -178,28 +172,16 @@ def _starts(target, initial_position):
         places = np.arange(_NUM_STARTS)[:, None]
         cube = np.mod(0.5 + places * rates, 1.0)
         return np.array([scatter(u, target.support) for u in np.clip(cube, 1e-3, 1.0 - 1e-3)])
-    array = as_floats(initial_position, "initial_position")
-    if array.ndim == 2 and array.shape[1] == target.dim and len(array):
-        check_finite(array, "initial_position")
-        if len(array) > 1 and np.all(array == array[0]):
-            warn(
-                f"all {len(array)} points of initial_position are the same, so that there is one "
-                "climb: pass points that differ, or None"
-            )
-            return array[:1]
-        return array
-    return as_position(initial_position, "initial_position", target.dim)[None]
-
-
-def _usable(target, starts):
-    kept = [start for start in starts if target.finite(start, gradient=True)]
-    if not kept:
-        words = (
-            f"none of {len(starts)} starts has a finite log density, the first is "
-            f"{shown(starts[0])}: pass initial_position, or support= to the Target"
+    starts = as_floats(initial_position, "initial_position")
+    rows = max(len(starts), 1) if starts.ndim == 2 else 1
+    starts = as_positions(starts, "initial_position", target.dim, rows)
+    if rows > 1 and np.all(starts == starts[0]):
+        warn(
+            f"all {rows} points of initial_position are the same, so that there is one climb: "
+            "pass points that differ, or None"
         )
-        raise StartError(blame(target, words))
-    return np.array(kept)
+        return starts[:1]
+    return starts
 
 
 def _ascend(slopes, start, max_steps):

@@ -7,7 +7,7 @@ from scipy import special
 
 from ..diagnostics.trouble import tail_problem
 from ..errors import warn
-from ..independent.importance_sample import importance_sample, with_tails
+from ..independent.importance_sample import importance_sample, looked_into, with_tails
 from ..independent.mixture import StudentMixture
 from ..target.target import as_target
 from ..validate import as_count, as_rng, check_memory
@@ -99,50 +99,41 @@ def multipathfinder(
     rng, seed = as_rng(rng)
     num_samples = as_count(num_samples, "num_samples")
     check_memory((num_samples, as_target(target).dim + 3), "the draws")
-    free, paths, settings = find_paths(
+    free, paths, num_evals, settings = find_paths(
         target, initial_position, rng, num_paths=num_paths, history=history,
         max_iterations=max_iterations, num_elbo_draws=num_elbo_draws,
     )  # fmt: skip
     gaussians = [path.gaussian for path in paths if path.gaussian]
-    draws = importance_sample(free, _defended(gaussians), num_samples=num_samples, rng=rng)
-    other, num_scouted = scout(free, gaussians, float(draws.log_evidence), free.transform)
-    warn(other)
-    num_evals = draws.num_evals + sum(path.num_evals for path in paths) + num_scouted
-    settings = draws.settings | settings | {
-        "proposal": "mixture of paths", "elsewhere": other, "num_scouted": num_scouted,
-        "seed": seed,
-    }  # fmt: skip
-    draws = with_tails(target, replace(
-        free.constrain(draws), method="multipathfinder", num_evals=num_evals, settings=settings,
-        log_evidence=replace(draws.log_evidence, num_evals=num_evals),
-    ))  # fmt: skip
-    warn(tail_problem(draws))
-    return draws
-
-
-def _defended(gaussians):
-    """The equal mixture of `gaussians`, and a share of wide, heavy-tailed ones about each."""
+    # the equal mixture of them, and a share of wide, heavy-tailed ones about each
     shares = np.full(len(gaussians), _WIDE_SHARE / len(gaussians))
     means = np.array([gaussian.mean for gaussian in gaussians])
     covs = _WIDTH**2 * np.array([gaussian.cov for gaussian in gaussians])
-    return StudentMixture(
-        np.append(shares, 1.0 - _WIDE_SHARE), means, covs, _DF, _Mixture(gaussians)
-    )
+    shares, guard = np.append(shares, 1.0 - _WIDE_SHARE), _Mixture(gaussians)
+    proposal = StudentMixture(shares, means, covs, _DF, guard)
+    draws = importance_sample(free, proposal, num_samples=num_samples, rng=rng)
+    other, num_scouted = scout(free, gaussians, float(draws.log_evidence), free.transform)
+    warn(other)
+    draws = replace(free.constrain(draws), method="multipathfinder")
+    draws = looked_into(
+        draws, num_evals + num_scouted, **settings, proposal="mixture of paths", elsewhere=other,
+        num_scouted=num_scouted, seed=seed,
+    )  # fmt: skip
+    draws = with_tails(target, draws)
+    warn(tail_problem(draws))
+    return draws
 
 
 class _Mixture:
     """The equal mixture of path Gaussians, as a proposal."""
 
     def __init__(self, parts):
-        self._parts = parts
-        self._factors = [part.scale for part in self._parts]
-        self.dim = self._parts[0].dim
+        self._parts, self.dim = parts, parts[0].dim
 
     def sample(self, num_samples, rng):
         which = rng.integers(len(self._parts), size=num_samples)
         x = rng.standard_normal((num_samples, self.dim))
-        for i, (part, factor) in enumerate(zip(self._parts, self._factors, strict=True)):
-            x[which == i] = part.mean + x[which == i] @ factor.T
+        for i, part in enumerate(self._parts):
+            x[which == i] = part.mean + x[which == i] @ part.scale.T
         return x
 
     def logdensity(self, x):

@@ -122,7 +122,7 @@ def _gaussian(position, gradient, diagonal, steps, changes):
 
 @dataclass(frozen=True)
 class Path:
-    """One path: its points, and a Gaussian (or None) with its bound for each after the first."""
+    """One path: its points, and for each a Gaussian with its bound, or None, as for the first."""
 
     positions: np.ndarray
     found: list
@@ -131,7 +131,7 @@ class Path:
 
     @property
     def elbo(self):
-        return float(self.elbos.max(initial=-np.inf))
+        return float(self.elbos.max())
 
     @property
     def chosen(self):
@@ -140,20 +140,18 @@ class Path:
     @cached_property
     def gaussian(self):
         """The `Gaussian` with the highest bound, or None where none has a finite one."""
-        if self.elbo == -np.inf:
-            return None
-        return Gaussian(self.found[self.chosen].mean, self.found[self.chosen].cov)
+        best = self.found[self.chosen]
+        return best and Gaussian(best.mean, best.cov)
 
 
 def find_paths(
     target, initial_position, rng, *, num_paths, history, max_iterations, num_elbo_draws
 ):  # fmt: skip
-    """Return the target in unconstrained coordinates, its `Path`s, and what the settings say."""
+    """Return the target without constraints, its `Path`s, evaluations, and what settings say."""
     free = unconstrained(as_target(target))
     if free.dim > _MOST_DIMENSIONS:
         raise BayeslibError(
-            f"pathfinder returns a full covariance, and takes at most {_MOST_DIMENSIONS} "
-            f"dimensions, got {free.dim}; advi with family='meanfield' takes more"
+            f"pathfinder takes at most {_MOST_DIMENSIONS} dimensions, got {free.dim}: take advi"
         )
     how = {
         "history": as_count(history, "history", maximum=10_000),
@@ -161,16 +159,23 @@ def find_paths(
         "num_elbo_draws": as_count(num_elbo_draws, "num_elbo_draws"),
     }
     check_memory((num_elbo_draws, 2 * free.dim), "the draws")
-    initial_position = target.flatten(initial_position)
-    starts, num_paths = _as_starts(initial_position, num_paths, target.dim)
-    if starts is not None:
-        starts = free.unconstrain(starts)
+    if num_paths is not None:
+        num_paths = as_count(num_paths, "num_paths", maximum=10_000)
+    if initial_position is not None:
+        shape = as_floats(target.flatten(initial_position), "initial_position").shape
+        rows = shape[0] if len(shape) == 2 or (shape and target.dim == 1) else 1
+        if num_paths not in (None, rows):
+            raise BayeslibError(
+                f"initial_position has {rows} rows, but num_paths={num_paths}: give one start a "
+                "path, or none; from one point all paths would be the same"
+            )
+        num_paths = rows
+    num_paths = num_paths or _NUM_PATHS
     generators = spawn(rng, num_paths)
-    starts, spent = initial_positions(free, starts, generators, gradient=True)
-    paths = []
-    for start, generator in zip(starts, generators, strict=True):
-        paths.append(_path(free, start, generator, spent, **how))
-        spent = 0
+    starts = free.starts(initial_position, num_paths)
+    starts, num_evals = initial_positions(free, starts, generators, gradient=True)
+    paths = [_path(free, *pair, **how) for pair in zip(starts, generators, strict=True)]
+    num_evals += sum(path.num_evals for path in paths)
     if not any(path.gaussian for path in paths):
         raise BayeslibError(
             f"none of {num_paths} paths met a Gaussian whose evidence lower bound is finite: a "
@@ -178,43 +183,21 @@ def find_paths(
             "elsewhere, say the target's support, or use advi"
         )
     elbos = np.array([path.elbo for path in paths])
-    lengths = np.array([len(path.elbos) for path in paths])
-    return free, paths, how | {"num_paths": num_paths, "elbos": elbos, "lengths": lengths}
+    lengths = np.array([len(path.elbos) - 1 for path in paths])
+    settings = how | {"num_paths": num_paths, "elbos": elbos, "lengths": lengths}
+    return free, paths, num_evals, settings
 
 
-def _as_starts(initial_position, num_paths, dim):
-    if num_paths is not None:
-        num_paths = as_count(num_paths, "num_paths", maximum=10_000)
-    if initial_position is None:
-        return None, num_paths or _NUM_PATHS
-    starts = as_floats(initial_position, "initial_position")
-    if starts.ndim == 0 or (starts.shape == (dim,) and num_paths in (None, 1)):
-        starts = starts.reshape(1, -1)
-    if dim == 1 and starts.ndim == 1:
-        starts = starts[:, None]
-    if starts.ndim != 2 or starts.shape[1] != dim or not len(starts):
-        raise BayeslibError(
-            f"initial_position must have shape ({dim},) or (num_paths, {dim}), got {starts.shape}; "
-            "from one point all paths would be the same"
-        )
-    if num_paths not in (None, len(starts)):
-        raise BayeslibError(
-            f"initial_position has {len(starts)} rows, but num_paths={num_paths}: give one start a "
-            "path, or none"
-        )
-    return starts, len(starts)
-
-
-def _path(free, start, rng, spent, *, history, max_iterations, num_elbo_draws):
+def _path(free, start, rng, *, history, max_iterations, num_elbo_draws):
     slopes = Slopes(free)
     positions, gradients = run_optimiser(
         slopes, start, history=history, max_iterations=max_iterations
     )
-    found, elbos = [None] * (len(positions) - 1), np.full(max(len(positions) - 1, 0), -np.inf)
-    spent += slopes.num_evals
+    size = max(len(positions), 1)
+    found, elbos = [None] * size, np.full(size, -np.inf)
     for i, gaussian in gaussians(positions, gradients, history):
         x, log_q = gaussian.place(rng.standard_normal((num_elbo_draws, free.dim)))
+        slopes.num_evals += num_elbo_draws
         elbo = np.mean(free.many(x) - log_q)
-        spent += num_elbo_draws
-        found[i - 1], elbos[i - 1] = gaussian, elbo if np.isfinite(elbo) else -np.inf
-    return Path(positions, found, elbos, spent)
+        found[i], elbos[i] = gaussian, elbo if np.isfinite(elbo) else -np.inf
+    return Path(positions, found, elbos, slopes.num_evals)

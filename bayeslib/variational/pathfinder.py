@@ -106,25 +106,24 @@ def pathfinder(
     num_check = as_count(num_check, "num_check", minimum=100)
     check_memory((num_check, 2 * as_target(target).dim), "the draws")
     keep_path = as_bool(keep_path, "keep_path")
-    free, paths, settings = find_paths(
+    free, paths, num_evals, settings = find_paths(
         target, initial_position, rng, num_paths=num_paths, history=history,
         max_iterations=max_iterations, num_elbo_draws=num_elbo_draws,
     )  # fmt: skip
     best = max(paths, key=lambda path: path.elbo)
     settings |= {
         "num_check": num_check, "seed": seed, "path": free.constrain(best.positions),
-        "chosen": best.chosen + 1,
+        "chosen": best.chosen,
     }  # fmt: skip
     if keep_path:
-        check_memory((len(best.elbos), free.dim, free.dim), "the path's covariances")
+        check_memory((len(best.found), free.dim, free.dim), "the path's covariances")
         none = (np.full(free.dim, np.nan), np.full((free.dim, free.dim), np.nan))
-        means, covs = zip(*((g.mean, g.cov) if g else none for g in best.found), strict=True)
+        means, covs = zip(*((g.mean, g.cov) if g else none for g in best.found[1:]), strict=True)
         settings |= {"means": np.array(means), "covs": np.array(covs)}
     approximation = Gaussian(
-        best.gaussian.mean, best.gaussian.cov, elbo_trace=best.elbos, names=target.names,
-        method="pathfinder", transform=free.transform,
-        num_evals=sum(path.num_evals for path in paths), settings=settings,
-        problems=tuple(_problems(paths, free.transform)),
+        best.gaussian.mean, best.gaussian.cov, elbo_trace=best.elbos[1:], names=target.names,
+        method="pathfinder", transform=free.transform, num_evals=num_evals, settings=settings,
+        problems=tuple(filter(None, _problems(paths, free.transform))),
     )  # fmt: skip
     return checked(free, approximation, num_check, rng)
 
@@ -137,6 +136,4 @@ def _problems(paths, transform):
             "Gaussian on them has a finite evidence lower bound"
         )
     gaussians, elbos = [path.gaussian for path in paths], np.array([path.elbo for path in paths])
-    elsewhere = elsewhere_problem(gaussians, elbos, transform, "path")
-    if elsewhere:
-        yield elsewhere
+    yield elsewhere_problem(gaussians, elbos, transform, "path")

@@ -12,6 +12,7 @@ from ..validate import (
     as_floats,
     as_positive,
     as_rng,
+    as_support,
     check_finite,
     check_memory,
 )
@@ -136,7 +137,11 @@ def train_amortised(
     num_steps = as_count(num_steps, "num_steps")
     batch_size = as_count(batch_size, "batch_size")
     step_size = as_positive(step_size, "step_size")
-    hidden = _as_hidden(hidden)
+    if not isinstance(hidden, (tuple, list)) or not hidden:
+        raise BayeslibTypeError(
+            f"hidden must be a tuple of layer sizes such as (32,), got {hidden!r}"
+        )
+    hidden = tuple(as_count(units, f"hidden[{i}]") for i, units in enumerate(hidden))
     dense = as_choice(family, "family", FAMILIES) == "fullrank"
     elbo = as_choice(objective, "objective", _OBJECTIVES) == "elbo"
     if elbo != (joint is not None):
@@ -152,19 +157,20 @@ def train_amortised(
             f'family="fullrank" takes at most {_MOST_DENSE} parameters, got {dim}: take "meanfield"'
         )
     names = as_names(names, dim)
-    transform = _as_transform(support, dim)
+    transform = Transform(as_support(support, dim) or ((None, None),) * dim)
     free = _as_joint(joint, transform, dim, size) if elbo else None
-    x = thetas if transform is None else transform.unconstrain(thetas)
     trainer = Trainer(
-        x, data, rng, names=names, hidden=hidden, dense=dense, free=free, batch_size=batch_size
-    )
+        transform.unconstrain(thetas), data, rng, names=names, hidden=hidden, dense=dense,
+        free=free, batch_size=batch_size,
+    )  # fmt: skip
     done = trainer.run(num_steps, step_size, rng)
     few = min(UNSEEN, num_simulations // 10)
     edges = np.sort(data, axis=0)
     trained = Amortised(
-        trainer.layers, names, transform, dense, trainer.centre, trainer.spread,
-        trainer.data_centre, trainer.data_spread, edges[few - 1], edges[-few],
-        trainer.loss[:done], np.array(trainer.validation), num_simulations + trainer.num_evals,
+        trainer.layers, names, None if transform.is_identity else transform, dense,
+        trainer.centre, trainer.spread, trainer.data_centre, trainer.data_spread, edges[few - 1],
+        edges[-few], trainer.loss[:done], np.array(trainer.validation),
+        num_simulations + trainer.num_evals,
         settings={
             "num_simulations": num_simulations, "hidden": hidden, "family": family,
             "objective": objective, "num_steps": num_steps, "batch_size": trainer.batch_size,
@@ -174,25 +180,6 @@ def train_amortised(
     )  # fmt: skip
     warn(*trained.problems)
     return trained
-
-
-def _as_hidden(hidden):
-    if not isinstance(hidden, (tuple, list)) or not hidden:
-        raise BayeslibTypeError(
-            f"hidden must be a tuple of layer sizes such as (32,), got {hidden!r}"
-        )
-    return tuple(as_count(units, f"hidden[{i}]") for i, units in enumerate(hidden))
-
-
-def _as_transform(support, dim):
-    if support is None:
-        return None
-    if dim == 1 and isinstance(support, (list, tuple)) and tuple(support) == (None, None):
-        support = (support,)
-    transform = Transform(support)
-    if transform.dim != dim:
-        raise BayeslibError(f"support must be {dim} pairs (low, high), got {support!r}")
-    return None if transform.is_identity else transform
 
 
 def _simulated(simulate, num_simulations, rng):
@@ -221,10 +208,9 @@ def _as_joint(joint, transform, dim, size):
         raise BayeslibError(
             f"joint must have dim {dim + size}, theta's {dim} and y's {size}, got {free.dim}"
         )
-    wanted = ((-np.inf, np.inf),) * dim if transform is None else transform.support
-    if free.transform.support != (*wanted, *((-np.inf, np.inf),) * size):
+    if free.transform.support != (*transform.support, *((-np.inf, np.inf),) * size):
         raise BayeslibError(
-            f"the support of joint must be that of theta, {wanted}, and open for y, got "
+            f"the support of joint must be that of theta, {transform.support}, and open for y, got "
             f"{free.transform.support}"
         )
     return free

@@ -59,14 +59,12 @@ class Trainer:
         for array, what in ((x, "parameters"), (data, "data")):
             if np.abs(array).max() > _HUGE:
                 raise BayeslibError(
-                    f"simulated {what} reach {np.abs(array).max():.3g}, their squares overflow: "
-                    "measure in other units"
+                    f"simulated {what} reach {np.abs(array).max():.3g} > {_HUGE:g}: change units"
                 )
         self.centre, self.spread = x.mean(axis=0), x.std(axis=0)
         if not np.all(self.spread > 0.0):
             raise BayeslibError(
-                f"the simulated {names[int(self.spread.argmin())]} is constant: there is nothing "
-                "to infer"
+                f"the simulated {names[int(self.spread.argmin())]} is constant: nothing to infer"
             )
         self.data_centre, self.data_spread = np.median(data, axis=0), _robust_spread(data)
         self._inputs = as_inputs(data, self.data_centre, self.data_spread)
@@ -111,9 +109,8 @@ class Trainer:
         fine = np.isfinite(values) & np.isfinite(gradients).all(axis=1)
         if not fine.all():
             raise TargetError(
-                "the joint density or its gradient is not finite at "
-                f"{points[int(fine.argmin())].tolist()}, theta in unconstrained coordinates, then "
-                "y: say the support of theta"
+                "the joint density or its gradient is not finite at (theta without constraints, y) "
+                f"= {points[int(fine.argmin())].tolist()}: say the support of theta"
             )
         return values, gradients[:, : units.shape[1]] * self.spread
 
@@ -142,8 +139,7 @@ class Trainer:
                 gain, gradients = self.gradient(rows, normals)
                 if not np.isfinite(gain):
                     raise BayeslibError(
-                        f"the loss is {-gain} at step {t}: take a smaller step_size than "
-                        f"{step_size:g}"
+                        f"the loss is {-gain} at step {t}: take a step_size below {step_size:g}"
                     )
                 self.loss[t], rate = -gain, step_size * (1.0 - t / num_steps)
                 adam_step(self._weights, _flat(gradients), *self._moments, t + 1, rate)
@@ -237,7 +233,6 @@ def _miss(z, inputs):
 
 
 def _robust_spread(data):
-    low, high = np.quantile(data, (0.25, 0.75), axis=0)
-    spread = (high - low) / _QUARTILES
+    spread = np.diff(np.quantile(data, (0.25, 0.75), axis=0), axis=0)[0] / _QUARTILES
     spread = np.where(spread > 0.0, spread, data.std(axis=0))
     return np.where(spread > 0.0, spread, 1.0)

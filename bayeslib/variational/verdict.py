@@ -1,8 +1,9 @@
 """What weighted draws say of a Gaussian fit: one verdict for every method that makes one."""
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import lgamma
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from .elsewhere import parameters_at, scout
 
 NARROW, WIDE = 0.82, 1.25  # a standard deviation over that of the weighted draws
 OFF = 0.48  # a mean, from that of the weighted draws, in their standard deviations
+_LOW, _HIGH = np.array([[np.log(NARROW)], [-OFF]]), np.array([[np.log(WIDE)], [OFF]])
 _CALM = 0.5  # k-hat up to which the first draws suffice
 _SURE = 4.0  # standard errors
 _STAGES = (20_000, 100_000)  # draws in all
@@ -25,8 +27,7 @@ _FEW = 100.0  # draws' worth that tell no spread to a tenth
 _LOST = 0.001  # the share of draws that they are worth at which more would not help
 
 
-@dataclass(frozen=True)
-class Weighed:
+class Weighed(NamedTuple):
     """Draws, what the target and the approximation say of them, and how they were made.
 
     Attributes
@@ -48,8 +49,7 @@ class Weighed:
 
     def and_more(self, other):
         """Return these draws and then those of `other`."""
-        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        return Weighed(*(np.concatenate(pair) for pair in pairs))
+        return Weighed(*map(np.concatenate, zip(self, other, strict=True)))
 
 
 def weigh(free, base, num_draws, rng, *, wide=False):
@@ -144,14 +144,13 @@ def _judged(free, approximation, weighed, rng, edges):
             "finite density, so that the evidence lower bound is -inf: give the Target its support="
         )
     problems += _problems(found, approximation)
-    other, num_scouted = None, 0
+    num_scouted = 0
     if not (edges or any("ended elsewhere" in said for said in problems)):
         other, num_scouted = scout(free, [base], first.value, approximation.transform)
-    if other:
         problems.append(other)
     num_evals = approximation.num_evals + found.size + num_scouted
     return replace(
-        approximation, num_evals=num_evals, problems=tuple(problems),
+        approximation, num_evals=num_evals, problems=tuple(filter(None, problems)),
         elbo=approximation.elbo if edges else replace(first, num_evals=num_evals),
         settings=approximation.settings | {
             "khat": found.own_khat, "num_weighed": found.size, "num_scouted": num_scouted
@@ -161,18 +160,17 @@ def _judged(free, approximation, weighed, rng, edges):
 
 def _compared(free, approximation, own, rng):
     """Return the comparison by as many draws as it takes; `own` are the first."""
-    base, size, wide = approximation.base, len(own.values), None
-    for stage in (int(size / (1.0 - _SHARE)), *_STAGES):
-        if wide is not None:
-            stage = min(stage, _MOST_TIMES * size, _MOST_NUMBERS // base.dim)
-        num_wide = int(_SHARE * stage) - (0 if wide is None else len(wide.values))
+    base, size = approximation.base, len(own.values)
+    wide = Weighed(*(part[:0] for part in own))
+    later = np.minimum(_STAGES, min(_MOST_TIMES * size, _MOST_NUMBERS // base.dim))
+    for stage in (int(size / (1.0 - _SHARE)), *later.tolist()):
+        num_wide = int(_SHARE * stage) - len(wide.values)
         num_own = stage - int(_SHARE * stage) - len(own.values)
         if num_wide <= 0 or num_own < 0:
             break
         if num_own:
             own = own.and_more(weigh(free, base, num_own, rng))
-        more = weigh(free, base, num_wide, rng, wide=True)
-        wide = more if wide is None else wide.and_more(more)
+        wide = wide.and_more(weigh(free, base, num_wide, rng, wide=True))
         found = _Comparison(own, wide, base, approximation.transform)
         if found.clear:
             break
@@ -186,10 +184,9 @@ class _Comparison:
     ----------
     khat, worth : float
         Of the target's weights, `worth` in draws; ``own_khat`` of the approximation's own draws.
-    spread, spread_error : numpy.ndarray, shape (dim,)
-        Log of the approximation's standard deviations over the target's.
-    shift, shift_error : numpy.ndarray, shape (dim,)
-        The approximation's means less the target's, in standard deviations of the target.
+    moments, errors : numpy.ndarray, shape (2, dim)
+        The approximation's against the target's, and their standard errors: the log of the ratio
+        of the standard deviations, and the difference of the means in the target's.
     """
 
     def __init__(self, own, wide, base, transform):
@@ -200,13 +197,12 @@ class _Comparison:
         log_made = np.logaddexp(np.log(1.0 - share) + draws.log_q, np.log(share) + log_wide)
         self.own_khat = _khat(own.logdensity - own.log_q)
         self.khat = _khat(draws.logdensity - log_made)
-        self.spread = self.spread_error = self.shift = self.shift_error = np.zeros(base.dim)
+        self.moments, self.errors = np.zeros((2, 2, base.dim))
         if np.any(draws.logdensity > -np.inf):
             p, q = _weights(draws.logdensity - log_made), _weights(draws.log_q - log_made)
             self._compare(parameters_at(draws.values, transform), p, q)
             if transform is not None:  # of what is the same everywhere, all this is rounding
-                for of in (self.spread, self.spread_error, self.shift, self.shift_error):
-                    of[transform.fixed] = 0.0
+                self.moments[:, transform.fixed] = self.errors[:, transform.fixed] = 0.0
 
     @np.errstate(all="ignore")
     def _compare(self, theta, p, q):
@@ -218,19 +214,14 @@ class _Comparison:
         sd = np.sqrt((p * z**2).sum(axis=0) / size)
         q_sd = np.sqrt((q * q_z**2).sum(axis=0) / size)
         z, q_z = z / sd, q_z / q_sd
-        self.spread, self.shift = np.log(q_sd / sd), (q_mean - mean) / sd
-
-        def error(terms):
-            return np.sqrt(np.square(terms).sum(axis=0)) / size
-
-        self.spread_error = 0.5 * error(q * (q_z**2 - 1.0) - p * (z**2 - 1.0))
-        self.shift_error = error(q * q_z * q_sd / sd - p * z)
+        self.moments = np.array([np.log(q_sd / sd), (q_mean - mean) / sd])
+        terms = 0.5 * (q * (q_z**2 - 1.0) - p * (z**2 - 1.0)), q * q_z * q_sd / sd - p * z
+        self.errors = np.sqrt(np.square(terms).sum(axis=1)) / size
 
     def off(self, errors):
         """Say which parameters would be off, (dim,), were their moments so many errors nearer."""
-        spread, shift = errors * self.spread_error, errors * self.shift_error
-        narrow, wide = self.spread + spread < np.log(NARROW), self.spread - spread > np.log(WIDE)
-        return narrow | wide | (np.abs(self.shift) - shift > OFF)
+        reach = errors * self.errors
+        return ((self.moments + reach < _LOW) | (self.moments - reach > _HIGH)).any(axis=0)
 
     @property
     def told(self):
@@ -251,9 +242,7 @@ class _Comparison:
     @property
     def guilty(self):
         """Which parameters are accused, (dim,)."""
-        spread, shift = np.abs(self.spread), np.abs(self.shift)
-        sure = (spread > _SURE * self.spread_error) | (shift > _SURE * self.shift_error)
-        return self.off(0.0) & sure
+        return self.off(0.0) & (np.abs(self.moments) > _SURE * self.errors).any(axis=0)
 
 
 def _khat(log_weights):
@@ -281,13 +270,12 @@ def _problems(found, approximation):
     if approximation.settings.get("family") == "meanfield" and approximation.dim > 1:
         remedy = f'a mean-field fit knows no correlations, try family="fullrank"; {remedy}'
     if found.told and guilty.size:
-        spread, shift = found.spread[guilty], found.shift[guilty]
-        worst = np.argmax(np.maximum(np.abs(spread) / -np.log(NARROW), np.abs(shift) / OFF))
-        said, name = [], approximation.names[guilty[worst]]
-        if not np.log(NARROW) <= spread[worst] <= np.log(WIDE):
-            said.append(f"spread is {np.exp(spread[worst]):.2f} of the posterior's")
-        if abs(shift[worst]) > OFF:
-            said.append(f"mean is {abs(shift[worst]):.2f} posterior standard deviations off")
+        worst = guilty[np.argmax(np.max(np.abs(found.moments / _LOW), axis=0)[guilty])]
+        said, name, (spread, shift) = [], approximation.names[worst], found.moments[:, worst]
+        if not np.log(NARROW) <= spread <= np.log(WIDE):
+            said.append(f"spread is {np.exp(spread):.2f} of the posterior's")
+        if abs(shift) > OFF:
+            said.append(f"mean is {abs(shift):.2f} posterior standard deviations off")
         several = f" ({guilty.size} of {approximation.dim} parameters are off)"
         if found.own_khat <= khat_limit(found.size):
             remedy = f"importance_sample from it may correct that; or {remedy}"

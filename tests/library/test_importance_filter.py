@@ -184,7 +184,7 @@ def nan_at_five(y, level, step):
         ({"num_particles": 1}, BayeslibError, "num_particles must be at least 2"),
         ({"ess_threshold": 1.5}, BayeslibError, "ess_threshold must be at most 1"),
         ({"scheme": "dice"}, BayeslibError, "scheme must be one of"),
-        ({"initial": 3.0}, BayeslibTypeError, "initial must be a function, got 3.0"),
+        ({"initial": 3.0}, BayeslibTypeError, "initial must be callable, got 3.0"),
         ({"initial": lambda n, rng: np.zeros(n + 1)}, BayeslibError, r"initial must return shape"),
         ({"initial": lambda n, rng: np.full(n, np.nan)}, BayeslibError, "initial .* nan"),
         ({"transition": lambda x, t, rng: x[:3]}, BayeslibError, r"transition at 1 must return"),
