@@ -1,7 +1,7 @@
 """From a target, a start and an algorithm to an outcome: the Python half of every chain."""
 
 import dataclasses
-import importlib
+import pkgutil
 from collections.abc import Callable
 
 import numpy as np
@@ -57,7 +57,7 @@ class Algorithm:
     at_window: Callable | None = None
 
     def __reduce__(self):
-        return _found, (self.initial.__module__, self.name.upper())
+        return pkgutil.resolve_name, (f"{self.initial.__module__}:{self.name.upper()}",)
 
     def compile(self):
         """Compile, or load from disk, before the chains need it at once."""
@@ -135,10 +135,6 @@ class Algorithm:
         index, spent = tail_index(target, draws.values, gradient=self.gradient and not back)
         draws.settings["tail_index"] = index
         return dataclasses.replace(draws, num_evals=draws.num_evals + spent) if spent else draws
-
-
-def _found(module, name):
-    return getattr(importlib.import_module(module), name)
 
 
 class Run:

@@ -4,7 +4,8 @@ import numpy as np
 
 from ..compile.callback import STOP
 from ..errors import BayeslibError, warn
-from .blocks import Account, Outcome, advance
+from .blocks import Outcome, advance
+from .loop import Account
 
 
 class Sweeps:

@@ -1,15 +1,15 @@
 """Simulated annealing: a Metropolis walk that is cooled until it stays where it is."""
 
-from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from ..chains.algorithm import Algorithm, run_chain
-from ..chains.blocks import run_chains, spawn
-from ..chains.functions import NO_CALLBACK, Compares, Draws
+from ..chains.blocks import Outcome, run_chains, spawn
+from ..chains.functions import Compares, Draws, bind_moves, compile_all, error_of_moves
 from ..chains.loop import INFINITE, Chain, ask, copy, ended, laid_out, record
+from ..chains.run import raise_trouble
 from ..compile.arguments import as_data, as_function
 from ..compile.callback import density, helper
 from ..compile.kinds import ADDRESS, HANDLE, VECTOR
@@ -156,10 +156,8 @@ def uphill(target, energy, c):
     return np.inf, new
 
 
-def initial(run, start, landscape, temperatures):
-    propose, change = landscape.bind(run.rng)
-    run.kept = landscape, propose, change
-    change = change or NO_CALLBACK
+def initial(run, start, propose, compare, temperatures):
+    propose, change = bind_moves(run, propose, compare)
     return laid_out(
         Cooling, position=start, proposal=start, best=start, temperatures=temperatures,
         lowest={"energy": run.bound(start, np.empty(start.size))}, propose=propose.address,
@@ -176,9 +174,13 @@ def settings(run):
 
 
 def raised(run):
-    landscape, propose, change = run.kept
-    error = landscape.explain(propose, change, run)
-    if error is not None or change is None or run.done < run.num_samples:
+    error = error_of_moves(run)
+    if run.account.status == INFINITE:
+        return BayeslibError(
+            f"the energy is -inf at state={shown(run.density.points[1])}: nothing lies below, and "
+            "no temperature leads away; it overflows, or is not an energy"
+        )
+    if error is not None or run.options["compare"] is None or run.done < run.num_samples:
         return error
     # Changes of energy must add up to the energy.
     energy, summed = run.bound(run.state.position, np.empty(run.target.dim)), run.account.log_p
@@ -313,15 +315,22 @@ def anneal(
         raise BayeslibError("initial_state is empty; it must have at least one entry")
     starts = as_positions(starts, "initial_state", dim, num_chains)
     check_memory((2, num_chains, temperatures.size), "the traces")
-    landscape = Landscape(energy, propose, change, args, dim)
+    args = as_data(args, "args")
+    propose = Draws(propose, "propose", "state", args, "args", dim)
+    energy = as_function(energy, "energy", ("state",), args, "args")
+    target = Target(energy, dim=dim, data=args, gradient=None)
+    if change is not None:
+        change = Compares(change, "change", ("proposed", "state"), args, "args")
     rng, seed = as_rng(rng)
     generators = spawn(rng, num_chains)
-    landscape.verify(starts, generators[0])
+    _verify(target, propose, change, starts, generators[0])
+    who = "propose runs" if change is None else "propose and change run"
+    compiled = compile_all((propose, change), starts[0], generators[0], who)
     ANNEAL.compile()
-    options = {"landscape": landscape, "temperatures": temperatures}
+    options = {"propose": propose, "compare": change, "temperatures": temperatures}
     counts = temperatures.size, 0, num_chains
     jobs = [
-        (landscape.target, generator, start, ANNEAL, options, counts)
+        (target, generator, start, ANNEAL, options, counts)
         for generator, start in zip(generators, starts, strict=True)
     ]
     outcomes, interrupted = run_chains(
@@ -330,134 +339,58 @@ def anneal(
     )  # fmt: skip
     if num_chains == 1:
         rng.bit_generator.state = outcomes[0].rng_state
-    settings = {"schedule": named, "seed": seed, "compiled": landscape.compiled}
-    return _collected(outcomes, landscape, temperatures, interrupted, settings)
-
-
-class Landscape:
-    """An energy with its moves, to be bound once a chain.
-
-    Parameters
-    ----------
-    energy : callable
-        energy(state, *args) -> float.
-    propose : callable
-        propose(state, rng, *args) -> (dim,).
-    change : callable or None
-        change(proposed, state, *args) -> float.
-    args : tuple of arrays and numbers
-    dim : int
-
-    Attributes
-    ----------
-    target : Target
-        Whose log density is the energy.
-    """
-
-    def __init__(self, energy, propose, change, args, dim):
-        args = as_data(args, "args")
-        self.propose = Draws(propose, "propose", "state", args, "args")
-        self.propose.size = dim
-        energy = as_function(energy, "energy", ("state",), args, "args")
-        self.target = Target(energy, dim=dim, data=args, gradient=None)
-        if change is not None:
-            change = Compares(change, "change", ("proposed", "state"), args, "args")
-        self.change = change
-
-    @property
-    def compiled(self):
-        """Whether `propose` and `change` run as machine code."""
-        return self.propose.compiled and (self.change is None or self.change.compiled)
-
-    def bind(self, rng):
-        """Return callbacks of `propose`, drawing from `rng`, and of `change` or None."""
-        dim = self.target.dim
-        return self.propose.bind(rng, dim), self.change and self.change.bind(dim)
-
-    def verify(self, starts, rng):
-        """Try all functions at the starts; `rng` is left as it is.
-
-        Raises
-        ------
-        StartError
-            If the energy is not finite at a start.
-        BayeslibError
-            If `propose` draws from something else than `rng`, or `change` is not the difference
-            of the energies.
-        """
-        self.target.verify(starts[0])
-        for start in np.unique(starts, axis=0):
-            value = self.target(start)
-            if not np.isfinite(value):
-                raise StartError(
-                    f"the energy at initial_state={shown(start)} is {value}; begin where it is "
-                    "finite"
-                )
-        proposed = self.propose.twice(starts[0], rng)
-        self.propose.compile(starts[0], rng)
-        if self.change is not None:
-            self._verify_change(starts[0], proposed)
-            self.change.compile(self.target.dim)
-        for function in filter(None, (self.propose, self.change)):
-            if function.reason:
-                warn(f"{function.name} runs as plain Python, which is slow: {function.reason}")
-
-    def _verify_change(self, start, proposed):
-        with np.errstate(all="ignore"):
-            claimed = self.change(proposed, start)
-        before, after = self.target(start), self.target(proposed)
-        wrong = abs(claimed - (after - before)) > 1e-6 * (1.0 + abs(before) + abs(after))
-        if wrong or np.isfinite(claimed) != np.isfinite(after):
-            raise BayeslibError(
-                f"{self.change.label} is {claimed:.6g} from {shown(start)} to "
-                f"{shown(proposed)}, where the energy changes by {after - before:.6g}: it must "
-                "return energy(proposed) - energy(state)"
-            )
-
-    def explain(self, propose, change, run):
-        """Return the error that a callback met in a run, or None."""
-        state, proposed = run.state.position, run.state.proposal
-        error = self.propose.error(propose, state, state, deepcopy(run.rng))
-        if error is None and change is not None:
-            error = self.change.error(change, state, proposed, state)
-        return error
-
-
-def _collected(outcomes, landscape, temperatures, interrupted, settings):
-    found = _join(outcomes, temperatures, interrupted, settings)
-    for chain, one in enumerate(outcomes):
-        error = one.error or one.raised
-        if error is None and one.failed_at is not None:
-            error = landscape.target.explain(one.failed_at)
-        elif error is None and one.ended_early:
-            error = BayeslibError(
-                f"the energy is -inf at state={shown(one.points[1])}: nothing lies below, and "
-                "no temperature leads away; it overflows, or is not an energy"
-            )
-        if error is not None:
-            error.add_note(f"bayeslib: in chain {chain}, iteration {one.done}")
-            error.partial = found
-            raise error
-    if found is None:
-        raise KeyboardInterrupt
-    num_nan = found.settings["num_nan"]
-    if num_nan:
+    settings = {"schedule": named, "seed": seed, "compiled": compiled, "interrupted": interrupted}
+    found = _joined(outcomes, temperatures, settings)
+    raise_trouble(target, outcomes, found)
+    if found.settings["num_nan"]:
         first = next(one.points[0] for one in outcomes if one.account.num_nan)
         warn(
-            f"the energy was nan at {num_nan} proposals, which were rejected; the first was "
-            f"state={shown(first)}"
+            f"the energy was nan at {found.settings['num_nan']} proposals, which were rejected; "
+            f"the first was state={shown(first)}"
         )
     return found
 
 
-def _join(outcomes, temperatures, interrupted, settings):
-    kept = [one for one in outcomes if one.error is None and one.done > 0]
+def _verify(target, propose, change, starts, rng):
+    """Try all functions at the starts; `rng` is left as it is.
+
+    Raises
+    ------
+    StartError
+        If the energy is not finite at a start.
+    BayeslibError
+        If `propose` draws from something else than `rng`, or `change` is not the difference of the
+        energies.
+    """
+    target.verify(starts[0])
+    for start in np.unique(starts, axis=0):
+        value = target(start)
+        if not np.isfinite(value):
+            raise StartError(
+                f"the energy at initial_state={shown(start)} is {value}; begin where it is finite"
+            )
+    start, proposed = starts[0], propose.twice(starts[0], rng)
+    if change is None:
+        return
+    with np.errstate(all="ignore"):
+        claimed = change(proposed, start)
+    before, after = target(start), target(proposed)
+    wrong = abs(claimed - (after - before)) > _WRONG_CHANGE * (1.0 + abs(before) + abs(after))
+    if wrong or np.isfinite(claimed) != np.isfinite(after):
+        raise BayeslibError(
+            f"{change.label} is {claimed:.6g} from {shown(start)} to {shown(proposed)}, where the "
+            f"energy changes by {after - before:.6g}: it must return energy(proposed) - "
+            "energy(state)"
+        )
+
+
+def _joined(outcomes, temperatures, settings):
+    kept = [one for one in outcomes if isinstance(one, Outcome) and one.done > 0]
     if not kept:
         return None
     size = min(one.done for one in kept)
     lowest = np.array([one.settings["best_energy"] for one in kept])
     first = int(np.argmin(lowest))
-    num_nan = sum(int(one.account.num_nan) for one in kept)
     return Annealed(
         best_state=kept[first].settings["best"],
         best_energy=float(lowest[first]),
@@ -468,5 +401,5 @@ def _join(outcomes, temperatures, interrupted, settings):
         temperatures=temperatures[:size],
         accepted=np.stack([one.stats["accepted"][:size] for one in kept]),
         num_evals=sum(int(one.account.num_evals) for one in kept),
-        settings=settings | {"interrupted": interrupted, "num_nan": num_nan},
+        settings=settings | {"num_nan": sum(int(one.account.num_nan) for one in kept)},
     )
