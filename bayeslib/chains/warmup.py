@@ -29,12 +29,16 @@ def warmup_windows(num_warmup):
     if first + size + last > num_warmup:
         first, last = int(0.15 * num_warmup), int(0.25 * num_warmup)
         size = num_warmup - first - last
-    ends, end = [first], first
-    while end < num_warmup - last:
-        end += size
-        size *= 2
-        if end + size > num_warmup - last:
-            end = num_warmup - last
+    return doubling_windows(first, size, num_warmup - last, num_warmup)
+
+
+def doubling_windows(end, size, stop, num_warmup):
+    """Return where windows end: the first at `end`, then by `size`, which doubles, to `stop`."""
+    ends = [end]
+    while end < stop:
+        end, size = end + size, 2 * size
+        if end + size > stop:
+            end = stop
         ends.append(end)
     return np.array([*ends, num_warmup])
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def _unusable(x):
+def unusable(x):
     return x.shape[1] < 4 or not np.isfinite(x).all() or np.ptp(x) < np.finfo(float).resolution
 
 
@@ -31,20 +31,18 @@ def autocovariance(x):
 
 
 def _ess_bulk(x):
-    return np.nan if _unusable(x) else _ess(_rank_normalise(_split(x)))
+    return _ess(_rank_normalise(_split(x)))
 
 
 def _ess_mean(x):
-    return np.nan if _unusable(x) else _ess(_split(x))
+    return _ess(_split(x))
 
 
 def _ess_sd(x):
-    return np.nan if _unusable(x) else _ess_mean(np.square(x - x.mean()))
+    return _ess_mean(np.square(x - x.mean()))
 
 
 def _ess_quantile(x, probability):
-    if _unusable(x):
-        return np.nan
     return _ess(_split((x <= np.quantile(x, probability)).astype(float)))
 
 
@@ -53,13 +51,10 @@ def _ess_tail(x):
 
 
 def _mcse_mean(x):
-    size = _ess_mean(x)
-    return np.nan if np.isnan(size) else np.std(x, ddof=1) / np.sqrt(size)
+    return np.std(x, ddof=1) / np.sqrt(_ess_mean(x))
 
 
 def _mcse_sd(x):
-    if _unusable(x):
-        return np.nan
     squares = np.square(x - x.mean())
     return np.sqrt(squares.var() / _ess_mean(squares) / squares.mean()) / 2.0
 
@@ -114,7 +109,7 @@ def _integrated_time(rho):
 
 
 def rhat_of_ranks(x):
-    if _unusable(x) or x.shape[0] < 2:
+    if len(x) < 2:
         return np.nan
     halves = _split(x)
     plain, folded = _rhat(_rank_normalise(halves)), np.abs(halves - np.median(halves))

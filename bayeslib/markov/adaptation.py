@@ -12,7 +12,7 @@ rate.
 import numpy as np
 
 from ..chains.loop import record
-from ..chains.warmup import learn_root
+from ..chains.warmup import doubling_windows, learn_root
 from ..compile.callback import helper
 
 # best: the acceptance rate that is sought, 0 where nothing is. start, factor, average: logarithms
@@ -40,14 +40,7 @@ def walk_windows(num_warmup, dim):
     if num_warmup < 50 or dim == 0:
         return np.array([num_warmup])
     end = min(max(_MOVES * dim, num_warmup // 10), 2 * num_warmup // 5)
-    stop, size = num_warmup - num_warmup // 5, 25 + 5 * dim
-    ends = [end]
-    while end < stop:
-        end, size = end + size, 2 * size
-        if end + size > stop:
-            end = stop
-        ends.append(end)
-    return np.array([*ends, num_warmup])
+    return doubling_windows(end, 25 + 5 * dim, num_warmup - num_warmup // 5, num_warmup)
 
 
 def tuned(dim):

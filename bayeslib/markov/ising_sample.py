@@ -8,7 +8,7 @@ from numba import types
 from ..chains.blocks import spawn
 from ..chains.loop import copy, laid_out, numba_type
 from ..chains.run import run_from
-from ..chains.sweeps import Sweeps, one_a_chain
+from ..chains.sweeps import one_a_chain, run_sweeps
 from ..compile.callback import borrowed, helper, kernel
 from ..compile.kinds import FLOAT, GENERATOR, HANDLE, INT, INTS, MATRIX, VECTOR
 from ..errors import BayeslibError
@@ -157,7 +157,7 @@ def measure(s, n, draws):
 
 @kernel(INT, HANDLE, GENERATOR, INTS, INT, numba_type(Spins), MATRIX, VECTOR, seconds=4)
 def spins_kernel(handle, rng, span, num_warmup, spins, draws, log_p):
-    """Sweep or flip; keep energy and magnetisation a site; see `Sweeps`."""
+    """Sweep or flip; keep energy and magnetisation a site; see `run_sweeps`."""
     s = borrowed(spins)
     for t in range(span[0], span[1]):
         if handle[0] != 0:
@@ -202,8 +202,10 @@ def ising_chain(control, chain, model, rng, start, method, counts):
         sizes=np.empty(num_samples, dtype=np.int64),
     )  # fmt: skip
     by_clusters = method == "wolff"
-    sweeps = Sweeps(spins_kernel, rng, spins, num_warmup, np.empty((num_samples, 2)))
-    outcome = sweeps.run(control, chain, 1 if by_clusters else model.num_sites)
+    draws, num_updates = np.empty((num_samples, 2)), 1 if by_clusters else model.num_sites
+    outcome = run_sweeps(
+        control, chain, spins_kernel, rng, spins, num_warmup, draws, num_updates
+    )  # fmt: skip
     outcome.logdensity = -model.beta * model.num_sites * outcome.values[:, 0]
     outcome.stats = {"cluster_size": spins.sizes} if by_clusters else {}
     outcome.settings = {

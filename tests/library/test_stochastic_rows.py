@@ -211,7 +211,7 @@ def test_bad_friction_is_refused(changes, words):
 @pytest.mark.parametrize(
     ("step_size", "words"),
     [
-        ([0.1] * 19, r"have shape \(20,\), one for each of the num_warmup \+ num_samples"),
+        ([0.1] * 19, r"of the num_warmup \+ num_samples iterations, .* have shape \(20,\)"),
         ([0.1] * 19 + [0.0], "every step_size must be positive, the least is 0"),
         ([0.1] * 19 + [np.inf], r"step_size\[19\] is inf"),
     ],
