@@ -16,7 +16,7 @@ from ..compile.callback import aligned
 from ..compile.compiler import as_arguments
 from ..diagnostics.trouble import heat_problem, negative_problem
 from ..errors import BayeslibError, warn
-from ..validate import as_bool, as_count, as_covariance, as_position, as_scale, check_memory, shown
+from ..validate import as_bool, as_count, as_position, check_memory, shown
 from .dynamics import as_metric, warn_of_divergences
 from .noisy import OUTSIDE, Noisy
 
@@ -62,18 +62,17 @@ def as_setting(
         rows = _as_rows(target, rows, batch_size, replace, num_chains)
         batch_size, scale = rows.batch_size, rows.number / rows.batch_size
         spread = spread_of(rows.number, batch_size, replace)
-    elif rows is not None:
-        raise BayeslibError(f"rows={rows!r} has no meaning without a batch_size")
-    points, root, noise = np.zeros((0, dim)), np.zeros((0, dim)), gradient_noise
+    elif rows is not None or centre is not None:
+        raise BayeslibError(
+            f"rows={rows!r} and centre={centre!r} have no meaning without a batch_size: the "
+            "gradient is then exact"
+        )
+    points, noise, root = np.zeros((0, dim)), gradient_noise, np.zeros((0, dim))
     if centre is not None:
-        if rows is None:
-            raise BayeslibError("centre has no meaning without a batch_size: the gradient is exact")
         points = np.zeros((3, dim))
         points[0] = as_position(centre, "centre", dim)
-    if noise is not None and np.ndim(noise) < 2:
-        root = np.sqrt(as_scale(noise, "gradient_noise", dim))[None, :]
-    elif noise is not None:
-        root = np.linalg.cholesky(as_covariance(noise, "gradient_noise", dim))
+    if noise is not None:
+        _, root = as_metric(noise, dim, "gradient_noise")
     num_steps = as_count(num_steps, "num_steps")
     metric, factor = as_metric(inverse_mass_matrix, dim)
     return Setting(
@@ -151,8 +150,7 @@ def check_additive(target, rows, theta):
     """Raise unless the density is a prior, which it is without rows, plus a sum over the rows."""
     _check_plain(target, rows, theta)
     half = 1 + (rows.number - 1) // 2
-    cuts = [0, 1, half, rows.number] if half > 1 else [0, 1, rows.number]
-    ends = [(0, 0), (0, rows.number), *pairwise(cuts)]
+    ends = [(0, 0), (0, rows.number), *pairwise(sorted({0, 1, half, rows.number}))]
     found = [_evaluate(target, rows.cut(target.data, *at), theta) for at in ends]
     prior, slope = found[0]
     if not (np.isfinite(prior) and np.isfinite(slope).all()):

@@ -172,14 +172,12 @@ def as_step(step_size, target_accept, num_warmup):
     return {"value": 1.0, "wanted": target_accept}
 
 
-def as_metric(inverse_mass_matrix, dim):
+def as_metric(value, dim, name="inverse_mass_matrix"):
     """Return M^-1 and its root."""
-    if inverse_mass_matrix is None:
-        return np.ones((1, dim)), np.ones((1, dim))
-    if np.ndim(inverse_mass_matrix) < 2:
-        metric = as_scale(inverse_mass_matrix, "inverse_mass_matrix", dim)[None, :]
+    if value is None or np.ndim(value) < 2:
+        metric = as_scale(1.0 if value is None else value, name, dim)[None, :]
         return metric, np.sqrt(metric)
-    metric = as_covariance(inverse_mass_matrix, "inverse_mass_matrix", dim)
+    metric = as_covariance(value, name, dim)
     return metric, np.ascontiguousarray(np.linalg.cholesky(metric))
 
 

@@ -251,15 +251,10 @@ def sghmc(
             )
     noisy = "gradient_noise" in setting.settings["uncorrected"]
     heated = noisy and not refresh and bool(np.any(friction == 0.0))
-    settings = {
-        "step_size": step_size, "friction": friction, "heated": heated, "refresh": refresh,
-        "noise_estimate": noise_estimate if by_row else noise,
-    }  # fmt: skip
-    constants = {
-        "step_size": step_size, "refresh": refresh, "friction": friction, "known_noise": noise
-    }  # fmt: skip
+    told = {"step_size": step_size, "friction": friction, "refresh": refresh}
     return sample(
-        SGHMC, target, initial_position, setting, constants, counts=counts, settings=settings,
+        SGHMC, target, initial_position, setting, told | {"known_noise": noise}, counts=counts,
+        settings=told | {"heated": heated, "noise_estimate": noise_estimate if by_row else noise},
         rng=rng, executor=executor, progress=progress,
     )  # fmt: skip
 
