@@ -44,24 +44,19 @@ class Outcome:
 class Control:
     """What the caller and the workers of its process share: progress, and the wish to stop."""
 
-    def __init__(self, num_chains=0):
+    def __init__(self, num_chains):
         self.done = [0] * num_chains
         self.stopped = False
         self._handles = []
 
     def __reduce__(self):
-        return Control, ()  # another process can neither report nor be stopped
+        return Control, (len(self.done),)  # another process can neither report nor be stopped
 
     def watch(self, bound):
         """Let `stop` reach the kernel that runs on this density."""
         self._handles.append(bound)
         if self.stopped:
             bound.stop()
-
-    def report(self, chain, done):
-        """Note how many iterations a chain has completed."""
-        if self.done:
-            self.done[chain] = done
 
     def stop(self):
         """Ask every chain to end after the evaluation it is in."""
@@ -94,7 +89,7 @@ def advance(step, bound, control, chain, num_iterations):
     reached = 0
     for first, last in blocks(num_iterations):
         reached = step(first, last)
-        control.report(chain, reached)
+        control.done[chain] = reached
         if reached < last:
             break
     return reached

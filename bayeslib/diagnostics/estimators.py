@@ -89,23 +89,14 @@ def _ess(x):
 
 def _integrated_time(rho):
     """1 + 2 Σ rho, cut where the sum of a pair of neighbouring lags turns negative."""
-    n = rho.size
-    kept = np.zeros(n)
-    kept[0], kept[1] = even, odd = 1.0, rho[1]
-    t = 1
-    while t < n - 3 and even + odd > 0.0:
-        even, odd = rho[t + 1], rho[t + 2]
-        if even + odd >= 0.0:
-            kept[t + 1], kept[t + 2] = even, odd
-        t += 2
-    last = t - 2
-    if even > 0.0:
-        kept[last + 1] = even
-    for t in range(1, last - 1, 2):
-        # pair sums of a reversible chain decrease: what rises is noise
-        if kept[t + 1] + kept[t + 2] > kept[t - 1] + kept[t]:
-            kept[t + 1] = kept[t + 2] = 0.5 * (kept[t - 1] + kept[t])
-    return -1.0 + 2.0 * kept[: last + 1].sum() + kept[last + 1 : last + 2].sum()
+    rho = np.concatenate([[1.0], rho[1:]])
+    num_pairs = max((rho.size - 1) // 2, 1)
+    pairs = rho[: 2 * num_pairs].reshape(num_pairs, 2).sum(axis=1)
+    cut = int(np.argmin(np.append(pairs[:-1] > 0.0, False)))
+    # Pair sums of a reversible chain decrease: what rises is noise.
+    total = np.minimum.accumulate(pairs[:cut]).sum()
+    even = rho[2 * cut]
+    return -1.0 + 2.0 * total + (even if pairs[cut] >= 0.0 else max(even, 0.0))
 
 
 def rhat_of_ranks(x):

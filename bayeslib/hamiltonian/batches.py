@@ -133,15 +133,11 @@ def _as_which(target, rows):
         return which
     which = (rows,) if np.ndim(rows) == 0 else tuple(rows)
     which = tuple(as_count(i, "an entry of rows", minimum=0) for i in which)
-    if not which or set(which) - set(sizes) or len(set(which)) < len(which):
+    lengths = {sizes.get(i) for i in which}
+    if len(set(which)) < len(which) or len(lengths) != 1 or None in lengths:
         raise BayeslibError(
-            f"rows must name different arrays among data, by their places {tuple(sizes)}, "
-            f"got {rows!r}"
-        )
-    lengths = tuple(sizes[i] for i in which)
-    if len(set(lengths)) > 1:
-        raise BayeslibError(
-            f"the arrays named by rows={which} must have equally many rows, they have {lengths}"
+            f"rows must name different arrays among data, of equally many rows; by their places "
+            f"they have {sizes}, got {rows!r}"
         )
     return which
 

@@ -8,7 +8,7 @@ import numpy as np
 from ..chains.algorithm import Algorithm, run_chain
 from ..chains.blocks import Outcome, run_chains, spawn
 from ..chains.functions import Compares, Draws, bind_moves, compile_all, error_of_moves
-from ..chains.loop import INFINITE, Chain, ask, copy, ended, laid_out, record
+from ..chains.loop import INFINITE, Chain, ask, copy, ended, judged, laid_out, record
 from ..chains.run import raise_trouble
 from ..compile.arguments import as_data, as_function
 from ..compile.callback import density, helper
@@ -136,24 +136,13 @@ def anneal_step(target, rng, energy, c, note):
 @helper
 def uphill(target, energy, c):
     """Return how far the proposal lies above, +inf where its energy is nan, and its energy."""
-    account = target.account
-    account.num_evals += 1
     if c.change != 0:
         rise = ask(target, c.change, c.proposal, c.position, c.change_handle)
         new = energy + rise
     else:
         new = density(target.address, c.proposal, target.unused, target.handle)
         rise = new - energy
-    if rise > -np.inf or ended(target):
-        return rise, new
-    if rise == -np.inf:
-        account.status = INFINITE
-        copy(c.proposal, target.points[1])
-    else:
-        if account.num_nan == 0:
-            copy(c.proposal, target.points[0])
-        account.num_nan += 1
-    return np.inf, new
+    return -judged(target, c.proposal, -rise), new
 
 
 def initial(run, start, propose, compare, temperatures):
@@ -175,7 +164,7 @@ def settings(run):
 
 def raised(run):
     error = error_of_moves(run)
-    if run.account.status == INFINITE:
+    if error is None and run.account.status == INFINITE:
         return BayeslibError(
             f"the energy is -inf at state={shown(run.density.points[1])}: nothing lies below, and "
             "no temperature leads away; it overflows, or is not an energy"

@@ -53,11 +53,10 @@ class Machine:
     def __init__(self, weights, biases, *, num_visible=None):
         biases, weights = as_floats(biases, "biases"), as_floats(weights, "weights")
         n = biases.size
-        if biases.ndim != 1 or n == 0:
-            raise BayeslibError(f"biases must have shape (n,), got {biases.shape}")
-        if weights.shape != (n, n):
+        if n == 0 or (biases.shape, weights.shape) != ((n,), (n, n)):
             raise BayeslibError(
-                f"weights must have shape ({n}, {n}) for {n} biases, got {weights.shape}"
+                f"biases must have shape (n,) and weights must have shape (n, n), got "
+                f"{biases.shape} and {weights.shape}"
             )
         check_finite(weights, "weights")
         check_finite(biases, "biases")

@@ -62,11 +62,9 @@ class JointTest(Judged):
             )
         return tuple(found)
 
-    def __str__(self):
+    def __repr__(self):
         chains, steps = self.chains.shape[:2]
         return self._table(f"joint test: {chains} chains of {steps} steps", "t", self.t)
-
-    __repr__ = __str__
 
 
 def geweke_test(

@@ -76,11 +76,9 @@ class Calibration(Judged):
             )
         return tuple(found)
 
-    def __str__(self):
+    def __repr__(self):
         title = f"simulation-based calibration: {len(self.ranks)} fits, {self.num_draws} draws each"
         return self._table(title, "z", self.z)
-
-    __repr__ = __str__
 
 
 def _in_words(centre, spread):
