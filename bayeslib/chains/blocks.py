@@ -58,6 +58,10 @@ class Control:
         if self.stopped:
             bound.stop()
 
+    def report(self, chain, done):
+        """Note how many iterations a chain has completed."""
+        self.done[chain] = done
+
     def stop(self):
         """Ask every chain to end after the evaluation it is in."""
         self.stopped = True
@@ -89,7 +93,7 @@ def advance(step, bound, control, chain, num_iterations):
     reached = 0
     for first, last in blocks(num_iterations):
         reached = step(first, last)
-        control.done[chain] = reached
+        control.report(chain, reached)
         if reached < last:
             break
     return reached
