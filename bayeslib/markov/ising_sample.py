@@ -110,12 +110,8 @@ def flip_cluster(rng, s):
     while waiting > 0:
         waiting -= 1
         r, c = s.stack[waiting] // cols + 1, s.stack[waiting] % cols + 1
-        for direction in range(4):
-            i, j = r, c
-            if direction < 2:
-                i += 2 * direction - 1
-            else:
-                j += 2 * direction - 5
+        for down, right in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+            i, j = r + down, c + right
             if s.lattice[i, j] != old or rng.random() >= s.join:
                 continue
             # Beyond an edge lies the copy of a site at the opposite one.

@@ -173,8 +173,7 @@ def simulation_based_calibration(
     ranks, num_short, interrupted = [], 0, False
     try:
         for generator in rng.spawn(num_fits):
-            rank, short, dim = _rank(simulator, fit, num_draws, generator)
-            names = simulator.as_names(dim, rank.size)
+            rank, short = _rank(simulator, fit, num_draws, generator)
             ranks.append(rank)
             num_short += short
     except KeyboardInterrupt:
@@ -188,7 +187,7 @@ def simulation_based_calibration(
     z = _z(ranks, num_draws)
     smallest = np.minimum(2.0 * special.ndtr(-np.abs(z)).min(axis=1), _chi_square(ranks, num_draws))
     pvalues = np.minimum(1.0, _TESTS * smallest)
-    found = Calibration(names, ranks, num_draws, num_short, z, pvalues, interrupted)
+    found = Calibration(simulator.names, ranks, num_draws, num_short, z, pvalues, interrupted)
     if num_short > 0.05 * len(ranks):
         warn(found.problems[-1])
     return found
@@ -203,7 +202,7 @@ def _rank(simulator, fit, num_draws, rng):
     ties = np.sum(values == truth, axis=0)
     for i in np.flatnonzero(ties):
         rank[i] += rng.integers(ties[i] + 1)
-    return rank, short, theta.size
+    return rank, short
 
 
 def _thin(found, num_draws, dim, rng):
