@@ -31,8 +31,6 @@ class Algorithm:
         windows(num_warmup, state) -> where the windows of the warm-up end, int64.
     gradient : bool
         Whether the density is asked for gradients.
-    scout : Chain, optional
-        Takes the first window of the warm-up, on the same state, where ``scouts(state)`` says so.
     stats : callable
         stats(run) -> dict of (num_samples, ...) arrays that do not fit in a note.
     raised : callable
@@ -49,8 +47,6 @@ class Algorithm:
     settings: Callable = lambda run: {}
     windows: Callable = lambda num_warmup, state: np.array([num_warmup])
     gradient: bool = False
-    scout: Chain | None = None
-    scouts: Callable = lambda state: False
     stats: Callable = lambda run: {}
     raised: Callable = lambda run: None
     keeps_draws: bool = True
@@ -61,8 +57,6 @@ class Algorithm:
 
     def compile(self):
         """Compile, or load from disk, before the chains need it at once."""
-        if self.scout is not None:
-            self.scout.compile()
         self.chain.compile()
 
     def sample(
@@ -180,18 +174,17 @@ class Run:
 
     def advance(self, first, last):
         """Do the iterations first, …, last - 1; return where it stopped."""
-        algorithm, scouts = self.algorithm, self.algorithm.scouts(self.state)
-        ends = self.windows[: -1 if algorithm.at_window else int(scouts)]
+        at_window = self.algorithm.at_window
+        ends = self.windows[: -1 if at_window else 0]
         for end in [*ends[(first < ends) & (ends < last)], last]:
-            chain = algorithm.scout if scouts and first < self.windows[0] else algorithm.chain
-            first = chain(
+            first = self.algorithm.chain(
                 self.density, self.rng, np.array([first, end]), self.windows, self.state,
                 self.draws, self.log_p, self.notes,
             )  # fmt: skip
             if first < end:
                 break
-            if algorithm.at_window and end in ends:
-                algorithm.at_window(self)
+            if end in ends:
+                at_window(self)
         return first
 
     def outcome(self):

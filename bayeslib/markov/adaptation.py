@@ -16,9 +16,10 @@ from ..chains.warmup import doubling_windows, learn_root
 from ..compile.callback import helper
 
 # best: the acceptance rate that is sought, 0 where nothing is. start, factor, average: logarithms
-# of the factor. count: steps since the window began. turn: of a coordinate that moves alone.
+# of the factor. count: steps since the window began. alone: the coordinate, from 1, that moves
+# alone, 0 where all move.
 Tuning = record(
-    best="f8", start="f8", factor="f8", average="f8", count="f8", window="i8", turn="i8"
+    best="f8", start="f8", factor="f8", average="f8", count="f8", window="i8", alone="i8"
 )
 
 JUMP = 2.38  # times the posterior's scale over sqrt(dim): the best step for a Gaussian
@@ -43,11 +44,14 @@ def walk_windows(num_warmup, dim):
     return doubling_windows(end, 25 + 5 * dim, num_warmup - num_warmup // 5, num_warmup)
 
 
-def tuned(dim):
+def tuned(dim, num_warmup):
     """Return what a `Tuning` that adapts begins with."""
     log_factor = np.log(JUMP / np.sqrt(dim))
     best = BEST_ACCEPTANCE[min(dim, len(BEST_ACCEPTANCE)) - 1]
-    return {"best": best, "start": log_factor, "factor": log_factor, "average": log_factor}
+    return {
+        "best": best, "start": log_factor, "factor": log_factor, "average": log_factor,
+        "alone": num_warmup > 0,
+    }  # fmt: skip
 
 
 def begin_walk(t, windows, target, rng, log_p, walk):
@@ -61,6 +65,9 @@ def learn_walk(t, windows, target, rng, log_p, walk, note):
     tuning = walk.tuning
     if tuning.best == 0.0:
         return
+    if tuning.alone > 0:
+        _learn_coordinate(t, windows, walk, note)
+        return
     tuning.count += 1.0
     n, best, change = tuning.count, tuning.best, note.acceptance_rate - tuning.best
     # Robbins and Monro (1951); recent values count more in the average, as in Nesterov's.
@@ -71,18 +78,19 @@ def learn_walk(t, windows, target, rng, log_p, walk, note):
         _set_scale(walk, tuning.average)
 
 
-def learn_coordinate(t, windows, target, rng, log_p, walk, note):
+@helper
+def _learn_coordinate(t, windows, walk, note):
     """Tune the logarithm of one coordinate's scale, row 0 of `moments`; row 1 is its average."""
     tuning, root, dim, best = walk.tuning, walk.root, walk.position.size, BEST_ACCEPTANCE[0]
     log_scale, average, i, n = walk.moments[0], walk.moments[1], t % dim, t // dim + 1.0
     log_scale[i] += (note.acceptance_rate - best) * n**-0.6 / (best * (1.0 - best)) ** 0.5
     average[i] += n**-0.75 * (log_scale[i] - average[i])
-    tuning.turn = (t + 1) % dim
+    tuning.alone = (t + 1) % dim + 1
     if t + 1 == windows[0]:
         for j in range(dim):
             root[j if root.shape[0] > 1 else 0, j] = np.exp(average[j]) / JUMP
         tuning.factor = tuning.average = tuning.start
-        tuning.window = 1
+        tuning.window, tuning.alone = 1, 0
         _set_scale(walk, tuning.factor)
 
 
