@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..errors import warn
 from ..validate import as_rng, check_memory
 from .blocks import Outcome, advance, spawn
 from .far import tail_index
 from .loop import Chain, Density
-from .run import run_from
+from .run import FAR, into_draws, run_from
 from .starts import initial_positions
 
 
@@ -80,7 +81,7 @@ class Algorithm:
         executor, progress
             See `run_chains`.
         settings : dict
-            Completed by ``num_warmup`` and ``seed``, as `collect` says, and by ``tail_index``.
+            Completed by ``seed``, by `run_from` and `into_draws`, and by ``tail_index``.
         numbers : int
             Kept for each draw beside its values, its log density and its note, to estimate the
             memory.
@@ -111,13 +112,18 @@ class Algorithm:
         try:
             draws = run_from(
                 starts, generators, run_chain, (self, options), kernel=self, target=target,
-                names=target.names, counts=counts, rng=rng, executor=executor, progress=progress,
-                method=self.name, settings={"seed": seed, **settings}, extra_evals=num_evals,
+                counts=counts, rng=rng, executor=executor, progress=progress, method=self.name,
+                join=into_draws(self.name, target.names, {"seed": seed, **settings}, num_evals),
             )  # fmt: skip
         except BaseException as error:
             if back and getattr(error, "partial", None) is not None:
                 error.partial = back.constrain(error.partial)
             raise
+        if max(draws.values.max(), -draws.values.min()) > FAR:
+            warn(
+                f"draws reach beyond {FAR:g}: the posterior may be improper; check the priors, and "
+                "that the function returns the logarithm of a density, not a density"
+            )
         if back:
             draws, target = back.constrain(draws), back.original
             draws.settings["unconstrained"] = True

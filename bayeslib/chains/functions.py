@@ -176,17 +176,13 @@ class Draws(UserFunction):
 
     def __call__(self, theta, rng):
         """Return what the plain function draws, checked for its shape, (size,)."""
-        drawn = self._plain(frozen(theta), rng)
-        if drawn is None:
-            raise BayeslibTypeError(
-                f"{self.label} returned None; it must return the value that it drew, "
-                f"{self.takes[0]} is written by the sampler"
-            )
-        drawn = np.asarray(drawn)
+        value = self._plain(frozen(theta), rng)
+        drawn = np.asarray(value)
         if drawn.ndim > 1 or drawn.dtype.kind not in "biuf":
+            got = None if value is None else f"shape {drawn.shape} and dtype {drawn.dtype}"
             raise BayeslibTypeError(
-                f"{self.label} must return a number or a one-dimensional array of numbers, got "
-                f"shape {drawn.shape} and dtype {drawn.dtype}"
+                f"{self.label} must return what it drew, a number or a one-dimensional array of "
+                f"numbers, and leave {self.takes[0]} to the sampler, got {got}"
             )
         self.number = drawn.ndim == 0
         if self.size not in (None, drawn.size):

@@ -12,10 +12,10 @@ FAR = 1e10
 
 
 def run_from(
-    starts, generators, chain, arguments, *, kernel, target, names, counts, rng, executor, progress,
-    method, settings, extra_evals=0,
+    starts, generators, chain, arguments, *, kernel, target, counts, rng, executor, progress,
+    method, join, subject="log density",
 ):  # fmt: skip
-    """Run one chain a start and join what they drew, cut to the shortest chain that has any.
+    """Run one chain a start and join what they made, cut to the shortest chain that has any.
 
     Parameters
     ----------
@@ -31,20 +31,15 @@ def run_from(
     target : Target
         Or any model of which `chain` knows the law; only one with a density is asked what went
         wrong.
-    names : tuple of str
-        Of the values drawn.
     counts, rng, executor, progress
         See `Algorithm.sample`.
     method : str
-    settings : dict
-        Completed by ``num_samples`` and ``num_warmup``, by the chains' own (one entry a chain), by
-        ``interrupted``, and by ``acceptance`` where proposals are accepted or not.
-    extra_evals : int
-        Evaluations made outside the chains.
-
-    Returns
-    -------
-    Draws
+    join : callable
+        join(outcomes, size, num_evals, settings) -> what is returned, of the chains that got beyond
+        their warm-up, by as much as `size`; settings are ``num_samples``, ``num_warmup``,
+        ``interrupted`` and ``num_nan``. See `into_draws`.
+    subject : str
+        What may be nan.
 
     Raises
     ------
@@ -63,39 +58,62 @@ def run_from(
     )  # fmt: skip
     if num_chains == 1:
         rng.bit_generator.state = outcomes[0].rng_state
-    settings = {"num_samples": num_samples, "num_warmup": num_warmup, **settings}
-    draws = _joined(outcomes, names, interrupted, method, settings, extra_evals)
-    raise_trouble(target, outcomes, draws)
-    _warn(target, outcomes, draws)
-    return draws
-
-
-def _joined(outcomes, names, interrupted, method, settings, extra_evals):
-    made = [one for one in outcomes if isinstance(one, Outcome)]
-    kept = [one for one in made if one.done > settings["num_warmup"]]
-    if not kept:
-        return None
-    size = min(one.done for one in kept) - settings["num_warmup"]
-
-    def stack(arrays):
-        if len(arrays) == 1:
-            return arrays[0][None, :size]
-        return np.stack([array[:size] for array in arrays])
-
-    own = {name: np.stack([one.settings[name] for one in kept]) for name in kept[0].settings}
-    stats = {name: stack([one.stats[name] for one in kept]) for name in kept[0].stats}
-    if "accepted" in stats:
-        own["acceptance"] = float(stats["accepted"].mean())
-    num_nan = sum(int(one.account.num_nan) for one in made)
-    return Draws(
-        stack([one.values for one in kept]),
-        logdensity=stack([one.logdensity for one in kept]),
-        stats=stats,
-        num_evals=extra_evals + sum(int(one.account.num_evals) for one in made),
-        method=method,
-        settings=settings | own | {"interrupted": interrupted, "num_nan": num_nan},
-        names=names,
+    made, found = [one for one in outcomes if isinstance(one, Outcome)], None
+    num_nan, num_evals = (
+        sum(int(one.account[name]) for one in made) for name in ("num_nan", "num_evals")
     )
+    kept = [one for one in made if one.done > num_warmup]
+    if kept:
+        size = min(one.done for one in kept) - num_warmup
+        settings = {
+            "num_samples": num_samples, "num_warmup": num_warmup, "interrupted": interrupted,
+            "num_nan": num_nan,
+        }  # fmt: skip
+        found = join(kept, size, num_evals, settings)
+    raise_trouble(target, outcomes, found)
+    if num_nan:
+        first = target._place(next(one.points[0] for one in made if one.account.num_nan))
+        warn(
+            f"the {subject} was nan at {num_nan} proposals, which were rejected; the first was "
+            f"{shown(first)}"
+        )
+    return found
+
+
+def into_draws(method, names, settings, extra_evals=0):
+    """Return a `join` for `run_from` that makes `Draws`.
+
+    Parameters
+    ----------
+    method : str
+    names : tuple of str
+        Of the values.
+    settings : dict
+        Completed by the chains' own (one entry a chain), and by ``acceptance`` where proposals are
+        accepted or not.
+    extra_evals : int
+        Evaluations made outside the chains.
+    """
+
+    def join(outcomes, size, num_evals, counted):
+        def stack(arrays):
+            if len(arrays) == 1:
+                return arrays[0][None, :size]
+            return np.stack([array[:size] for array in arrays])
+
+        first = outcomes[0]
+        own = {name: np.stack([one.settings[name] for one in outcomes]) for name in first.settings}
+        stats = {name: stack([one.stats[name] for one in outcomes]) for name in first.stats}
+        if "accepted" in stats:
+            own["acceptance"] = float(stats["accepted"].mean())
+        values = stack([one.values for one in outcomes])
+        log_p = stack([one.logdensity for one in outcomes])
+        return Draws(
+            values, logdensity=log_p, stats=stats, num_evals=extra_evals + num_evals, method=method,
+            settings=counted | settings | own, names=names,
+        )  # fmt: skip
+
+    return join
 
 
 def raise_trouble(target, outcomes, partial):
@@ -152,17 +170,3 @@ def _reason(target, outcome, chain):
         "ever in some direction; check that every parameter has a proper prior, and that "
         f"{target.logdensity.__name__!r} returns the logarithm of a density, not a density"
     )
-
-
-def _warn(target, outcomes, draws):
-    if draws.settings["num_nan"]:
-        first = next(one.points[0] for one in outcomes if one.account.num_nan)
-        warn(
-            f"the log density was nan at {draws.settings['num_nan']} proposals, which were "
-            f"rejected; the first was theta={shown(target._place(first))}"
-        )
-    if max(draws.values.max(), -draws.values.min()) > FAR:
-        warn(
-            f"draws reach beyond {FAR:g}: the posterior may be improper; check the priors, and "
-            "that the function returns the logarithm of a density, not a density"
-        )

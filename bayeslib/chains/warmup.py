@@ -12,18 +12,18 @@ from ..compile.callback import helper
 _PRIOR = 5.0  # draws that what was known before counts for (as in Stan)
 
 
-def warmup_windows(num_warmup):
+def warmup_windows(num_warmup, learns=True):
     """Return where the windows of an adaptive warm-up end, the last at `num_warmup`.
 
     As in Stan: a first window for finding the typical set, windows that double from 25 to learn
     scales from, and a last one to settle the step. Short warm-ups share out 15, 60 and 25 %;
-    below 50 there is only one window, in which no scales are learned.
+    below 50, or where nothing `learns`, there is only one window.
 
     Returns
     -------
     numpy.ndarray of int64
     """
-    if num_warmup < 50:
+    if num_warmup < 50 or not learns:
         return np.array([num_warmup])
     first, size, last = 75, 25, 50
     if first + size + last > num_warmup:

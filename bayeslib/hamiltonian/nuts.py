@@ -271,17 +271,10 @@ def initial(run, start, step, metric, root, learned, max_tree_depth):
     )  # fmt: skip
 
 
-def settings(run):
-    return hmc_settings(run) | {"divergences": run.state.divergences}
-
-
-def windows(num_warmup, tree):
-    return metric_windows(num_warmup, tree.learned)
-
-
 NUTS = Algorithm(
     "nuts", Chain(nuts_step, Tree, Note, begin=begin_nuts, learn=learn_nuts, seconds=7), initial,
-    settings, windows, gradient=True,
+    lambda run: hmc_settings(run) | {"divergences": run.state.divergences},
+    lambda num_warmup, tree: metric_windows(num_warmup, tree.learned), gradient=True,
 )  # fmt: skip
 
 

@@ -73,7 +73,14 @@ def learn_walk(t, windows, target, rng, log_p, walk, note):
     # Robbins and Monro (1951); recent values count more in the average, as in Nesterov's.
     tuning.factor += change * n**-0.6 / (best * (1.0 - best)) ** 0.5
     tuning.average += n**-0.75 * (tuning.factor - tuning.average)
-    _learn_shape(t, windows, walk)
+    window = tuning.window
+    if learn_root(t, windows, window, walk.position, walk.moments, walk.root, True):
+        # What the first window learns are other scales, to which the factor did not belong.
+        tuning.factor = tuning.start if window == 1 else tuning.average
+        tuning.average = tuning.factor
+    if t + 1 == windows[window]:
+        tuning.count = 0.0
+        tuning.window += 1
     if t + 1 == windows[windows.size - 1]:
         _set_scale(walk, tuning.average)
 
@@ -98,16 +105,3 @@ def _learn_coordinate(t, windows, walk, note):
 def _set_scale(walk, log_factor):
     for i in range(walk.scale.size):
         walk.scale[i] = np.exp(log_factor) * (1.0 if walk.root.shape[0] > 1 else walk.root[0, i])
-
-
-@helper
-def _learn_shape(t, windows, walk):
-    """Learn the proposal's shape from the draws of this window; begin the next at its end."""
-    tuning, window = walk.tuning, walk.tuning.window
-    if learn_root(t, windows, window, walk.position, walk.moments, walk.root, True):
-        # What the first window learns are other scales, to which the factor did not belong.
-        tuning.factor = tuning.start if window == 1 else tuning.average
-        tuning.average = tuning.factor
-    if t + 1 == windows[window]:
-        tuning.count = 0.0
-        tuning.window += 1

@@ -6,14 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..chains.algorithm import Algorithm, run_chain
-from ..chains.blocks import Outcome, run_chains, spawn
+from ..chains.blocks import spawn
 from ..chains.functions import Compares, Draws, bind_moves, compile_all, error_of_moves
 from ..chains.loop import INFINITE, Chain, ask, copy, ended, judged, laid_out, record
-from ..chains.run import raise_trouble
+from ..chains.run import run_from
 from ..compile.arguments import as_data, as_function
 from ..compile.callback import density, helper
 from ..compile.kinds import ADDRESS, HANDLE, VECTOR
-from ..errors import BayeslibError, StartError, warn
+from ..errors import BayeslibError, StartError
 from ..target.target import Target
 from ..validate import as_count, as_floats, as_positions, as_rng, check_memory, shown
 from .schedules import as_schedule
@@ -315,29 +315,30 @@ def anneal(
     _verify(target, propose, change, starts, generators[0])
     who = "propose runs" if change is None else "propose and change run"
     compiled = compile_all((propose, change), starts[0], generators[0], who)
-    ANNEAL.compile()
-    options = {"propose": propose, "compare": change, "temperatures": temperatures}
-    counts = temperatures.size, 0, num_chains
-    jobs = [
-        (target, generator, start, ANNEAL, options, counts)
-        for generator, start in zip(generators, starts, strict=True)
-    ]
-    outcomes, interrupted = run_chains(
-        run_chain, jobs, num_iterations=temperatures.size, executor=executor,
-        progress=progress, title="anneal",
-    )  # fmt: skip
-    if num_chains == 1:
-        rng.bit_generator.state = outcomes[0].rng_state
-    settings = {"schedule": named, "seed": seed, "compiled": compiled, "interrupted": interrupted}
-    found = _joined(outcomes, temperatures, settings)
-    raise_trouble(target, outcomes, found)
-    if found.settings["num_nan"]:
-        first = next(one.points[0] for one in outcomes if one.account.num_nan)
-        warn(
-            f"the energy was nan at {found.settings['num_nan']} proposals, which were rejected; "
-            f"the first was state={shown(first)}"
+    settings = {"schedule": named, "seed": seed, "compiled": compiled}
+
+    def join(outcomes, size, num_evals, counted):
+        lowest = np.array([one.settings["best_energy"] for one in outcomes])
+        states = np.stack([one.settings["best"] for one in outcomes])
+        return Annealed(
+            best_state=states[lowest.argmin()],
+            best_energy=float(lowest.min()),
+            best_states=states,
+            best_energies=lowest,
+            final_states=np.stack([one.settings["final"] for one in outcomes]),
+            energies=np.stack([one.logdensity[:size] for one in outcomes]),
+            temperatures=temperatures[:size],
+            accepted=np.stack([one.stats["accepted"][:size] for one in outcomes]),
+            num_evals=num_evals,
+            settings=settings | {name: counted[name] for name in ("interrupted", "num_nan")},
         )
-    return found
+
+    options = {"propose": propose, "compare": change, "temperatures": temperatures}
+    return run_from(
+        starts, generators, run_chain, (ANNEAL, options), kernel=ANNEAL, target=target,
+        counts=(temperatures.size, 0, num_chains), rng=rng, executor=executor, progress=progress,
+        method="anneal", join=join, subject="energy",
+    )  # fmt: skip
 
 
 def _verify(target, propose, change, starts, rng):
@@ -371,24 +372,3 @@ def _verify(target, propose, change, starts, rng):
             f"energy changes by {after - before:.6g}: it must return energy(proposed) - "
             "energy(state)"
         )
-
-
-def _joined(outcomes, temperatures, settings):
-    kept = [one for one in outcomes if isinstance(one, Outcome) and one.done > 0]
-    if not kept:
-        return None
-    size = min(one.done for one in kept)
-    lowest = np.array([one.settings["best_energy"] for one in kept])
-    first = int(np.argmin(lowest))
-    return Annealed(
-        best_state=kept[first].settings["best"],
-        best_energy=float(lowest[first]),
-        best_states=np.stack([one.settings["best"] for one in kept]),
-        best_energies=lowest,
-        final_states=np.stack([one.settings["final"] for one in kept]),
-        energies=np.stack([one.logdensity[:size] for one in kept]),
-        temperatures=temperatures[:size],
-        accepted=np.stack([one.stats["accepted"][:size] for one in kept]),
-        num_evals=sum(int(one.account.num_evals) for one in kept),
-        settings=settings | {"num_nan": sum(int(one.account.num_nan) for one in kept)},
-    )

@@ -7,7 +7,7 @@ import numpy as np
 from .. import diagnostics
 from ..chains.blocks import spawn
 from ..chains.loop import laid_out, numba_type
-from ..chains.run import run_from
+from ..chains.run import into_draws, run_from
 from ..chains.sweeps import one_a_chain, run_sweeps
 from ..compile.callback import borrowed, helper, kernel
 from ..compile.kinds import GENERATOR, HANDLE, INT, INTS, MATRIX, VECTOR
@@ -172,11 +172,11 @@ class BoltzmannMachine(Machine):
         starts, moving = self._starts(clamped, initial, num_chains)
         check_memory((1, num_chains, num_samples, self.num_units + 1), "draws")
         rng, seed = as_rng(rng)
+        method, names = "BoltzmannMachine.sample", [f"s[{i}]" for i in range(self.num_units)]
         return run_from(
             starts, spawn(rng, num_chains), units_chain, (moving,), kernel=units_kernel,
-            target=self, names=tuple(f"s[{i}]" for i in range(self.num_units)), counts=counts,
-            rng=rng, executor=executor, progress=progress, method="BoltzmannMachine.sample",
-            settings={"seed": seed},
+            target=self, counts=counts, rng=rng, executor=executor, progress=progress,
+            method=method, join=into_draws(method, names, {"seed": seed}),
         )  # fmt: skip
 
     def _starts(self, clamped, initial, num_chains):

@@ -7,7 +7,7 @@ from numba import types
 
 from ..chains.blocks import spawn
 from ..chains.loop import copy, laid_out, numba_type
-from ..chains.run import run_from
+from ..chains.run import into_draws, run_from
 from ..chains.sweeps import one_a_chain, run_sweeps
 from ..compile.callback import borrowed, helper, kernel
 from ..compile.kinds import FLOAT, GENERATOR, HANDLE, INT, INTS, MATRIX, VECTOR
@@ -329,13 +329,12 @@ def ising_sample(
     check_memory((1, num_chains, 8 * num_samples + 4 * model.num_sites), "draws")
     starts = as_starts(initial, model.shape, num_chains)
     rng, seed = as_rng(rng)
+    settings = {
+        "seed": seed, "order": method, "shape": model.shape, "inverse_temperature": model.beta,
+        "coupling": model.coupling, "periodic": model.periodic,
+    }  # fmt: skip
     return run_from(
         starts, spawn(rng, num_chains), ising_chain, (method,), kernel=spins_kernel, target=model,
-        names=("energy", "magnetisation"), counts=counts, rng=rng, executor=executor,
-        progress=progress, method="ising_sample",
-        settings={
-            "seed": seed, "order": method, "shape": model.shape,
-            "inverse_temperature": model.beta, "coupling": model.coupling,
-            "periodic": model.periodic,
-        },
+        counts=counts, rng=rng, executor=executor, progress=progress, method="ising_sample",
+        join=into_draws("ising_sample", ("energy", "magnetisation"), settings),
     )  # fmt: skip

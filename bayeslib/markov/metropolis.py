@@ -84,13 +84,9 @@ def settings(run):
     return {"scale": np.sqrt(np.diag(cov)), "cov": cov}
 
 
-def windows(num_warmup, walk):
-    return walk_windows(num_warmup, walk.position.size if walk.tuning.best > 0.0 else 0)
-
-
 METROPOLIS = Algorithm(
     "metropolis", Chain(metropolis_step, Walk, Note, begin=begin_walk, learn=learn_walk), initial,
-    settings, windows,
+    settings, lambda num_warmup, walk: walk_windows(num_warmup, walk.tuning.best and walk.z.size),
 )  # fmt: skip
 
 

@@ -277,7 +277,7 @@ def two_dimensional(theta, rng):
         ([fine, fine, fine], {}, "3 in all"),
         ([fine, 3.0], {}, r"conditionals\[1\] must be a function"),
         ([fine, lambda theta: 1.0], {}, r"conditionals\[1\] must take \(theta, rng\)"),
-        ([fine, returns_none], {}, "returned None"),
+        ([fine, returns_none], {}, "must return what it drew.* got None"),
         ([fine, two_dimensional], {}, "one-dimensional"),
         ([fine, global_state], {}, "from the rng it is given"),
         ([fine, not_a_number], {}, r"conditionals\[1\] \(not_a_number\) drew \[nan\]"),
