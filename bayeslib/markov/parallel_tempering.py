@@ -345,14 +345,10 @@ def parallel_tempering(
     dim = target.dim
     counts = as_counts(num_samples, num_warmup, num_chains)
     reference = reference and walked(reference)
-    if reference is not None and reference.dim != dim:
+    if reference is not None and (reference.dim != dim or not _alike(target, reference)):
         raise BayeslibError(
-            f"reference must have the target's dim={dim} parameters, got dim={reference.dim}"
-        )
-    if reference is not None and not _alike(target, reference):
-        raise BayeslibError(
-            "reference must be declared with the parameters= of the target: the same names, in "
-            "their order, and shapes and constraints"
+            f"reference must have the target's dim={dim} parameters, got dim={reference.dim}, and "
+            "be declared with the same names, in their order, and shapes and constraints"
         )
     betas, moves_rungs = as_ladder(inverse_temperatures, dim, reference is not None)
     if scale is not None:
@@ -392,13 +388,11 @@ def _alike(one, other):
 
 
 def _with_evidence(draws, reference):
-    known = reference is not None and reference.truth is not None
-    if not known or reference.truth.log_evidence is None or draws.num_samples < 4:
-        return draws
+    known = getattr(reference and reference.truth, "log_evidence", None)
     betas = draws.settings["inverse_temperatures"]
-    if betas[0, 0] != 0.0:
+    if known is None or draws.num_samples < 4 or betas[0, 0] != 0.0:
         return draws
     value, influence = log_normaliser(betas, draws.stats["log_ratio"])
     error = float(np.squeeze(mcse(influence)))
-    estimate = Estimate(reference.truth.log_evidence + value, error, draws.num_evals)
+    estimate = Estimate(known + value, error, draws.num_evals)
     return dataclasses.replace(draws, log_evidence=estimate)
