@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..errors import warn
 from ..validate import as_rng, check_memory
 from .blocks import Outcome, advance, spawn
 from .far import tail_index
 from .loop import Chain, Density
-from .run import FAR, into_draws, run_from
+from .run import into_draws, run_from
 from .starts import initial_positions
 
 
@@ -38,6 +37,8 @@ class Algorithm:
         raised(run) -> the error that a function of the user's met, or None.
     keeps_draws : bool
         Or only their log densities and notes.
+    joined : callable
+        joined(draws) -> the draws of all chains, completed.
     at_window : callable, optional
         at_window(run) is called where a window of the warm-up ends, the last excepted.
     """
@@ -51,6 +52,7 @@ class Algorithm:
     stats: Callable = lambda run: {}
     raised: Callable = lambda run: None
     keeps_draws: bool = True
+    joined: Callable = lambda draws: draws
     at_window: Callable | None = None
 
     def __reduce__(self):
@@ -109,23 +111,19 @@ class Algorithm:
         )
         if prepare is not None:
             prepare(starts, generators)
-        try:
-            draws = run_from(
-                starts, generators, run_chain, (self, options), kernel=self, target=target,
-                counts=counts, rng=rng, executor=executor, progress=progress, method=self.name,
-                join=into_draws(self.name, target.names, {"seed": seed, **settings}, num_evals),
-            )  # fmt: skip
-        except BaseException as error:
-            if back and getattr(error, "partial", None) is not None:
-                error.partial = back.constrain(error.partial)
-            raise
-        if max(draws.values.max(), -draws.values.min()) > FAR:
-            warn(
-                f"draws reach beyond {FAR:g}: the posterior may be improper; check the priors, and "
-                "that the function returns the logarithm of a density, not a density"
-            )
+        made = into_draws(self.name, target.names, {"seed": seed, **settings}, num_evals)
+
+        def join(*found):
+            draws = self.joined(made(*found))
+            return back.constrain(draws) if back else draws
+
+        draws = run_from(
+            starts, generators, run_chain, (self, options), kernel=self, target=target,
+            counts=counts, rng=rng, executor=executor, progress=progress, method=self.name,
+            join=join,
+        )  # fmt: skip
         if back:
-            draws, target = back.constrain(draws), back.original
+            target = back.original
             draws.settings["unconstrained"] = True
         elif target.layout and target.layout.transform.fixed.any():
             fixed = np.flatnonzero(target.layout.transform.fixed)

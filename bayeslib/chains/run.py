@@ -77,6 +77,12 @@ def run_from(
             f"the {subject} was nan at {num_nan} proposals, which were rejected; the first was "
             f"{shown(first)}"
         )
+    values = [one.values[:size] for one in kept]
+    if max(max(x.max(initial=0.0), -x.min(initial=0.0)) for x in values) > FAR:
+        warn(
+            f"draws reach beyond {FAR:g}: the posterior may be improper; check the priors, and "
+            "that the function returns the logarithm of a density, not a density"
+        )
     return found
 
 

@@ -10,7 +10,7 @@ from ..compile.callback import helper
 from ..compile.kinds import FLOAT, INT, MATRIX, VECTOR
 from ..errors import BayeslibError
 from ..target.transforms import walked
-from ..validate import as_count, as_counts, as_one_each, as_positive
+from ..validate import as_count, as_counts, as_positive, as_scale
 from .batches import account, as_setting, prepared, sample
 from .dynamics import draw_momentum, kinetic_energy
 from .noisy import MOVING, Noisy, estimate, follows, moved, times_metric
@@ -236,12 +236,12 @@ def sghmc(
         gradient_noise=gradient_noise, by_row=by_row,
     )  # fmt: skip
     refresh = 0 if refresh is None else as_count(refresh, "refresh")
-    friction = _as_friction(friction, "friction", dim)
+    friction = as_scale(friction, "friction", dim, zero=True)
     noise = np.zeros(dim)
     if by_row:
         _check_by_row(noise_estimate, setting)
     elif noise_estimate is not None:
-        noise = _as_friction(noise_estimate, "noise_estimate", dim)
+        noise = as_scale(noise_estimate, "noise_estimate", dim, zero=True)
         if np.any(noise > friction):
             worst = int(np.argmax(noise - friction))
             raise BayeslibError(
@@ -257,13 +257,6 @@ def sghmc(
         settings=told | {"heated": heated, "noise_estimate": noise_estimate if by_row else noise},
         rng=rng, executor=executor, progress=progress,
     )  # fmt: skip
-
-
-def _as_friction(value, name, dim):
-    array = as_one_each(value, name, dim)
-    if not np.all((array >= 0.0) & np.isfinite(array)):
-        raise BayeslibError(f"{name} must be at least 0 and finite, got {value!r}")
-    return array
 
 
 def _check_by_row(noise_estimate, setting):

@@ -8,7 +8,7 @@ from numba import types
 from ..chains.blocks import spawn
 from ..chains.loop import copy, laid_out, numba_type
 from ..chains.run import into_draws, run_from
-from ..chains.sweeps import one_a_chain, run_sweeps
+from ..chains.sweeps import check_two_valued, one_a_chain, run_sweeps
 from ..compile.callback import borrowed, helper, kernel
 from ..compile.kinds import FLOAT, GENERATOR, HANDLE, INT, INTS, MATRIX, VECTOR
 from ..errors import BayeslibError
@@ -176,12 +176,7 @@ def as_starts(initial, shape, num_chains):
             return [None] * num_chains
         initial = np.full(shape, 1 if initial == "up" else -1)
     spins = as_floats(initial, "initial")
-    wrong = np.argwhere(np.abs(spins) != 1.0)
-    if wrong.size:
-        raise BayeslibError(
-            f"initial must hold spins -1 and 1, got {spins[tuple(wrong[0])]:g} at "
-            f"{wrong[0].tolist()}"
-        )
+    check_two_valued(spins, "initial", -1, 1)
     return list(one_a_chain(spins, shape, num_chains))
 
 

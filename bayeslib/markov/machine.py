@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..chains.sweeps import check_two_valued
 from ..compile.functions import sigmoid
 from ..errors import BayeslibError
 from ..results import Estimate
@@ -204,10 +205,5 @@ def as_binary(value, name, size):
     array = as_floats(array.astype(float) if array.dtype == bool else array, name)
     if array.ndim not in (1, 2) or array.shape[-1] != size:
         raise BayeslibError(f"{name} must have shape ({size},) or (m, {size}), got {array.shape}")
-    wrong = np.argwhere((array != 0.0) & (array != 1.0))
-    if wrong.size:
-        raise BayeslibError(
-            f"{name} must hold 0 and 1, got {array[tuple(wrong[0])]:g} at {wrong[0].tolist()}; "
-            "for units of -1 and 1 pass (s + 1) / 2"
-        )
+    check_two_valued(array, name, 0, 1, "; for units of -1 and 1 pass (s + 1) / 2")
     return array
