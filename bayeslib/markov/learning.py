@@ -128,7 +128,10 @@ def learn(
             (own,) = rng.spawn(1)
             found = machine.sampled_gradient(data, num_sweeps=num_sweeps, rng=own)
             slope = Gradient(*(estimate.value for estimate in found))
-            converged = all(_is_zero(estimate) for estimate in found)
+            # No entry is more standard errors from zero than noise explains.
+            converged = all(
+                np.all(np.abs(one.value) <= _NOISE * np.nan_to_num(one.mcse)) for one in found
+            )
         norms.append(_largest(*slope))
         if converged and num_sweeps is None:
             trace.append(trace[-1])
@@ -161,11 +164,6 @@ def _parted(machine, rng):
 
 def _largest(weights, biases):
     return float(max(np.abs(weights).max(), np.abs(biases).max()))
-
-
-def _is_zero(estimate):
-    """Whether no entry is more standard errors from zero than noise explains."""
-    return bool(np.all(np.abs(estimate.value) <= _NOISE * np.nan_to_num(estimate.mcse)))
 
 
 def _problems(machine, data, trace, norms, converged, settings):
