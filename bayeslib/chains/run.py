@@ -13,7 +13,7 @@ FAR = 1e10
 
 def run_from(
     starts, generators, chain, arguments, *, kernel, target, counts, rng, executor, progress,
-    method, join, subject="log density",
+    method, join, subject=("log density", "theta"),
 ):  # fmt: skip
     """Run one chain a start and join what they made, cut to the shortest chain that has any.
 
@@ -38,8 +38,8 @@ def run_from(
         join(outcomes, size, num_evals, settings) -> what is returned, of the chains that got beyond
         their warm-up, by as much as `size`; settings are ``num_samples``, ``num_warmup``,
         ``interrupted`` and ``num_nan``. See `into_draws`.
-    subject : str
-        What may be nan.
+    subject : tuple of str
+        What may be nan, and of what it is a function.
 
     Raises
     ------
@@ -74,8 +74,8 @@ def run_from(
     if num_nan:
         first = target._place(next(one.points[0] for one in made if one.account.num_nan))
         warn(
-            f"the {subject} was nan at {num_nan} proposals, which were rejected; the first was "
-            f"{shown(first)}"
+            f"the {subject[0]} was nan at {num_nan} proposals, which were rejected; the first was "
+            f"{subject[1]}={shown(first)}"
         )
     values = [one.values[:size] for one in kept]
     if max(max(x.max(initial=0.0), -x.min(initial=0.0)) for x in values) > FAR:

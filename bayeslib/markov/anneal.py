@@ -337,7 +337,7 @@ def anneal(
     return run_from(
         starts, generators, run_chain, (ANNEAL, options), kernel=ANNEAL, target=target,
         counts=(temperatures.size, 0, num_chains), rng=rng, executor=executor, progress=progress,
-        method="anneal", join=join, subject="energy",
+        method="anneal", join=join, subject=("energy", "state"),
     )  # fmt: skip
 
 
