@@ -1,5 +1,6 @@
 """Boltzmann machines: binary units with symmetric weights, exactly and by Gibbs sampling."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -236,13 +237,9 @@ class BoltzmannMachine(Machine):
         def both(states):
             return np.column_stack([states, states[:, i] * states[:, j]])
 
-        def drawn(rng, clamped=None):
-            return self.sample(
-                num_sweeps, num_warmup=num_warmup, num_chains=num_chains, clamped=clamped, rng=rng,
-                progress=False,
-            )  # fmt: skip
-
-        draws = drawn(free)
+        counts = {"num_warmup": num_warmup, "num_chains": num_chains}
+        drawn = partial(self.sample, num_sweeps, **counts, progress=False)
+        draws = drawn(rng=free)
         worst = float(np.max(np.nan_to_num(diagnostics.rhat(draws)), initial=0.0))
         if worst > _WORST_RHAT:
             warn(
@@ -254,7 +251,7 @@ class BoltzmannMachine(Machine):
         if not has_hidden:
             value = value + share @ both(rows)
         for row, p, own in zip(rows, share, held, strict=False):
-            found = drawn(own, row).expect(both)
+            found = drawn(clamped=row, rng=own).expect(both)
             # What the clamping decides has no error; of another constant it is unknown.
             zero, clamped = np.flatnonzero(row == 0.0), np.arange(n) < row.size
             known = np.r_[clamped, clamped[j] | np.isin(i, zero)]
