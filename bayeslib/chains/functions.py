@@ -178,18 +178,15 @@ class Draws(UserFunction):
         """Return what the plain function draws, checked for its shape, (size,)."""
         value = self._plain(frozen(theta), rng)
         drawn = np.asarray(value)
-        if drawn.ndim > 1 or drawn.dtype.kind not in "biuf":
+        several = drawn.ndim > 1 or self.size not in (None, drawn.size)
+        if several or drawn.dtype.kind not in "biuf":
             got = None if value is None else f"shape {drawn.shape} and dtype {drawn.dtype}"
             raise BayeslibTypeError(
                 f"{self.label} must return what it drew, a number or a one-dimensional array of "
-                f"numbers, and leave {self.takes[0]} to the sampler, got {got}"
+                f"{self.size or 'some'} numbers, and leave {self.takes[0]} to the sampler, got "
+                f"{got} from {self.takes[0]}={shown(theta)}"
             )
         self.number = drawn.ndim == 0
-        if self.size not in (None, drawn.size):
-            raise BayeslibTypeError(
-                f"{self.label} must return an array of shape ({self.size},), got {drawn.shape} "
-                f"from {self.takes[0]}={shown(theta)}"
-            )
         return np.atleast_1d(drawn.astype(np.float64))
 
     def twice(self, theta, rng):

@@ -238,9 +238,12 @@ def sghmc(
     refresh = 0 if refresh is None else as_count(refresh, "refresh")
     friction = as_scale(friction, "friction", dim, zero=True)
     noise = np.zeros(dim)
-    if by_row:
-        _check_by_row(noise_estimate, setting)
-    elif noise_estimate is not None:
+    if by_row and (noise_estimate != "batch" or not batch_size or setting.rows.batch_size < 2):
+        raise BayeslibError(
+            'noise_estimate must be numbers, None, or "batch", which needs a batch_size of at least '
+            f"2, to see how rows differ; got {noise_estimate!r} and batch_size={batch_size}"
+        )
+    if not by_row and noise_estimate is not None:
         noise = as_scale(noise_estimate, "noise_estimate", dim, zero=True)
         if np.any(noise > friction):
             worst = int(np.argmax(noise - friction))
@@ -257,14 +260,3 @@ def sghmc(
         settings=told | {"heated": heated, "noise_estimate": noise_estimate if by_row else noise},
         rng=rng, executor=executor, progress=progress,
     )  # fmt: skip
-
-
-def _check_by_row(noise_estimate, setting):
-    if noise_estimate != "batch":
-        raise BayeslibError(
-            f'noise_estimate must be numbers, "batch" or None, got {noise_estimate!r}'
-        )
-    if setting.rows is None or setting.rows.batch_size < 2:
-        raise BayeslibError(
-            'noise_estimate="batch" needs a batch_size of at least 2, to see how much rows differ'
-        )

@@ -195,7 +195,7 @@ def test_bad_arguments_are_refused(sampler, changes, words):
         ({"friction": [1.0] * 3}, r"friction must be a number or have shape \(2,\)"),
         ({"friction": "much"}, "friction must hold real numbers"),
         ({"noise_estimate": [0.5, 2.0]}, r"which is 1 in theta\[1\], got 2: take more friction"),
-        ({"noise_estimate": "rows"}, 'noise_estimate must be numbers, "batch" or None'),
+        ({"noise_estimate": "rows"}, 'noise_estimate must be numbers, None, or "batch"'),
         ({"noise_estimate": "batch", "batch_size": 1}, "needs a batch_size of at least 2"),
         ({"noise_estimate": "batch", "batch_size": None}, "needs a batch_size of at least 2"),
         ({"refresh": 0}, "refresh must be at least 1"),

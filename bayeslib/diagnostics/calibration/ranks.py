@@ -222,14 +222,10 @@ def _thin(found, num_draws, dim, rng):
             moving = [name not in fixed for name in found.names]
             size = np.min(np.atleast_1d(diagnostics.ess(found))[moving])
             short = not size >= num_draws  # nan, of a chain that never moved, is short too
-    if draws.ndim != 2 or draws.shape[1] != dim:
+    if draws.ndim != 2 or draws.shape[1] != dim or len(draws) < num_draws:
         raise BayeslibError(
-            f"fit must return draws of {dim} parameters, as sample_prior, got shape {draws.shape}"
-        )
-    if len(draws) < num_draws:
-        raise BayeslibError(
-            f"fit returned {len(draws)} draws, fewer than num_draws={num_draws}; draw more, or ask "
-            "for fewer"
+            f"fit must return num_draws={num_draws} or more draws of {dim} parameters, as "
+            f"sample_prior, got shape {draws.shape}: draw more, or ask for fewer"
         )
     check_finite(draws, "the draws of fit")
     return draws[np.linspace(0, len(draws) - 1, num_draws).round().astype(int)], short
