@@ -260,11 +260,12 @@ def as_one_each(value, name, dim):
     return array
 
 
-def as_scale(value, name, dim):
-    """Return a positive scale, or one a dimension, as an array of shape (dim,)."""
+def as_scale(value, name, dim, *, zero=False):
+    """Return a positive scale, or where `zero` may be one, or one a dimension, shape (dim,)."""
     array = as_one_each(value, name, dim)
-    if not np.all((array > 0.0) & np.isfinite(array)):
-        raise BayeslibError(f"{name} must be positive and finite, got {value!r}")
+    if not np.all((array >= 0.0 if zero else array > 0.0) & np.isfinite(array)):
+        rule = "at least 0" if zero else "positive"
+        raise BayeslibError(f"{name} must be {rule} and finite, got {value!r}")
     return array
 
 

@@ -12,7 +12,7 @@ def kernels():
     found = {}
     for module in pkgutil.walk_packages(bayeslib.__path__, "bayeslib."):
         for value in vars(importlib.import_module(module.name)).values():
-            parts = (value, getattr(value, "chain", None), getattr(value, "scout", None))
+            parts = (value, getattr(value, "chain", None))
             found |= {id(part): part for part in parts if isinstance(part, Kernel)}
     return list(found.values())
 

@@ -1,7 +1,7 @@
 """From a target, a start and an algorithm to an outcome: the Python half of every chain."""
 
 import dataclasses
-import importlib
+import pkgutil
 from collections.abc import Callable
 
 import numpy as np
@@ -10,7 +10,7 @@ from ..validate import as_rng, check_memory
 from .blocks import Outcome, advance, spawn
 from .far import tail_index
 from .loop import Chain, Density
-from .run import run_from
+from .run import into_draws, run_from
 from .starts import initial_positions
 
 
@@ -31,14 +31,14 @@ class Algorithm:
         windows(num_warmup, state) -> where the windows of the warm-up end, int64.
     gradient : bool
         Whether the density is asked for gradients.
-    scout : Chain, optional
-        Takes the first window of the warm-up, on the same state, where ``scouts(state)`` says so.
     stats : callable
         stats(run) -> dict of (num_samples, ...) arrays that do not fit in a note.
     raised : callable
         raised(run) -> the error that a function of the user's met, or None.
     keeps_draws : bool
         Or only their log densities and notes.
+    joined : callable
+        joined(draws) -> the draws of all chains, completed.
     at_window : callable, optional
         at_window(run) is called where a window of the warm-up ends, the last excepted.
     """
@@ -49,20 +49,17 @@ class Algorithm:
     settings: Callable = lambda run: {}
     windows: Callable = lambda num_warmup, state: np.array([num_warmup])
     gradient: bool = False
-    scout: Chain | None = None
-    scouts: Callable = lambda state: False
     stats: Callable = lambda run: {}
     raised: Callable = lambda run: None
     keeps_draws: bool = True
+    joined: Callable = lambda draws: draws
     at_window: Callable | None = None
 
     def __reduce__(self):
-        return _found, (self.initial.__module__, self.name.upper())
+        return pkgutil.resolve_name, (f"{self.initial.__module__}:{self.name.upper()}",)
 
     def compile(self):
         """Compile, or load from disk, before the chains need it at once."""
-        if self.scout is not None:
-            self.scout.compile()
         self.chain.compile()
 
     def sample(
@@ -86,7 +83,7 @@ class Algorithm:
         executor, progress
             See `run_chains`.
         settings : dict
-            Completed by ``num_warmup`` and ``seed``, as `collect` says, and by ``tail_index``.
+            Completed by ``seed``, by `run_from` and `into_draws`, and by ``tail_index``.
         numbers : int
             Kept for each draw beside its values, its log density and its note, to estimate the
             memory.
@@ -114,18 +111,19 @@ class Algorithm:
         )
         if prepare is not None:
             prepare(starts, generators)
-        try:
-            draws = run_from(
-                starts, generators, run_chain, (self, options), kernel=self, target=target,
-                names=target.names, counts=counts, rng=rng, executor=executor, progress=progress,
-                method=self.name, settings={"seed": seed, **settings}, extra_evals=num_evals,
-            )  # fmt: skip
-        except BaseException as error:
-            if back and getattr(error, "partial", None) is not None:
-                error.partial = back.constrain(error.partial)
-            raise
+        made = into_draws(self.name, target.names, {"seed": seed, **settings}, num_evals)
+
+        def join(*found):
+            draws = self.joined(made(*found))
+            return back.constrain(draws) if back else draws
+
+        draws = run_from(
+            starts, generators, run_chain, (self, options), kernel=self, target=target,
+            counts=counts, rng=rng, executor=executor, progress=progress, method=self.name,
+            join=join,
+        )  # fmt: skip
         if back:
-            draws, target = back.constrain(draws), back.original
+            target = back.original
             draws.settings["unconstrained"] = True
         elif target.layout and target.layout.transform.fixed.any():
             fixed = np.flatnonzero(target.layout.transform.fixed)
@@ -135,10 +133,6 @@ class Algorithm:
         index, spent = tail_index(target, draws.values, gradient=self.gradient and not back)
         draws.settings["tail_index"] = index
         return dataclasses.replace(draws, num_evals=draws.num_evals + spent) if spent else draws
-
-
-def _found(module, name):
-    return getattr(importlib.import_module(module), name)
 
 
 class Run:
@@ -184,18 +178,17 @@ class Run:
 
     def advance(self, first, last):
         """Do the iterations first, …, last - 1; return where it stopped."""
-        algorithm, scouts = self.algorithm, self.algorithm.scouts(self.state)
-        ends = self.windows[: -1 if algorithm.at_window else int(scouts)]
+        at_window = self.algorithm.at_window
+        ends = self.windows[: -1 if at_window else 0]
         for end in [*ends[(first < ends) & (ends < last)], last]:
-            chain = algorithm.scout if scouts and first < self.windows[0] else algorithm.chain
-            first = chain(
+            first = self.algorithm.chain(
                 self.density, self.rng, np.array([first, end]), self.windows, self.state,
                 self.draws, self.log_p, self.notes,
             )  # fmt: skip
             if first < end:
                 break
-            if algorithm.at_window and end in ends:
-                algorithm.at_window(self)
+            if end in ends:
+                at_window(self)
         return first
 
     def outcome(self):

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
 from ..waiting import Progress, blocks
-from .loop import FINE, Account
+from .loop import FINE
 
 _POLL_SECONDS = 0.05
 _MOST_THREADS = 32
@@ -32,7 +32,6 @@ class Outcome:
     points: np.ndarray
     failed_at: np.ndarray | None
     rng_state: dict = field(repr=False)
-    error: BaseException | None = None  # why there is none of all this
     raised: Exception | None = None
 
     @property
@@ -42,22 +41,16 @@ class Outcome:
         return failed or self.account.status != FINE
 
 
-def lost(error):
-    """The outcome of a chain that did not come back."""
-    nothing, account = np.empty(0), np.zeros(1, dtype=Account)[0]
-    return Outcome(0, nothing, nothing, {}, {}, account, nothing, None, {}, error)
-
-
 class Control:
     """What the caller and the workers of its process share: progress, and the wish to stop."""
 
-    def __init__(self, num_chains=0):
+    def __init__(self, num_chains):
         self.done = [0] * num_chains
         self.stopped = False
         self._handles = []
 
     def __reduce__(self):
-        return Control, ()  # another process can neither report nor be stopped
+        return Control, (len(self.done),)  # another process can neither report nor be stopped
 
     def watch(self, bound):
         """Let `stop` reach the kernel that runs on this density."""
@@ -67,8 +60,7 @@ class Control:
 
     def report(self, chain, done):
         """Note how many iterations a chain has completed."""
-        if self.done:
-            self.done[chain] = done
+        self.done[chain] = done
 
     def stop(self):
         """Ask every chain to end after the evaluation it is in."""
@@ -140,9 +132,9 @@ def run_chains(chain, jobs, *, num_iterations, executor=None, progress=None, tit
 
     Returns
     -------
-    outcomes : list of Outcome
+    outcomes : list of Outcome or exception
         In the order of the jobs. After an interrupt, of the chains that handed back their draws;
-        else of all, where a chain that did not come back has the reason as its `error`.
+        else of all, where a chain that did not come back has the reason in its place.
     interrupted : bool
         Whether Ctrl-C (or a kernel's stop button) ended the run.
 
@@ -191,17 +183,13 @@ def run_chains(chain, jobs, *, num_iterations, executor=None, progress=None, tit
 
 
 def _gather(pending, interrupted):
-    errors = [_error(job) for job in pending]
-    if interrupted:
-        kept = [job.result() for job, error in zip(pending, errors, strict=True) if error is None]
-        if not kept:
-            raise KeyboardInterrupt from next((error for error in errors if error), None)
-        return kept
-    if all(errors):
-        raise errors[0]
-    return [
-        lost(error) if error else job.result() for job, error in zip(pending, errors, strict=True)
-    ]
+    found = [_error(job) or job.result() for job in pending]
+    kept = [one for one in found if isinstance(one, Outcome)]
+    if not kept and interrupted:
+        raise KeyboardInterrupt from found[0]
+    if not kept:
+        raise found[0]
+    return kept if interrupted else found
 
 
 def _error(job):
@@ -220,16 +208,9 @@ def _wait(pending, control, num_iterations, progress):
         finished, waiting = futures.wait(
             waiting, timeout=_POLL_SECONDS, return_when=futures.FIRST_EXCEPTION
         )
-        ended_early = any(_ended_early(job) for job in finished)
-        progress.reach(
-            sum(
-                num_iterations if job.done() else count
-                for job, count in zip(pending, control.done, strict=True)
-            )
-        )
-        if ended_early:
+        for i, job in enumerate(pending):
+            if job.done():
+                control.done[i] = num_iterations
+        progress.reach(sum(control.done))
+        if any(_error(job) is not None or job.result().ended_early for job in finished):
             control.stop()
-
-
-def _ended_early(job):
-    return _error(job) is not None or job.result().ended_early

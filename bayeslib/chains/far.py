@@ -40,15 +40,13 @@ def tail_index(target, values, *, gradient=False):
     with np.errstate(divide="ignore", invalid="ignore"):
         high, low = columns.max(axis=1) - centre, centre - columns.min(axis=1)
         distance = np.nan_to_num(np.maximum(high, low) / spread, nan=0.0)
-    far = [i for i in np.argsort(-distance)[:_MOST] if _FAR < distance[i] < np.inf]
-    if not far:
-        return np.inf, 0
+    farthest = np.argsort(-distance)[:_MOST]
     held = np.zeros(target.dim, dtype=bool)  # by each other: nothing is far along a simplex
     if target.layout:
         held = ~target.layout.transform.monotone
-        far = [i for i in far if not held[i]]
-        if not far:
-            return np.inf, 0
+    far = [i for i in farthest if _FAR < distance[i] < np.inf and not held[i]]
+    if not far:
+        return np.inf, 0
     points, dims = [], []
     for i in far:
         farthest = draws[np.argmax(np.abs(columns[i] - centre[i]))]

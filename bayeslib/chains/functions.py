@@ -18,7 +18,7 @@ from ..compile.arguments import as_data, as_function
 from ..compile.callback import _NUMBERS, _PLAIN, aligned
 from ..compile.compiler import as_arguments, bind, constant
 from ..compile.kinds import GENERATOR
-from ..errors import BayeslibError, BayeslibTypeError
+from ..errors import BayeslibError, BayeslibTypeError, warn
 from ..validate import shown
 
 _BITS = types.NumPyRandomBitGeneratorType("bit_generator")
@@ -80,9 +80,7 @@ class Interpreted:
             self._native = self._PROTOTYPE(self._call)
             self.address = ctypes.cast(self._native, ctypes.c_void_p).value
 
-    def __call__(self, first, second, handle):
-        first = first.view()
-        first.flags.writeable = False
+    def __call__(self, first, second, handle=None):
         try:
             with np.errstate(all="ignore"):
                 return float(self._function(first, second))
@@ -92,8 +90,7 @@ class Interpreted:
             return -np.inf
 
     def _call(self, result, exception, first, second, dim, handle):
-        shape = (dim,)
-        first, second = np.ctypeslib.as_array(first, shape), np.ctypeslib.as_array(second, shape)
+        first, second = (np.ctypeslib.as_array(place, (dim,)) for place in (first, second))
         result[0] = self(first, second, handle)
         return 0
 
@@ -133,17 +130,12 @@ class UserFunction:
         self.compiled, self.reason = not config.DISABLE_JIT, ""
 
     def __getstate__(self):
-        import cloudpickle
-
-        return vars(self) | {
-            "function": cloudpickle.dumps(self.function), "data": as_arguments(self.data)
-        }  # fmt: skip
+        function = Portable(self.function)
+        return vars(self) | {"function": function, "data": as_arguments(self.data)}
 
     def __setstate__(self, state):
-        import cloudpickle
-
         vars(self).update(state)
-        self.function, self.data = cloudpickle.loads(self.function), as_data(self.data)
+        self.function, self.data = self.function.value, as_data(self.data)
         self.compiled = self.compiled and not config.DISABLE_JIT
 
     def _plain(self, first, second):
@@ -155,7 +147,7 @@ class UserFunction:
 
     def error(self, callback, point, *again):
         """Return the error that a callback met, or None; where it is not kept, ask ``again``."""
-        if callback is None or callback.handle[-1] == 0:
+        if callback.handle[-1] == 0:
             return None
         error = getattr(callback, "error", None)
         try:
@@ -178,30 +170,23 @@ class Draws(UserFunction):
 
     attempts = 1000
 
-    def __init__(self, function, name, point, data, given="data"):
+    def __init__(self, function, name, point, data, given="data", size=None):
         super().__init__(function, name, (point, "rng"), data, given)
-        self.number, self.size = False, None
+        self.number, self.size = False, size
 
     def __call__(self, theta, rng):
         """Return what the plain function draws, checked for its shape, (size,)."""
-        drawn = self._plain(frozen(theta), rng)
-        if drawn is None:
+        value = self._plain(frozen(theta), rng)
+        drawn = np.asarray(value)
+        several = drawn.ndim > 1 or self.size not in (None, drawn.size)
+        if several or drawn.dtype.kind not in "biuf":
+            got = None if value is None else f"shape {drawn.shape} and dtype {drawn.dtype}"
             raise BayeslibTypeError(
-                f"{self.label} returned None; it must return the value that it drew, "
-                f"{self.takes[0]} is written by the sampler"
-            )
-        drawn = np.asarray(drawn)
-        if drawn.ndim > 1 or drawn.dtype.kind not in "biuf":
-            raise BayeslibTypeError(
-                f"{self.label} must return a number or a one-dimensional array of numbers, got "
-                f"shape {drawn.shape} and dtype {drawn.dtype}"
+                f"{self.label} must return what it drew, a number or a one-dimensional array of "
+                f"{self.size or 'some'} numbers, and leave {self.takes[0]} to the sampler, got "
+                f"{got} from {self.takes[0]}={shown(theta)}"
             )
         self.number = drawn.ndim == 0
-        if self.size not in (None, drawn.size):
-            raise BayeslibTypeError(
-                f"{self.label} must return an array of shape ({self.size},), got {drawn.shape} "
-                f"from {self.takes[0]}={shown(theta)}"
-            )
         return np.atleast_1d(drawn.astype(np.float64))
 
     def twice(self, theta, rng):
@@ -266,16 +251,44 @@ class Compares(UserFunction):
             return Interpreted(self)
         return self._bound(_comparing(self.function), self.data, dim)
 
-    def compile(self, dim):
+    def compile(self, theta, rng):
         """See whether it compiles, else let it run as plain Python."""
         try:
-            self.bind(dim)
+            self.bind(theta.size)
         except BayeslibError as error:
             self.compiled, self.reason = False, str(error)
 
 
+def compile_all(functions, theta, rng, who):
+    """Compile all that there are, or let all run as plain Python, with a warning; say which."""
+    functions = [function for function in functions if function is not None]
+    for function in functions:
+        function.compile(theta, rng)
+        if function.reason:
+            warn(f"{who} as plain Python, which is slow: {function.reason}")
+            for one in functions:
+                one.compiled = False
+    return all(function.compiled for function in functions)
+
+
 # In place of a callback that there is not: it is asked for at address 0.
 NO_CALLBACK = SimpleNamespace(address=0, handle=np.zeros(1, dtype=np.int64))
+
+
+def bind_moves(run, propose, compare):
+    """Return a run's callbacks of a proposal, and of what compares two states, if anything."""
+    dim = run.target.dim
+    run.kept = propose.bind(run.rng, dim), NO_CALLBACK if compare is None else compare.bind(dim)
+    return run.kept
+
+
+def error_of_moves(run):
+    """Return the error that the run's `propose` or `compare` met, or None."""
+    (move, comparison), here, there = run.kept, run.state.position, run.state.proposal
+    propose, compare = run.options["propose"], run.options["compare"]
+    return propose.error(move, here, here, copy.deepcopy(run.rng)) or (
+        compare and compare.error(comparison, here, there, here)
+    )
 
 
 def frozen(array):

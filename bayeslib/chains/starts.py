@@ -57,9 +57,9 @@ def initial_positions(target, initial_position, generators, *, gradient=False, d
     for start in np.unique(starts, axis=0):
         if not target.finite(start, gradient=gradient):
             _raise_value(target, start)
-    if gradient:
-        for start in np.unique(starts, axis=0):
+        if gradient:
             _check_gradient_finite(target, start)
+    if gradient:
         num_evals += target.check_gradient(starts[0], thorough=False)
     return starts, num_evals
 
@@ -67,31 +67,22 @@ def initial_positions(target, initial_position, generators, *, gradient=False, d
 def _draw_starts(target, generators, draw, gradient):
     starts, num_evals, uniforms = [], 0, None
     for i, rng in enumerate(generators):
-        if i % 2 and uniforms is not None:
-            mirrored = scatter(1.0 - uniforms, target.support)
+        mirrors = int(i % 2 and not draw)
+        for tried in range(_TRIES + mirrors):
+            if draw:
+                start = draw(rng)
+            else:
+                uniforms = 1.0 - uniforms if tried < mirrors else rng.random(target.dim)
+                start = scatter(uniforms, target.support)
             num_evals += 1
-            if target.finite(mirrored, gradient=gradient):
-                starts.append(mirrored)
-                continue
-        start, uniforms, tries = _draw_start(target, rng, draw, gradient)
-        starts.append(start)
-        num_evals += tries
-    return np.stack(starts), num_evals
-
-
-def _draw_start(target, rng, draw, gradient):
-    uniforms = None
-    for tries in range(1, _TRIES + 1):
-        if draw:
-            start = draw(rng)
+            if target.finite(start, gradient=gradient):
+                break
         else:
-            uniforms = rng.random(target.dim)
-            start = scatter(uniforms, target.support)
-        if target.finite(start, gradient=gradient):
-            return start, uniforms, tries
-    remedy = "a proposal that covers the target" if draw else "support= to the Target"
-    words = f"no start with a finite log density in {_TRIES} attempts; pass initial_position, or "
-    raise StartError(blame(target, words + remedy))
+            remedy = "a proposal that covers the target" if draw else "support= to the Target"
+            words = f"no start with a finite log density in {_TRIES} attempts; pass "
+            raise StartError(blame(target, f"{words}initial_position, or {remedy}"))
+        starts.append(start)
+    return np.stack(starts), num_evals
 
 
 def scatter(uniforms, support):

@@ -4,14 +4,27 @@ import numpy as np
 
 from ..compile.callback import STOP
 from ..errors import BayeslibError, warn
-from .blocks import Account, Outcome, advance
+from .blocks import Outcome, advance
+from .loop import Account
 
 
-class Sweeps:
-    """One chain, ready to run.
+class _Brake:
+    """What stops a kernel before its next sweep."""
+
+    def __init__(self):
+        self.handle = np.zeros(1, dtype=np.int64)
+
+    def stop(self):
+        self.handle[0] += STOP
+
+
+def run_sweeps(control, chain, kernel, rng, state, num_warmup, draws, num_updates):
+    """Run one chain and return its `Outcome`; each sweep counts as so many evaluations.
 
     Parameters
     ----------
+    control : Control
+    chain : int
     kernel : Kernel
         kernel(handle, rng, span, num_warmup, state, draws, log_p) does the sweeps ``span[0]``, …,
         ``span[1] - 1`` and returns where it stopped: early only where ``handle[0]`` is not zero.
@@ -19,31 +32,27 @@ class Sweeps:
     state : NamedTuple
     num_warmup : int
     draws : numpy.ndarray, shape (num_samples, dim)
+    num_updates : int
     """
+    brake, log_p = _Brake(), np.empty(len(draws))
 
-    def __init__(self, kernel, rng, state, num_warmup, draws):
-        self.kernel, self.handle = kernel, np.zeros(1, dtype=np.int64)
-        self.rng, self.num_warmup = rng, num_warmup
-        self.state, self.draws, self.log_p = state, draws, np.empty(len(draws))
-
-    def stop(self):
-        """Ask the kernel to return before its next sweep."""
-        self.handle[0] += STOP
-
-    def advance(self, first, last):
-        """Do the sweeps first, …, last - 1; return where it stopped."""
+    def step(first, last):
         span = np.array([first, last])
-        return self.kernel(
-            self.handle, self.rng, span, self.num_warmup, self.state, self.draws, self.log_p
-        )
+        return kernel(brake.handle, rng, span, num_warmup, state, draws, log_p)
 
-    def run(self, control, chain, num_updates):
-        """Return the `Outcome`; each sweep counts as so many evaluations."""
-        done = advance(self.advance, self, control, chain, self.num_warmup + len(self.draws))
-        account = np.zeros(1, dtype=Account)[0]
-        account.num_evals = done * num_updates
-        return Outcome(
-            done, self.draws, self.log_p, {}, {}, account, None, None, self.rng.bit_generator.state
+    done = advance(step, brake, control, chain, num_warmup + len(draws))
+    account = np.zeros(1, dtype=Account)[0]
+    account.num_evals = done * num_updates
+    return Outcome(done, draws, log_p, {}, {}, account, None, None, rng.bit_generator.state)
+
+
+def check_two_valued(array, name, low, high, remedy=""):
+    """Raise unless all entries are one of two numbers."""
+    wrong = np.argwhere((array != low) & (array != high))
+    if wrong.size:
+        raise BayeslibError(
+            f"{name} must hold {low} and {high}, got {array[tuple(wrong[0])]:g} at "
+            f"{wrong[0].tolist()}{remedy}"
         )
 
 

@@ -12,29 +12,33 @@ from ..compile.callback import helper
 _PRIOR = 5.0  # draws that what was known before counts for (as in Stan)
 
 
-def warmup_windows(num_warmup):
+def warmup_windows(num_warmup, learns=True):
     """Return where the windows of an adaptive warm-up end, the last at `num_warmup`.
 
     As in Stan: a first window for finding the typical set, windows that double from 25 to learn
     scales from, and a last one to settle the step. Short warm-ups share out 15, 60 and 25 %;
-    below 50 there is only one window, in which no scales are learned.
+    below 50, or where nothing `learns`, there is only one window.
 
     Returns
     -------
     numpy.ndarray of int64
     """
-    if num_warmup < 50:
+    if num_warmup < 50 or not learns:
         return np.array([num_warmup])
     first, size, last = 75, 25, 50
     if first + size + last > num_warmup:
         first, last = int(0.15 * num_warmup), int(0.25 * num_warmup)
         size = num_warmup - first - last
-    ends, end = [first], first
-    while end < num_warmup - last:
-        end += size
-        size *= 2
-        if end + size > num_warmup - last:
-            end = num_warmup - last
+    return doubling_windows(first, size, num_warmup - last, num_warmup)
+
+
+def doubling_windows(end, size, stop, num_warmup):
+    """Return where windows end: the first at `end`, then by `size`, which doubles, to `stop`."""
+    ends = [end]
+    while end < stop:
+        end, size = end + size, 2 * size
+        if end + size > stop:
+            end = stop
         ends.append(end)
     return np.array([*ends, num_warmup])
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def _unusable(x):
+def unusable(x):
     return x.shape[1] < 4 or not np.isfinite(x).all() or np.ptp(x) < np.finfo(float).resolution
 
 
@@ -31,20 +31,18 @@ def autocovariance(x):
 
 
 def _ess_bulk(x):
-    return np.nan if _unusable(x) else _ess(_rank_normalise(_split(x)))
+    return _ess(_rank_normalise(_split(x)))
 
 
 def _ess_mean(x):
-    return np.nan if _unusable(x) else _ess(_split(x))
+    return _ess(_split(x))
 
 
 def _ess_sd(x):
-    return np.nan if _unusable(x) else _ess_mean(np.square(x - x.mean()))
+    return _ess_mean(np.square(x - x.mean()))
 
 
 def _ess_quantile(x, probability):
-    if _unusable(x):
-        return np.nan
     return _ess(_split((x <= np.quantile(x, probability)).astype(float)))
 
 
@@ -53,13 +51,10 @@ def _ess_tail(x):
 
 
 def _mcse_mean(x):
-    size = _ess_mean(x)
-    return np.nan if np.isnan(size) else np.std(x, ddof=1) / np.sqrt(size)
+    return np.std(x, ddof=1) / np.sqrt(_ess_mean(x))
 
 
 def _mcse_sd(x):
-    if _unusable(x):
-        return np.nan
     squares = np.square(x - x.mean())
     return np.sqrt(squares.var() / _ess_mean(squares) / squares.mean()) / 2.0
 
@@ -94,27 +89,18 @@ def _ess(x):
 
 def _integrated_time(rho):
     """1 + 2 Σ rho, cut where the sum of a pair of neighbouring lags turns negative."""
-    n = rho.size
-    kept = np.zeros(n)
-    kept[0], kept[1] = even, odd = 1.0, rho[1]
-    t = 1
-    while t < n - 3 and even + odd > 0.0:
-        even, odd = rho[t + 1], rho[t + 2]
-        if even + odd >= 0.0:
-            kept[t + 1], kept[t + 2] = even, odd
-        t += 2
-    last = t - 2
-    if even > 0.0:
-        kept[last + 1] = even
-    for t in range(1, last - 1, 2):
-        # pair sums of a reversible chain decrease: what rises is noise
-        if kept[t + 1] + kept[t + 2] > kept[t - 1] + kept[t]:
-            kept[t + 1] = kept[t + 2] = 0.5 * (kept[t - 1] + kept[t])
-    return -1.0 + 2.0 * kept[: last + 1].sum() + kept[last + 1 : last + 2].sum()
+    rho = np.concatenate([[1.0], rho[1:]])
+    num_pairs = max((rho.size - 1) // 2, 1)
+    pairs = rho[: 2 * num_pairs].reshape(num_pairs, 2).sum(axis=1)
+    cut = int(np.argmin(np.append(pairs[:-1] > 0.0, False)))
+    # Pair sums of a reversible chain decrease: what rises is noise.
+    total = np.minimum.accumulate(pairs[:cut]).sum()
+    even = rho[2 * cut]
+    return -1.0 + 2.0 * total + (even if pairs[cut] >= 0.0 else max(even, 0.0))
 
 
 def rhat_of_ranks(x):
-    if _unusable(x) or x.shape[0] < 2:
+    if len(x) < 2:
         return np.nan
     halves = _split(x)
     plain, folded = _rhat(_rank_normalise(halves)), np.abs(halves - np.median(halves))

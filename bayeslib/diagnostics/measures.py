@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import BayeslibError
 from ..validate import as_choice, as_count, as_floats, as_fraction
-from .estimators import ESS, MCSE, autocovariance, rhat_of_ranks
+from .estimators import ESS, MCSE, autocovariance, rhat_of_ranks, unusable
 
 
 def ess(draws, *, kind="bulk", probability=None):
@@ -85,7 +85,7 @@ def rhat(draws):
     >>> print(round(bl.rhat(together), 2), round(bl.rhat(apart), 2))
     1.0 1.31
     """
-    return _per_dimension(draws, rhat_of_ranks)
+    return _per_dimension(draws, _known(rhat_of_ranks))
 
 
 def mcse(draws, *, kind="mean", probability=None):
@@ -244,10 +244,15 @@ def _chosen(kinds, kind, probability):
     as_choice(kind, "kind", sorted(kinds))
     if kind == "quantile":
         probability = as_fraction(probability, "probability")
-        return lambda x: kinds[kind](x, probability)
+        return _known(lambda x: kinds[kind](x, probability))
     if probability is not None:
         raise BayeslibError(f'probability={probability!r} needs kind="quantile", got {kind!r}')
-    return kinds[kind]
+    return _known(kinds[kind])
+
+
+def _known(estimate):
+    """Return nan where chains do not say, else the estimate."""
+    return lambda x: np.nan if unusable(x) else estimate(x)
 
 
 def _values(draws):

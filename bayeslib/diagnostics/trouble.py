@@ -52,9 +52,7 @@ def find_problems(draws):
     if not np.isfinite(draws.values).all():
         found.append("some draws are nan or infinite")
         return tuple(found)
-    if draws.settings.get("elsewhere"):
-        found.append(draws.settings["elsewhere"])
-    found += noise_problems(draws)
+    found += [draws.settings.get("elsewhere"), *noise_problems(draws)]
     if draws.log_weights is not None or "family" in draws.stats:
         found += _weight_problems(draws)
     elif not draws.independent:
@@ -139,36 +137,32 @@ def _chain_problems(draws):
 
 def _rhat_problem(draws, limit):
     rhat = np.atleast_1d(diagnostics.rhat(draws.values))
-    if not np.any(rhat > limit):
-        return None
-    worst = int(np.nanargmax(rhat))
-    return (
-        f"R-hat is {_above(rhat[worst], limit)} for {draws.names[worst]}, above {limit}: the "
-        "chains disagree; run longer, or find what separates them"
-    )
+    if np.any(rhat > limit):
+        worst = int(np.nanargmax(rhat))
+        return (
+            f"R-hat is {_above(rhat[worst], limit)} for {draws.names[worst]}, above {limit}: the "
+            "chains disagree; run longer, or find what separates them"
+        )
 
 
 def particle_problems(draws):
     """Say where tempered particles had not moved, or too few families remember their modes."""
-    growth = np.atleast_1d(draws.settings.get("growth", 0.0))
-    growth = np.where(np.isnan(growth), 0.0, growth)
+    growth = np.nan_to_num(np.atleast_1d(draws.settings.get("growth", 0.0)), posinf=np.inf)
     limit = GROWTH_LIMIT + 1.0 / np.sqrt(draws.num_samples)
     if np.any(growth > limit):
         k, given = int(np.argmax(growth)), draws.settings
+        why = "half of them left most particles where they were"
         if np.isfinite(growth[k]):
             why = (
                 "the particles' squared distance from where they began still grew "
                 f"{100.0 * growth[k]:.0f} % as fast in the second half as in the first (limit "
                 f"{100.0 * limit:.0f} %)"
             )
-        else:
-            why = "half of them left most particles where they were"
+        remedy = "reparameterise, or take a proposal nearer to the target"
         if given["num_steps"] is not None:
             remedy = "raise num_steps, or leave it out"
         elif given["scale"] is not None:
             remedy = "leave scale out"
-        else:
-            remedy = "reparameterise, or take a proposal nearer to the target"
         yield (
             f"at stage {k + 1} of {growth.size}, inverse temperature "
             f"{given['inverse_temperatures'][k + 1]:.2g}, {given['num_moves'][k]} moves were too "
@@ -239,15 +233,14 @@ def _temperature_problem(draws):
     energies = draws.stats["kinetic_energy"]
     temperature = 2.0 * float(energies.mean()) / draws.dim
     error = 2.0 * float(diagnostics.mcse(energies)) / draws.dim
-    if not abs(temperature - 1.0) > HEAT_LIMIT + 4.0 * error:
-        return None
     remedy = "narrow: pass a smaller noise_estimate"
     if temperature > 1.0:
         remedy = "wide: take smaller steps, larger batches or more friction, or pass noise_estimate"
-    return (
-        f"the temperature of the momenta is {temperature:.3g}, not 1, so that the draws are too "
-        f"{remedy}"
-    )
+    if abs(temperature - 1.0) > HEAT_LIMIT + 4.0 * error:
+        return (
+            f"the temperature of the momenta is {temperature:.3g}, not 1, so that the draws are "
+            f"too {remedy}"
+        )
 
 
 def virial_problem(draws):
@@ -261,34 +254,32 @@ def virial_problem(draws):
     virial = np.atleast_2d(draws.settings["virial"]).mean(axis=0)
     error = np.sqrt(2.0 / np.atleast_1d(diagnostics.ess(draws.values, kind="bulk")))
     excess = np.abs(virial - 1.0) - VIRIAL_LIMIT - 3.0 * error
-    if not np.any(excess > 0.0):
-        return None
-    worst = int(np.nanargmax(excess))
-    return (
-        f"the virial of {draws.names[worst]} is {virial[worst]:.3g}, not 1, so that the draws are "
-        f"too {'wide' if virial[worst] > 1.0 else 'narrow'}: take smaller steps, or larger batches"
-    )
+    if np.any(excess > 0.0):
+        worst = int(np.nanargmax(excess))
+        width = "wide" if virial[worst] > 1.0 else "narrow"
+        return (
+            f"the virial of {draws.names[worst]} is {virial[worst]:.3g}, not 1, so that the draws "
+            f"are too {width}: take smaller steps, or larger batches"
+        )
 
 
 def heat_problem(draws):
     """Say that noise heats the momenta without end, or return None."""
-    if not draws.settings.get("heated"):
-        return None
-    return (
-        "friction is 0 and the gradient is noisy, so that the momenta heat up for ever and the "
-        "draws spread the longer they run: pass friction, or refresh"
-    )
+    if draws.settings.get("heated"):
+        return (
+            "friction is 0 and the gradient is noisy, so that the momenta heat up for ever and the "
+            "draws spread the longer they run: pass friction, or refresh"
+        )
 
 
 def negative_problem(draws):
     """Say that there was more noise than friction, or return None."""
     count = int(np.sum(draws.settings.get("num_negative", 0)))
-    if not count:
-        return None
-    return (
-        f"at {count} steps the gradient's noise was estimated larger than the friction allows, "
-        "and the draws are too wide: take more friction, smaller steps or larger batches"
-    )
+    if count:
+        return (
+            f"at {count} steps the gradient's noise was estimated larger than the friction allows, "
+            "and the draws are too wide: take more friction, smaller steps or larger batches"
+        )
 
 
 def tail_problem(draws):
@@ -305,7 +296,6 @@ def tail_problem(draws):
             f"far out the density falls so slowly (tail index {index:.2g}) that {missing}, and the "
             "errors of means cannot be believed: use quantiles"
         )
-    return None
 
 
 def _above(value, limit):
@@ -323,37 +313,35 @@ def longest_stay_problem(draws):
     """Say which chain of independent proposals was held by one state, or return None."""
     stays = np.atleast_1d(draws.settings.get("longest_stay", 0))
     worst = int(np.argmax(stays))
-    if stays[worst] <= max(STAY_LIMIT * draws.num_samples, 20):
-        return None
-    return (
-        f"chain {worst} stayed in one state for {stays[worst]} of {draws.num_samples} draws: the "
-        "proposal is too thin there; use one with heavier tails"
-    )
+    if stays[worst] > max(STAY_LIMIT * draws.num_samples, 20):
+        return (
+            f"chain {worst} stayed in one state for {stays[worst]} of {draws.num_samples} draws: "
+            "the proposal is too thin there; use one with heavier tails"
+        )
 
 
 def ladder_problems(draws):
-    """List what kept the replicas of parallel tempering from travelling."""
+    """Say what kept the replicas of parallel tempering from travelling."""
     if "round_trips" not in draws.settings:
-        return []
-    found, rates = [], np.atleast_2d(draws.settings["swap_acceptance"])
+        return
+    rates = np.atleast_2d(draws.settings["swap_acceptance"])
     betas = np.atleast_2d(draws.settings["inverse_temperatures"])
     # Where hardly anything swaps the barrier is higher than its estimate.
     more = max(int(np.ceil(2.0 * np.max(draws.settings["barrier"]))) + 1, 2 * betas.shape[1])
     chain, pair = np.unravel_index(np.argmin(rates), rates.shape)
     if rates[chain, pair] < SWAP_LIMIT:
-        found.append(
+        yield (
             f"chain {chain} swapped {100.0 * rates[chain, pair]:.1f} % of the time between inverse "
             f"temperatures {betas[chain, pair]:.3g} and {betas[chain, pair + 1]:.3g}: the ladder "
             f"is too coarse; pass inverse_temperatures={more} or more"
         )
     idle = int(np.sum(np.asarray(draws.settings["round_trips"]) == 0))
     if idle and (idle == draws.num_chains or draws.num_samples >= _ENOUGH_FOR_A_TRIP):
-        found.append(
+        yield (
             f"in {idle} of {draws.num_chains} chains no replica made the way from the hottest "
             "rung to the coldest and back: the cold chains learn nothing from the hot ones; run "
             f"longer, or pass inverse_temperatures={more}"
         )
-    return found
 
 
 def _listed(names):

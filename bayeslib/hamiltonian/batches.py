@@ -16,7 +16,7 @@ from ..compile.callback import aligned
 from ..compile.compiler import as_arguments
 from ..diagnostics.trouble import heat_problem, negative_problem
 from ..errors import BayeslibError, warn
-from ..validate import as_bool, as_count, as_covariance, as_position, as_scale, check_memory, shown
+from ..validate import as_bool, as_count, as_position, check_memory, shown
 from .dynamics import as_metric, warn_of_divergences
 from .noisy import OUTSIDE, Noisy
 
@@ -62,18 +62,17 @@ def as_setting(
         rows = _as_rows(target, rows, batch_size, replace, num_chains)
         batch_size, scale = rows.batch_size, rows.number / rows.batch_size
         spread = spread_of(rows.number, batch_size, replace)
-    elif rows is not None:
-        raise BayeslibError(f"rows={rows!r} has no meaning without a batch_size")
-    points, root, noise = np.zeros((0, dim)), np.zeros((0, dim)), gradient_noise
+    elif rows is not None or centre is not None:
+        raise BayeslibError(
+            f"rows={rows!r} and centre={centre!r} have no meaning without a batch_size: the "
+            "gradient is then exact"
+        )
+    points, noise, root = np.zeros((0, dim)), gradient_noise, np.zeros((0, dim))
     if centre is not None:
-        if rows is None:
-            raise BayeslibError("centre has no meaning without a batch_size: the gradient is exact")
         points = np.zeros((3, dim))
         points[0] = as_position(centre, "centre", dim)
-    if noise is not None and np.ndim(noise) < 2:
-        root = np.sqrt(as_scale(noise, "gradient_noise", dim))[None, :]
-    elif noise is not None:
-        root = np.linalg.cholesky(as_covariance(noise, "gradient_noise", dim))
+    if noise is not None:
+        _, root = as_metric(noise, dim, "gradient_noise")
     num_steps = as_count(num_steps, "num_steps")
     metric, factor = as_metric(inverse_mass_matrix, dim)
     return Setting(
@@ -134,15 +133,11 @@ def _as_which(target, rows):
         return which
     which = (rows,) if np.ndim(rows) == 0 else tuple(rows)
     which = tuple(as_count(i, "an entry of rows", minimum=0) for i in which)
-    if not which or set(which) - set(sizes) or len(set(which)) < len(which):
+    lengths = {sizes.get(i) for i in which}
+    if len(set(which)) < len(which) or len(lengths) != 1 or None in lengths:
         raise BayeslibError(
-            f"rows must name different arrays among data, by their places {tuple(sizes)}, "
-            f"got {rows!r}"
-        )
-    lengths = tuple(sizes[i] for i in which)
-    if len(set(lengths)) > 1:
-        raise BayeslibError(
-            f"the arrays named by rows={which} must have equally many rows, they have {lengths}"
+            f"rows must name different arrays among data, of equally many rows; by their places "
+            f"they have {sizes}, got {rows!r}"
         )
     return which
 
@@ -151,8 +146,7 @@ def check_additive(target, rows, theta):
     """Raise unless the density is a prior, which it is without rows, plus a sum over the rows."""
     _check_plain(target, rows, theta)
     half = 1 + (rows.number - 1) // 2
-    cuts = [0, 1, half, rows.number] if half > 1 else [0, 1, rows.number]
-    ends = [(0, 0), (0, rows.number), *pairwise(cuts)]
+    ends = [(0, 0), (0, rows.number), *pairwise(sorted({0, 1, half, rows.number}))]
     found = [_evaluate(target, rows.cut(target.data, *at), theta) for at in ends]
     prior, slope = found[0]
     if not (np.isfinite(prior) and np.isfinite(slope).all()):

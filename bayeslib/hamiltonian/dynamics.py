@@ -11,7 +11,7 @@ from ..chains.warmup import learn_root, variance
 from ..compile.callback import helper
 from ..diagnostics.trouble import divergence_problem
 from ..errors import BayeslibError, warn
-from ..validate import as_covariance, as_positive, as_real, as_scale
+from ..validate import as_covariance, as_fraction, as_positive, as_scale
 
 DIVERGENT = 1000.0  # an energy error that no stable trajectory makes (Stan's rule)
 _LARGEST_STEP = 1e7
@@ -164,9 +164,7 @@ def learn_metric(t, windows, x):
 
 def as_step(step_size, target_accept, num_warmup):
     """Return what a `Step` begins with: adapted to `target_accept` where `step_size` is None."""
-    target_accept = as_real(target_accept, "target_accept", minimum=0.0, maximum=1.0)
-    if target_accept in (0.0, 1.0):
-        raise BayeslibError(f"target_accept must lie between 0 and 1, got {target_accept}")
+    target_accept = as_fraction(target_accept, "target_accept")
     if step_size is not None:
         return {"value": as_positive(step_size, "step_size"), "begun": True}
     if num_warmup == 0:
@@ -174,14 +172,12 @@ def as_step(step_size, target_accept, num_warmup):
     return {"value": 1.0, "wanted": target_accept}
 
 
-def as_metric(inverse_mass_matrix, dim):
+def as_metric(value, dim, name="inverse_mass_matrix"):
     """Return M^-1 and its root."""
-    if inverse_mass_matrix is None:
-        return np.ones((1, dim)), np.ones((1, dim))
-    if np.ndim(inverse_mass_matrix) < 2:
-        metric = as_scale(inverse_mass_matrix, "inverse_mass_matrix", dim)[None, :]
+    if value is None or np.ndim(value) < 2:
+        metric = as_scale(1.0 if value is None else value, name, dim)[None, :]
         return metric, np.sqrt(metric)
-    metric = as_covariance(inverse_mass_matrix, "inverse_mass_matrix", dim)
+    metric = as_covariance(value, name, dim)
     return metric, np.ascontiguousarray(np.linalg.cholesky(metric))
 
 

@@ -119,13 +119,9 @@ def settings(run):
     }
 
 
-def windows(num_warmup, x):
-    return warmup_windows(num_warmup) if len(x.moments) else np.array([num_warmup])
-
-
 HMC = Algorithm(
     "hmc", Chain(hmc_step, Motion, Note, begin=begin_hmc, learn=learn_hmc, seconds=6), initial,
-    settings, windows, gradient=True,
+    settings, lambda num_warmup, x: warmup_windows(num_warmup, len(x.moments) > 0), gradient=True,
 )  # fmt: skip
 
 

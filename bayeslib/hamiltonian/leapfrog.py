@@ -7,7 +7,6 @@ import numpy as np
 from ..chains.loop import copy
 from ..compile.callback import borrowed, density, kernel, together
 from ..compile.kinds import ADDRESS, FLOAT, HANDLE, INT, MATRIX, VECTOR
-from ..errors import GradientError
 from ..target.target import as_separate, as_target
 from ..validate import as_count, as_position, as_positive, check_memory
 from .dynamics import as_metric, kick, kick_and_drift, kinetic_energy
@@ -112,8 +111,6 @@ def leapfrog(target, position, momentum, *, step_size, num_steps, inverse_mass_m
     num_steps = as_count(num_steps, "num_steps")
     metric, _ = as_metric(inverse_mass_matrix, target.dim)
     check_memory((2, num_steps + 1, target.dim + 1), "the trajectory")
-    if not target.has_gradient:
-        raise GradientError(f"leapfrog needs a gradient, which {target!r} has not")
     positions = np.full((num_steps + 1, target.dim), np.nan)
     momenta, numbers = positions.copy(), np.full((2, num_steps + 1), np.nan)
     positions[0], momenta[0] = position, momentum

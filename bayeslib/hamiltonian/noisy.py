@@ -118,7 +118,7 @@ def draw_batch(rng, order, batch, replace):
 @helper
 def sum_batch(target, theta):
     """Write the sum of the rows' gradients, and row by row their variance in each coordinate."""
-    total, num_rows, centred = 0.0, target.batch.size, target.centre.shape[0] > 0
+    total, centred, num_rows = 0.0, target.centre.shape[0] > 0, target.batch.size
     likelihood, mean, variance = target.likelihood, target.mean, target.variance
     if target.by_row:
         num_rows = 1
@@ -129,7 +129,7 @@ def sum_batch(target, theta):
         total += density(target.address, theta, target.part, target.handle)
         if centred:
             density(target.address, target.centre[0], target.at_centre, target.handle)
-        for i in range(theta.size if target.by_row else 0):
+        for i in range(theta.size):
             slope = target.part[i] - target.prior[i]
             if centred:
                 slope -= target.at_centre[i] - target.centre[2, i]
@@ -138,12 +138,7 @@ def sum_batch(target, theta):
             mean[i] += change / (first + 1.0)
             variance[i] += change * (slope - mean[i])
     for i in range(theta.size):
-        if target.by_row:
-            variance[i] /= target.batch.size - 1.0
-        else:
-            likelihood[i] = target.part[i] - target.prior[i]
-    for i in range(theta.size if centred and not target.by_row else 0):
-        likelihood[i] -= target.at_centre[i] - target.centre[2, i]
+        variance[i] /= max(target.batch.size - 1.0, 1.0)
     return total
 
 

@@ -271,17 +271,19 @@ def initial(run, start, step, metric, root, learned, max_tree_depth):
     )  # fmt: skip
 
 
-def settings(run):
-    return hmc_settings(run) | {"divergences": run.state.divergences}
-
-
-def windows(num_warmup, tree):
-    return metric_windows(num_warmup, tree.learned)
+def joined(draws):
+    """Join the positions noted for the draws that are kept, chain after chain."""
+    counts = draws.stats["diverging"].sum(axis=1)
+    noted = zip(draws.settings["divergences"], counts, strict=True)
+    draws.settings["divergences"] = np.concatenate([rows[:count] for rows, count in noted])
+    return draws
 
 
 NUTS = Algorithm(
     "nuts", Chain(nuts_step, Tree, Note, begin=begin_nuts, learn=learn_nuts, seconds=7), initial,
-    settings, windows, gradient=True,
+    lambda run: hmc_settings(run) | {"divergences": run.state.divergences},
+    lambda num_warmup, tree: metric_windows(num_warmup, tree.learned), gradient=True,
+    joined=joined,
 )  # fmt: skip
 
 
@@ -432,30 +434,17 @@ def nuts(
     if inverse_mass_matrix is not None or step_size is not None:
         learned = UNIT
     inverse_mass, root = as_metric(np.eye(dim) if learned == DENSE else inverse_mass_matrix, dim)
-    try:
-        draws = NUTS.sample(
-            target, initial_position,
-            {
-                "step": step, "metric": inverse_mass, "root": root, "learned": learned,
-                "max_tree_depth": max_tree_depth,
-            },
-            counts=counts, rng=rng, executor=executor, progress=progress,
-            settings={
-                "adapted": step_size is None, "target_accept": float(target_accept),
-                "max_tree_depth": max_tree_depth, "metric": metric,
-            },
-        )  # fmt: skip
-    except Exception as error:
-        _join_divergences(getattr(error, "partial", None))
-        raise
-    _join_divergences(draws)
+    draws = NUTS.sample(
+        target, initial_position,
+        {
+            "step": step, "metric": inverse_mass, "root": root, "learned": learned,
+            "max_tree_depth": max_tree_depth,
+        },
+        counts=counts, rng=rng, executor=executor, progress=progress,
+        settings={
+            "adapted": step_size is None, "target_accept": float(target_accept),
+            "max_tree_depth": max_tree_depth, "metric": metric,
+        },
+    )  # fmt: skip
     warn_of_divergences(draws, 'the steps began at settings["divergences"]')
     return draws
-
-
-def _join_divergences(draws):
-    """Join the positions noted for the draws that are kept, chain after chain."""
-    if draws is not None:
-        counts = draws.stats["diverging"].sum(axis=1)
-        noted = zip(draws.settings["divergences"], counts, strict=True)
-        draws.settings["divergences"] = np.concatenate([rows[:count] for rows, count in noted])

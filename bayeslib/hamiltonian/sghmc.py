@@ -10,7 +10,7 @@ from ..compile.callback import helper
 from ..compile.kinds import FLOAT, INT, MATRIX, VECTOR
 from ..errors import BayeslibError
 from ..target.transforms import walked
-from ..validate import as_count, as_counts, as_one_each, as_positive
+from ..validate import as_count, as_counts, as_positive, as_scale
 from .batches import account, as_setting, prepared, sample
 from .dynamics import draw_momentum, kinetic_energy
 from .noisy import MOVING, Noisy, estimate, follows, moved, times_metric
@@ -236,12 +236,15 @@ def sghmc(
         gradient_noise=gradient_noise, by_row=by_row,
     )  # fmt: skip
     refresh = 0 if refresh is None else as_count(refresh, "refresh")
-    friction = _as_friction(friction, "friction", dim)
+    friction = as_scale(friction, "friction", dim, zero=True)
     noise = np.zeros(dim)
-    if by_row:
-        _check_by_row(noise_estimate, setting)
-    elif noise_estimate is not None:
-        noise = _as_friction(noise_estimate, "noise_estimate", dim)
+    if by_row and (noise_estimate != "batch" or not batch_size or setting.rows.batch_size < 2):
+        raise BayeslibError(
+            'noise_estimate must be numbers, None, or "batch", which needs a batch_size of at '
+            f"least 2, got {noise_estimate!r} and batch_size={batch_size}: one row shows no noise"
+        )
+    if not by_row and noise_estimate is not None:
+        noise = as_scale(noise_estimate, "noise_estimate", dim, zero=True)
         if np.any(noise > friction):
             worst = int(np.argmax(noise - friction))
             raise BayeslibError(
@@ -251,32 +254,9 @@ def sghmc(
             )
     noisy = "gradient_noise" in setting.settings["uncorrected"]
     heated = noisy and not refresh and bool(np.any(friction == 0.0))
-    settings = {
-        "step_size": step_size, "friction": friction, "heated": heated, "refresh": refresh,
-        "noise_estimate": noise_estimate if by_row else noise,
-    }  # fmt: skip
-    constants = {
-        "step_size": step_size, "refresh": refresh, "friction": friction, "known_noise": noise
-    }  # fmt: skip
+    told = {"step_size": step_size, "friction": friction, "refresh": refresh}
     return sample(
-        SGHMC, target, initial_position, setting, constants, counts=counts, settings=settings,
+        SGHMC, target, initial_position, setting, told | {"known_noise": noise}, counts=counts,
+        settings=told | {"heated": heated, "noise_estimate": noise_estimate if by_row else noise},
         rng=rng, executor=executor, progress=progress,
     )  # fmt: skip
-
-
-def _as_friction(value, name, dim):
-    array = as_one_each(value, name, dim)
-    if not np.all((array >= 0.0) & np.isfinite(array)):
-        raise BayeslibError(f"{name} must be at least 0 and finite, got {value!r}")
-    return array
-
-
-def _check_by_row(noise_estimate, setting):
-    if noise_estimate != "batch":
-        raise BayeslibError(
-            f'noise_estimate must be numbers, "batch" or None, got {noise_estimate!r}'
-        )
-    if setting.rows is None or setting.rows.batch_size < 2:
-        raise BayeslibError(
-            'noise_estimate="batch" needs a batch_size of at least 2, to see how much rows differ'
-        )

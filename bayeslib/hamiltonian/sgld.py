@@ -10,7 +10,7 @@ from ..chains.loop import Chain, laid_out, record
 from ..compile.kinds import INT, MATRIX, VECTOR
 from ..errors import BayeslibError
 from ..target.transforms import walked
-from ..validate import as_counts, as_floats, as_positive, check_finite, check_memory
+from ..validate import as_counts, as_one_each, as_positive, check_finite, check_memory
 from .batches import account, as_setting, prepared, sample
 from .noisy import MOVING, Noisy, add_normals, estimate, follows, moved, times_metric
 
@@ -208,12 +208,8 @@ def _as_step_sizes(step_size, num_iterations):
     check_memory((num_iterations, 1), "the step sizes")
     if np.ndim(step_size) == 0:
         return np.full(num_iterations, as_positive(step_size, "step_size"))
-    step_sizes = as_floats(step_size, "step_size")
-    if step_sizes.shape != (num_iterations,):
-        raise BayeslibError(
-            f"step_size must be a number or have shape ({num_iterations},), one for each of the "
-            f"num_warmup + num_samples iterations, got {step_sizes.shape}"
-        )
+    label = "step_size, one for each of the num_warmup + num_samples iterations,"
+    step_sizes = as_one_each(step_size, label, num_iterations)
     check_finite(step_sizes, "step_size")
     if np.any(step_sizes <= 0.0):
         raise BayeslibError(f"every step_size must be positive, the least is {step_sizes.min():g}")

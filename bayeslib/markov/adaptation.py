@@ -12,13 +12,14 @@ rate.
 import numpy as np
 
 from ..chains.loop import record
-from ..chains.warmup import learn_root
+from ..chains.warmup import doubling_windows, learn_root
 from ..compile.callback import helper
 
 # best: the acceptance rate that is sought, 0 where nothing is. start, factor, average: logarithms
-# of the factor. count: steps since the window began. turn: of a coordinate that moves alone.
+# of the factor. count: steps since the window began. alone: the coordinate, from 1, that moves
+# alone, 0 where all move.
 Tuning = record(
-    best="f8", start="f8", factor="f8", average="f8", count="f8", window="i8", turn="i8"
+    best="f8", start="f8", factor="f8", average="f8", count="f8", window="i8", alone="i8"
 )
 
 JUMP = 2.38  # times the posterior's scale over sqrt(dim): the best step for a Gaussian
@@ -40,21 +41,17 @@ def walk_windows(num_warmup, dim):
     if num_warmup < 50 or dim == 0:
         return np.array([num_warmup])
     end = min(max(_MOVES * dim, num_warmup // 10), 2 * num_warmup // 5)
-    stop, size = num_warmup - num_warmup // 5, 25 + 5 * dim
-    ends = [end]
-    while end < stop:
-        end, size = end + size, 2 * size
-        if end + size > stop:
-            end = stop
-        ends.append(end)
-    return np.array([*ends, num_warmup])
+    return doubling_windows(end, 25 + 5 * dim, num_warmup - num_warmup // 5, num_warmup)
 
 
-def tuned(dim):
+def tuned(dim, num_warmup):
     """Return what a `Tuning` that adapts begins with."""
     log_factor = np.log(JUMP / np.sqrt(dim))
     best = BEST_ACCEPTANCE[min(dim, len(BEST_ACCEPTANCE)) - 1]
-    return {"best": best, "start": log_factor, "factor": log_factor, "average": log_factor}
+    return {
+        "best": best, "start": log_factor, "factor": log_factor, "average": log_factor,
+        "alone": num_warmup > 0,
+    }  # fmt: skip
 
 
 def begin_walk(t, windows, target, rng, log_p, walk):
@@ -68,41 +65,15 @@ def learn_walk(t, windows, target, rng, log_p, walk, note):
     tuning = walk.tuning
     if tuning.best == 0.0:
         return
+    if tuning.alone > 0:
+        _learn_coordinate(t, windows, walk, note)
+        return
     tuning.count += 1.0
     n, best, change = tuning.count, tuning.best, note.acceptance_rate - tuning.best
     # Robbins and Monro (1951); recent values count more in the average, as in Nesterov's.
     tuning.factor += change * n**-0.6 / (best * (1.0 - best)) ** 0.5
     tuning.average += n**-0.75 * (tuning.factor - tuning.average)
-    _learn_shape(t, windows, walk)
-    if t + 1 == windows[windows.size - 1]:
-        _set_scale(walk, tuning.average)
-
-
-def learn_coordinate(t, windows, target, rng, log_p, walk, note):
-    """Tune the logarithm of one coordinate's scale, row 0 of `moments`; row 1 is its average."""
-    tuning, root, dim, best = walk.tuning, walk.root, walk.position.size, BEST_ACCEPTANCE[0]
-    log_scale, average, i, n = walk.moments[0], walk.moments[1], t % dim, t // dim + 1.0
-    log_scale[i] += (note.acceptance_rate - best) * n**-0.6 / (best * (1.0 - best)) ** 0.5
-    average[i] += n**-0.75 * (log_scale[i] - average[i])
-    tuning.turn = (t + 1) % dim
-    if t + 1 == windows[0]:
-        for j in range(dim):
-            root[j if root.shape[0] > 1 else 0, j] = np.exp(average[j]) / JUMP
-        tuning.factor = tuning.average = tuning.start
-        tuning.window = 1
-        _set_scale(walk, tuning.factor)
-
-
-@helper
-def _set_scale(walk, log_factor):
-    for i in range(walk.scale.size):
-        walk.scale[i] = np.exp(log_factor) * (1.0 if walk.root.shape[0] > 1 else walk.root[0, i])
-
-
-@helper
-def _learn_shape(t, windows, walk):
-    """Learn the proposal's shape from the draws of this window; begin the next at its end."""
-    tuning, window = walk.tuning, walk.tuning.window
+    window = tuning.window
     if learn_root(t, windows, window, walk.position, walk.moments, walk.root, True):
         # What the first window learns are other scales, to which the factor did not belong.
         tuning.factor = tuning.start if window == 1 else tuning.average
@@ -110,3 +81,27 @@ def _learn_shape(t, windows, walk):
     if t + 1 == windows[window]:
         tuning.count = 0.0
         tuning.window += 1
+    if t + 1 == windows[windows.size - 1]:
+        _set_scale(walk, tuning.average)
+
+
+@helper
+def _learn_coordinate(t, windows, walk, note):
+    """Tune the logarithm of one coordinate's scale, row 0 of `moments`; row 1 is its average."""
+    tuning, root, dim, best = walk.tuning, walk.root, walk.position.size, BEST_ACCEPTANCE[0]
+    log_scale, average, i, n = walk.moments[0], walk.moments[1], t % dim, t // dim + 1.0
+    log_scale[i] += (note.acceptance_rate - best) * n**-0.6 / (best * (1.0 - best)) ** 0.5
+    average[i] += n**-0.75 * (log_scale[i] - average[i])
+    tuning.alone = (t + 1) % dim + 1
+    if t + 1 == windows[0]:
+        for j in range(dim):
+            root[j if root.shape[0] > 1 else 0, j] = np.exp(average[j]) / JUMP
+        tuning.factor = tuning.average = tuning.start
+        tuning.window, tuning.alone = 1, 0
+        _set_scale(walk, tuning.factor)
+
+
+@helper
+def _set_scale(walk, log_factor):
+    for i in range(walk.scale.size):
+        walk.scale[i] = np.exp(log_factor) * (1.0 if walk.root.shape[0] > 1 else walk.root[0, i])

@@ -1,19 +1,19 @@
 """Simulated annealing: a Metropolis walk that is cooled until it stays where it is."""
 
-from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from ..chains.algorithm import Algorithm, run_chain
-from ..chains.blocks import run_chains, spawn
-from ..chains.functions import NO_CALLBACK, Compares, Draws
-from ..chains.loop import INFINITE, Chain, ask, copy, ended, laid_out, record
+from ..chains.blocks import spawn
+from ..chains.functions import Compares, Draws, bind_moves, compile_all, error_of_moves
+from ..chains.loop import INFINITE, Chain, ask, copy, ended, judged, laid_out, record
+from ..chains.run import run_from
 from ..compile.arguments import as_data, as_function
 from ..compile.callback import density, helper
 from ..compile.kinds import ADDRESS, HANDLE, VECTOR
-from ..errors import BayeslibError, StartError, warn
+from ..errors import BayeslibError, StartError
 from ..target.target import Target
 from ..validate import as_count, as_floats, as_positions, as_rng, check_memory, shown
 from .schedules import as_schedule
@@ -136,30 +136,17 @@ def anneal_step(target, rng, energy, c, note):
 @helper
 def uphill(target, energy, c):
     """Return how far the proposal lies above, +inf where its energy is nan, and its energy."""
-    account = target.account
-    account.num_evals += 1
     if c.change != 0:
         rise = ask(target, c.change, c.proposal, c.position, c.change_handle)
         new = energy + rise
     else:
         new = density(target.address, c.proposal, target.unused, target.handle)
         rise = new - energy
-    if rise > -np.inf or ended(target):
-        return rise, new
-    if rise == -np.inf:
-        account.status = INFINITE
-        copy(c.proposal, target.points[1])
-    else:
-        if account.num_nan == 0:
-            copy(c.proposal, target.points[0])
-        account.num_nan += 1
-    return np.inf, new
+    return -judged(target, c.proposal, -rise), new
 
 
-def initial(run, start, landscape, temperatures):
-    propose, change = landscape.bind(run.rng)
-    run.kept = landscape, propose, change
-    change = change or NO_CALLBACK
+def initial(run, start, propose, compare, temperatures):
+    propose, change = bind_moves(run, propose, compare)
     return laid_out(
         Cooling, position=start, proposal=start, best=start, temperatures=temperatures,
         lowest={"energy": run.bound(start, np.empty(start.size))}, propose=propose.address,
@@ -176,9 +163,13 @@ def settings(run):
 
 
 def raised(run):
-    landscape, propose, change = run.kept
-    error = landscape.explain(propose, change, run)
-    if error is not None or change is None or run.done < run.num_samples:
+    error = error_of_moves(run)
+    if error is None and run.account.status == INFINITE:
+        return BayeslibError(
+            f"the energy is -inf at state={shown(run.density.points[1])}: nothing lies below, and "
+            "no temperature leads away; it overflows, or is not an energy"
+        )
+    if error is not None or run.options["compare"] is None or run.done < run.num_samples:
         return error
     # Changes of energy must add up to the energy.
     energy, summed = run.bound(run.state.position, np.empty(run.target.dim)), run.account.log_p
@@ -313,160 +304,71 @@ def anneal(
         raise BayeslibError("initial_state is empty; it must have at least one entry")
     starts = as_positions(starts, "initial_state", dim, num_chains)
     check_memory((2, num_chains, temperatures.size), "the traces")
-    landscape = Landscape(energy, propose, change, args, dim)
+    args = as_data(args, "args")
+    propose = Draws(propose, "propose", "state", args, "args", dim)
+    energy = as_function(energy, "energy", ("state",), args, "args")
+    target = Target(energy, dim=dim, data=args, gradient=None)
+    if change is not None:
+        change = Compares(change, "change", ("proposed", "state"), args, "args")
     rng, seed = as_rng(rng)
     generators = spawn(rng, num_chains)
-    landscape.verify(starts, generators[0])
-    ANNEAL.compile()
-    options = {"landscape": landscape, "temperatures": temperatures}
-    counts = temperatures.size, 0, num_chains
-    jobs = [
-        (landscape.target, generator, start, ANNEAL, options, counts)
-        for generator, start in zip(generators, starts, strict=True)
-    ]
-    outcomes, interrupted = run_chains(
-        run_chain, jobs, num_iterations=temperatures.size, executor=executor,
-        progress=progress, title="anneal",
-    )  # fmt: skip
-    if num_chains == 1:
-        rng.bit_generator.state = outcomes[0].rng_state
-    settings = {"schedule": named, "seed": seed, "compiled": landscape.compiled}
-    return _collected(outcomes, landscape, temperatures, interrupted, settings)
+    _verify(target, propose, change, starts, generators[0])
+    who = "propose runs" if change is None else "propose and change run"
+    compiled = compile_all((propose, change), starts[0], generators[0], who)
+    settings = {"schedule": named, "seed": seed, "compiled": compiled}
 
-
-class Landscape:
-    """An energy with its moves, to be bound once a chain.
-
-    Parameters
-    ----------
-    energy : callable
-        energy(state, *args) -> float.
-    propose : callable
-        propose(state, rng, *args) -> (dim,).
-    change : callable or None
-        change(proposed, state, *args) -> float.
-    args : tuple of arrays and numbers
-    dim : int
-
-    Attributes
-    ----------
-    target : Target
-        Whose log density is the energy.
-    """
-
-    def __init__(self, energy, propose, change, args, dim):
-        args = as_data(args, "args")
-        self.propose = Draws(propose, "propose", "state", args, "args")
-        self.propose.size = dim
-        energy = as_function(energy, "energy", ("state",), args, "args")
-        self.target = Target(energy, dim=dim, data=args, gradient=None)
-        if change is not None:
-            change = Compares(change, "change", ("proposed", "state"), args, "args")
-        self.change = change
-
-    @property
-    def compiled(self):
-        """Whether `propose` and `change` run as machine code."""
-        return self.propose.compiled and (self.change is None or self.change.compiled)
-
-    def bind(self, rng):
-        """Return callbacks of `propose`, drawing from `rng`, and of `change` or None."""
-        dim = self.target.dim
-        return self.propose.bind(rng, dim), self.change and self.change.bind(dim)
-
-    def verify(self, starts, rng):
-        """Try all functions at the starts; `rng` is left as it is.
-
-        Raises
-        ------
-        StartError
-            If the energy is not finite at a start.
-        BayeslibError
-            If `propose` draws from something else than `rng`, or `change` is not the difference
-            of the energies.
-        """
-        self.target.verify(starts[0])
-        for start in np.unique(starts, axis=0):
-            value = self.target(start)
-            if not np.isfinite(value):
-                raise StartError(
-                    f"the energy at initial_state={shown(start)} is {value}; begin where it is "
-                    "finite"
-                )
-        proposed = self.propose.twice(starts[0], rng)
-        self.propose.compile(starts[0], rng)
-        if self.change is not None:
-            self._verify_change(starts[0], proposed)
-            self.change.compile(self.target.dim)
-        for function in filter(None, (self.propose, self.change)):
-            if function.reason:
-                warn(f"{function.name} runs as plain Python, which is slow: {function.reason}")
-
-    def _verify_change(self, start, proposed):
-        with np.errstate(all="ignore"):
-            claimed = self.change(proposed, start)
-        before, after = self.target(start), self.target(proposed)
-        wrong = abs(claimed - (after - before)) > 1e-6 * (1.0 + abs(before) + abs(after))
-        if wrong or np.isfinite(claimed) != np.isfinite(after):
-            raise BayeslibError(
-                f"{self.change.label} is {claimed:.6g} from {shown(start)} to "
-                f"{shown(proposed)}, where the energy changes by {after - before:.6g}: it must "
-                "return energy(proposed) - energy(state)"
-            )
-
-    def explain(self, propose, change, run):
-        """Return the error that a callback met in a run, or None."""
-        state, proposed = run.state.position, run.state.proposal
-        error = self.propose.error(propose, state, state, deepcopy(run.rng))
-        if error is None and change is not None:
-            error = self.change.error(change, state, proposed, state)
-        return error
-
-
-def _collected(outcomes, landscape, temperatures, interrupted, settings):
-    found = _join(outcomes, temperatures, interrupted, settings)
-    for chain, one in enumerate(outcomes):
-        error = one.error or one.raised
-        if error is None and one.failed_at is not None:
-            error = landscape.target.explain(one.failed_at)
-        elif error is None and one.ended_early:
-            error = BayeslibError(
-                f"the energy is -inf at state={shown(one.points[1])}: nothing lies below, and "
-                "no temperature leads away; it overflows, or is not an energy"
-            )
-        if error is not None:
-            error.add_note(f"bayeslib: in chain {chain}, iteration {one.done}")
-            error.partial = found
-            raise error
-    if found is None:
-        raise KeyboardInterrupt
-    num_nan = found.settings["num_nan"]
-    if num_nan:
-        first = next(one.points[0] for one in outcomes if one.account.num_nan)
-        warn(
-            f"the energy was nan at {num_nan} proposals, which were rejected; the first was "
-            f"state={shown(first)}"
+    def join(outcomes, size, num_evals, counted):
+        lowest = np.array([one.settings["best_energy"] for one in outcomes])
+        states = np.stack([one.settings["best"] for one in outcomes])
+        return Annealed(
+            best_state=states[lowest.argmin()],
+            best_energy=float(lowest.min()),
+            best_states=states,
+            best_energies=lowest,
+            final_states=np.stack([one.settings["final"] for one in outcomes]),
+            energies=np.stack([one.logdensity[:size] for one in outcomes]),
+            temperatures=temperatures[:size],
+            accepted=np.stack([one.stats["accepted"][:size] for one in outcomes]),
+            num_evals=num_evals,
+            settings=settings | {name: counted[name] for name in ("interrupted", "num_nan")},
         )
-    return found
+
+    options = {"propose": propose, "compare": change, "temperatures": temperatures}
+    return run_from(
+        starts, generators, run_chain, (ANNEAL, options), kernel=ANNEAL, target=target,
+        counts=(temperatures.size, 0, num_chains), rng=rng, executor=executor, progress=progress,
+        method="anneal", join=join, subject=("energy", "state"),
+    )  # fmt: skip
 
 
-def _join(outcomes, temperatures, interrupted, settings):
-    kept = [one for one in outcomes if one.error is None and one.done > 0]
-    if not kept:
-        return None
-    size = min(one.done for one in kept)
-    lowest = np.array([one.settings["best_energy"] for one in kept])
-    first = int(np.argmin(lowest))
-    num_nan = sum(int(one.account.num_nan) for one in kept)
-    return Annealed(
-        best_state=kept[first].settings["best"],
-        best_energy=float(lowest[first]),
-        best_states=np.stack([one.settings["best"] for one in kept]),
-        best_energies=lowest,
-        final_states=np.stack([one.settings["final"] for one in kept]),
-        energies=np.stack([one.logdensity[:size] for one in kept]),
-        temperatures=temperatures[:size],
-        accepted=np.stack([one.stats["accepted"][:size] for one in kept]),
-        num_evals=sum(int(one.account.num_evals) for one in kept),
-        settings=settings | {"interrupted": interrupted, "num_nan": num_nan},
-    )
+def _verify(target, propose, change, starts, rng):
+    """Try all functions at the starts; `rng` is left as it is.
+
+    Raises
+    ------
+    StartError
+        If the energy is not finite at a start.
+    BayeslibError
+        If `propose` draws from something else than `rng`, or `change` is not the difference of the
+        energies.
+    """
+    target.verify(starts[0])
+    for start in np.unique(starts, axis=0):
+        value = target(start)
+        if not np.isfinite(value):
+            raise StartError(
+                f"the energy at initial_state={shown(start)} is {value}; begin where it is finite"
+            )
+    start, proposed = starts[0], propose.twice(starts[0], rng)
+    if change is None:
+        return
+    with np.errstate(all="ignore"):
+        claimed = change(proposed, start)
+    before, after = target(start), target(proposed)
+    wrong = abs(claimed - (after - before)) > _WRONG_CHANGE * (1.0 + abs(before) + abs(after))
+    if wrong or np.isfinite(claimed) != np.isfinite(after):
+        raise BayeslibError(
+            f"{change.label} is {claimed:.6g} from {shown(start)} to {shown(proposed)}, where the "
+            f"energy changes by {after - before:.6g}: it must return energy(proposed) - "
+            "energy(state)"
+        )

@@ -1,5 +1,6 @@
 """Boltzmann machines: binary units with symmetric weights, exactly and by Gibbs sampling."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -7,8 +8,8 @@ import numpy as np
 from .. import diagnostics
 from ..chains.blocks import spawn
 from ..chains.loop import laid_out, numba_type
-from ..chains.run import run_from
-from ..chains.sweeps import Sweeps, one_a_chain
+from ..chains.run import into_draws, run_from
+from ..chains.sweeps import one_a_chain, run_sweeps
 from ..compile.callback import borrowed, helper, kernel
 from ..compile.kinds import GENERATOR, HANDLE, INT, INTS, MATRIX, VECTOR
 from ..errors import BayeslibError, warn
@@ -49,7 +50,7 @@ def sweep(rng, units):
 
 @kernel(INT, HANDLE, GENERATOR, INTS, INT, numba_type(Units), MATRIX, VECTOR)
 def units_kernel(handle, rng, span, num_warmup, units, draws, log_p):
-    """Sweep; keep the units and minus their energy; see `Sweeps`."""
+    """Sweep; keep the units and minus their energy; see `run_sweeps`."""
     units = borrowed(units)
     state = units.state
     for t in range(span[0], span[1]):
@@ -73,7 +74,7 @@ def units_chain(control, chain, machine, rng, start, moving, counts):
         weights=machine.weights, biases=machine.biases,
     )  # fmt: skip
     draws = np.empty((num_samples, start.size))
-    return Sweeps(units_kernel, rng, units, num_warmup, draws).run(control, chain, moving.size)
+    return run_sweeps(control, chain, units_kernel, rng, units, num_warmup, draws, moving.size)
 
 
 class BoltzmannMachine(Machine):
@@ -172,11 +173,11 @@ class BoltzmannMachine(Machine):
         starts, moving = self._starts(clamped, initial, num_chains)
         check_memory((1, num_chains, num_samples, self.num_units + 1), "draws")
         rng, seed = as_rng(rng)
+        method, names = "BoltzmannMachine.sample", [f"s[{i}]" for i in range(self.num_units)]
         return run_from(
             starts, spawn(rng, num_chains), units_chain, (moving,), kernel=units_kernel,
-            target=self, names=tuple(f"s[{i}]" for i in range(self.num_units)), counts=counts,
-            rng=rng, executor=executor, progress=progress, method="BoltzmannMachine.sample",
-            settings={"seed": seed},
+            target=self, counts=counts, rng=rng, executor=executor, progress=progress,
+            method=method, join=into_draws(method, names, {"seed": seed}),
         )  # fmt: skip
 
     def _starts(self, clamped, initial, num_chains):
@@ -236,13 +237,9 @@ class BoltzmannMachine(Machine):
         def both(states):
             return np.column_stack([states, states[:, i] * states[:, j]])
 
-        def drawn(rng, clamped=None):
-            return self.sample(
-                num_sweeps, num_warmup=num_warmup, num_chains=num_chains, clamped=clamped, rng=rng,
-                progress=False,
-            )  # fmt: skip
-
-        draws = drawn(free)
+        counts = {"num_warmup": num_warmup, "num_chains": num_chains}
+        drawn = partial(self.sample, num_sweeps, **counts, progress=False)
+        draws = drawn(rng=free)
         worst = float(np.max(np.nan_to_num(diagnostics.rhat(draws)), initial=0.0))
         if worst > _WORST_RHAT:
             warn(
@@ -254,7 +251,7 @@ class BoltzmannMachine(Machine):
         if not has_hidden:
             value = value + share @ both(rows)
         for row, p, own in zip(rows, share, held, strict=False):
-            found = drawn(own, row).expect(both)
+            found = drawn(clamped=row, rng=own).expect(both)
             # What the clamping decides has no error; of another constant it is unknown.
             zero, clamped = np.flatnonzero(row == 0.0), np.arange(n) < row.size
             known = np.r_[clamped, clamped[j] | np.isin(i, zero)]
@@ -273,54 +270,4 @@ class BoltzmannMachine(Machine):
             Estimate(value[:n], error[:n], evals),
         )
 
-    def fit(
-        self, data, *, learning_rate=0.5, num_iterations=1000, num_sweeps=None, tolerance=1e-3, rng
-    ):
-        """Learn weights and biases by gradient ascent of the mean log likelihood.
-
-        Parameters
-        ----------
-        data : array_like, shape (m, num_visible)
-        learning_rate : float
-            What multiplies the gradient.
-        num_iterations : int
-            At most.
-        num_sweeps : int, optional
-            Sweeps in each of 4 chains and each phase, at least 4, from which gradients are
-            estimated (`sampled_gradient`, 100 sweeps of warm-up); None enumerates: up to 20 units.
-        tolerance : float
-            With exact gradients the ascent ends when no entry is larger in size.
-        rng : int, Generator, SeedSequence or None
-            Used for sampled gradients, and to part hidden units.
-
-        Returns
-        -------
-        Learned
-            The machine, which is a new one, with the trace of its log likelihood.
-
-        Raises
-        ------
-        BayeslibError
-            For arguments out of range, each named; above 20 units without `num_sweeps`.
-
-        Warns
-        -----
-        BayeslibWarning
-            When the ascent has not converged, or went down, when a weight or bias has passed 10 in
-            size, or when a hidden unit does not depend on the data; the same lines are in
-            `problems`. As `sampled_gradient`, when that is used.
-
-        Notes
-        -----
-        With all units visible there is one maximum; with hidden ones several, and flat places
-        between them, so that runs from several `rng` are to be compared. Hidden units whose weights
-        are all zero are alike for ever: these weights first get standard normal draws.
-
-        Draw order: one standard normal for every pair i < j with a hidden unit, row by row, if
-        there are hidden units without weights; then, for each iteration, ``rng.spawn`` of one
-        generator for its `sampled_gradient`.
-        """
-        return learn(
-            self, data, learning_rate=learning_rate, num_iterations=num_iterations,
-            num_sweeps=num_sweeps, tolerance=tolerance, rng=rng,
-        )  # fmt: skip
+    fit = learn

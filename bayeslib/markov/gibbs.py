@@ -9,13 +9,13 @@ import numpy as np
 from numba import types
 
 from ..chains.algorithm import Algorithm
-from ..chains.functions import Draws
+from ..chains.functions import Draws, compile_all
 from ..chains.loop import FINE, UNDEFINED, Chain, ask, ended, laid_out, log_density, record
 from ..compile.arguments import as_data
 from ..compile.kinds import INT, INTS, VECTOR
-from ..errors import BayeslibError, BayeslibTypeError, warn
+from ..errors import BayeslibError, BayeslibTypeError
 from ..target.target import Target, as_target
-from ..validate import as_choice, as_counts, as_floats, shown
+from ..validate import as_choice, as_count, as_counts, as_floats, shown
 from .slice_ranks import check_conditionals
 
 SCANS = ("systematic", "random", "symmetric")
@@ -236,8 +236,6 @@ def gibbs(
 
     def prepare(starts, generators):
         functions.arrange(blocks, starts[0], generators[0])
-        if functions.reason:
-            warn(f"the conditionals run as plain Python, which is slow: {functions.reason}")
         settings["compiled"] = functions.compiled
         if known:
             check_conditionals(functions, joint, starts, generators[0])
@@ -266,7 +264,9 @@ class Conditionals:
     ----------
     functions : list of Draws
     blocks : list of numpy.ndarray of int64
-        The coordinates that each draws; set by `arrange`.
+        The coordinates that each draws; set by `arrange`, as is the next.
+    compiled : bool
+        Whether all run as machine code.
     """
 
     def __init__(self, functions, data):
@@ -283,16 +283,6 @@ class Conditionals:
             draws = Draws(function, f"conditionals[{k}]", "theta", data)
             draws.name = draws.label = f"conditionals[{k}] ({draws.function.__name__})"
             self.functions.append(draws)
-
-    @property
-    def compiled(self):
-        """Whether all run as machine code."""
-        return all(function.compiled for function in self.functions)
-
-    @property
-    def reason(self):
-        """Why not."""
-        return next((function.reason for function in self.functions if function.reason), "")
 
     def arrange(self, blocks, theta, rng):
         """Try every function at `theta` and note which coordinates it draws.
@@ -320,11 +310,7 @@ class Conditionals:
                     f"{block.tolist()}, got {size}"
                 )
             function.size = size
-        for function in self.functions:
-            function.compile(theta, rng)
-        compiled = self.compiled
-        for function in self.functions:  # all, or all as plain Python
-            function.compiled = compiled
+        self.compiled = compile_all(self.functions, theta, rng, "the conditionals run")
 
     def _dealt(self, sizes, dim):
         if sum(sizes) != dim:
@@ -334,8 +320,7 @@ class Conditionals:
                 f"{dim} coordinates; each must be drawn by one of them, in order, or say which by "
                 "blocks="
             )
-        ends = np.cumsum([0, *sizes])
-        return [np.arange(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return np.split(np.arange(dim), np.cumsum(sizes)[:-1])
 
     def bind(self, rng, dim):
         """Return a callback for each, which draws from `rng` and writes the first of its vector."""
@@ -379,11 +364,7 @@ def _place(entry, k, names):
             some = reprlib.repr(tuple(names))
             raise BayeslibError(f"blocks[{k}] names {entry!r}; there are {some}")
         return names.index(entry)
-    if isinstance(entry, (bool, np.bool_)) or not isinstance(entry, (int, np.integer)):
-        raise BayeslibTypeError(f"blocks[{k}] must hold names or numbers, got {entry!r}")
-    if not 0 <= entry < len(names):
-        raise BayeslibError(f"blocks[{k}] must be of 0, …, {len(names) - 1}, got {entry}")
-    return int(entry)
+    return as_count(entry, f"a number in blocks[{k}]", minimum=0, maximum=len(names) - 1)
 
 
 def _flat(theta):

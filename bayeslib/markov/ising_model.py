@@ -6,7 +6,7 @@ import numpy as np
 
 from ..compile.functions import sigmoid
 from ..errors import BayeslibError, BayeslibTypeError
-from ..validate import as_count, as_floats, as_real, check_finite
+from ..validate import as_bool, as_count, as_floats, as_real, check_finite
 
 _LARGEST = 35.0  # of inverse temperature times coupling, so that odds stay finite
 _CERTAIN = 80.0  # log odds that no uniform of 53 bits tells from certainty
@@ -47,8 +47,7 @@ def as_model(shape, inverse_temperature, field, coupling, periodic):
     shape = tuple(as_count(n, f"shape[{i}]") for i, n in enumerate(shape))
     beta = as_real(inverse_temperature, "inverse_temperature", minimum=0.0)
     coupling = as_real(coupling, "coupling")
-    if periodic not in (True, False):
-        raise BayeslibTypeError(f"periodic must be True or False, got {periodic!r}")
+    periodic = as_bool(periodic, "periodic")
     if periodic and min(shape) < 2:
         raise BayeslibError(
             f"a periodic lattice needs at least 2 rows and 2 columns, got shape={shape}; pass "
@@ -57,7 +56,7 @@ def as_model(shape, inverse_temperature, field, coupling, periodic):
     field = as_floats(field, "field")
     check_finite(np.atleast_1d(field), "field")
     if field.ndim == 0:
-        return Model(shape, beta, coupling, np.empty((0, 0)), float(field), bool(periodic))
+        return Model(shape, beta, coupling, np.empty((0, 0)), float(field), periodic)
     if field.shape != shape:
         raise BayeslibError(f"field must be a number or have shape {shape}, got {field.shape}")
     if beta * abs(coupling) > _LARGEST:
@@ -65,7 +64,7 @@ def as_model(shape, inverse_temperature, field, coupling, periodic):
             f"inverse_temperature * coupling is {beta * coupling:.3g}; with a field for every site "
             f"it must be at most {_LARGEST:g} in size: beyond, no spin ever turns"
         )
-    return Model(shape, beta, coupling, field, 0.0, bool(periodic))
+    return Model(shape, beta, coupling, field, 0.0, periodic)
 
 
 def tables(model):

@@ -7,8 +7,8 @@ from numba import types
 
 from ..chains.blocks import spawn
 from ..chains.loop import copy, laid_out, numba_type
-from ..chains.run import run_from
-from ..chains.sweeps import Sweeps, one_a_chain
+from ..chains.run import into_draws, run_from
+from ..chains.sweeps import check_two_valued, one_a_chain, run_sweeps
 from ..compile.callback import borrowed, helper, kernel
 from ..compile.kinds import FLOAT, GENERATOR, HANDLE, INT, INTS, MATRIX, VECTOR
 from ..errors import BayeslibError
@@ -110,12 +110,8 @@ def flip_cluster(rng, s):
     while waiting > 0:
         waiting -= 1
         r, c = s.stack[waiting] // cols + 1, s.stack[waiting] % cols + 1
-        for direction in range(4):
-            i, j = r, c
-            if direction < 2:
-                i += 2 * direction - 1
-            else:
-                j += 2 * direction - 5
+        for down, right in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+            i, j = r + down, c + right
             if s.lattice[i, j] != old or rng.random() >= s.join:
                 continue
             # Beyond an edge lies the copy of a site at the opposite one.
@@ -157,7 +153,7 @@ def measure(s, n, draws):
 
 @kernel(INT, HANDLE, GENERATOR, INTS, INT, numba_type(Spins), MATRIX, VECTOR, seconds=4)
 def spins_kernel(handle, rng, span, num_warmup, spins, draws, log_p):
-    """Sweep or flip; keep energy and magnetisation a site; see `Sweeps`."""
+    """Sweep or flip; keep energy and magnetisation a site; see `run_sweeps`."""
     s = borrowed(spins)
     for t in range(span[0], span[1]):
         if handle[0] != 0:
@@ -180,12 +176,7 @@ def as_starts(initial, shape, num_chains):
             return [None] * num_chains
         initial = np.full(shape, 1 if initial == "up" else -1)
     spins = as_floats(initial, "initial")
-    wrong = np.argwhere(np.abs(spins) != 1.0)
-    if wrong.size:
-        raise BayeslibError(
-            f"initial must hold spins -1 and 1, got {spins[tuple(wrong[0])]:g} at "
-            f"{wrong[0].tolist()}"
-        )
+    check_two_valued(spins, "initial", -1, 1)
     return list(one_a_chain(spins, shape, num_chains))
 
 
@@ -202,8 +193,10 @@ def ising_chain(control, chain, model, rng, start, method, counts):
         sizes=np.empty(num_samples, dtype=np.int64),
     )  # fmt: skip
     by_clusters = method == "wolff"
-    sweeps = Sweeps(spins_kernel, rng, spins, num_warmup, np.empty((num_samples, 2)))
-    outcome = sweeps.run(control, chain, 1 if by_clusters else model.num_sites)
+    draws, num_updates = np.empty((num_samples, 2)), 1 if by_clusters else model.num_sites
+    outcome = run_sweeps(
+        control, chain, spins_kernel, rng, spins, num_warmup, draws, num_updates
+    )  # fmt: skip
     outcome.logdensity = -model.beta * model.num_sites * outcome.values[:, 0]
     outcome.stats = {"cluster_size": spins.sizes} if by_clusters else {}
     outcome.settings = {
@@ -331,13 +324,12 @@ def ising_sample(
     check_memory((1, num_chains, 8 * num_samples + 4 * model.num_sites), "draws")
     starts = as_starts(initial, model.shape, num_chains)
     rng, seed = as_rng(rng)
+    settings = {
+        "seed": seed, "order": method, "shape": model.shape, "inverse_temperature": model.beta,
+        "coupling": model.coupling, "periodic": model.periodic,
+    }  # fmt: skip
     return run_from(
         starts, spawn(rng, num_chains), ising_chain, (method,), kernel=spins_kernel, target=model,
-        names=("energy", "magnetisation"), counts=counts, rng=rng, executor=executor,
-        progress=progress, method="ising_sample",
-        settings={
-            "seed": seed, "order": method, "shape": model.shape,
-            "inverse_temperature": model.beta, "coupling": model.coupling,
-            "periodic": model.periodic,
-        },
+        counts=counts, rng=rng, executor=executor, progress=progress, method="ising_sample",
+        join=into_draws("ising_sample", ("energy", "magnetisation"), settings),
     )  # fmt: skip

@@ -30,7 +30,7 @@ def as_ladder(value, dim, has_reference):
     ------
     BayeslibError
     """
-    if value is None or np.ndim(value) == 0:
+    if np.ndim(value) == 0:
         if value is None:
             # 2 Lambda + 1 rungs for a Gaussian's communication barrier Lambda, tempered this far.
             barrier = np.sqrt(dim / (2.0 * np.pi)) * np.log(1.0 / HOTTEST)
@@ -39,9 +39,7 @@ def as_ladder(value, dim, has_reference):
             num_rungs = as_count(value, "inverse_temperatures", minimum=2, maximum=_MOST)
         if has_reference:
             return np.linspace(0.0, 1.0, num_rungs), True
-        betas = np.geomspace(HOTTEST, 1.0, num_rungs)
-        betas[-1] = 1.0
-        return betas, True
+        return np.geomspace(HOTTEST, 1.0, num_rungs), True
     betas = as_floats(value, "inverse_temperatures")
     if betas.ndim != 1 or betas.size < 2 or betas[-1] != 1.0 or not np.all(np.diff(betas) > 0.0):
         raise BayeslibError(

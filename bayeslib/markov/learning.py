@@ -64,8 +64,53 @@ class Learned:
     __repr__ = summary
 
 
-def learn(machine, data, *, learning_rate, num_iterations, num_sweeps, tolerance, rng):
-    """Climb the mean log likelihood; see `BoltzmannMachine.fit`."""
+def learn(
+    machine, data, *, learning_rate=0.5, num_iterations=1000, num_sweeps=None, tolerance=1e-3, rng
+):
+    """Learn weights and biases by gradient ascent of the mean log likelihood.
+
+    Parameters
+    ----------
+    data : array_like, shape (m, num_visible)
+    learning_rate : float
+        What multiplies the gradient.
+    num_iterations : int
+        At most.
+    num_sweeps : int, optional
+        Sweeps in each of 4 chains and each phase, at least 4, from which gradients are
+        estimated (`sampled_gradient`, 100 sweeps of warm-up); None enumerates: up to 20 units.
+    tolerance : float
+        With exact gradients the ascent ends when no entry is larger in size.
+    rng : int, Generator, SeedSequence or None
+        Used for sampled gradients, and to part hidden units.
+
+    Returns
+    -------
+    Learned
+        The machine, which is a new one, with the trace of its log likelihood.
+
+    Raises
+    ------
+    BayeslibError
+        For arguments out of range, each named; above 20 units without `num_sweeps`.
+
+    Warns
+    -----
+    BayeslibWarning
+        When the ascent has not converged, or went down, when a weight or bias has passed 10 in
+        size, or when a hidden unit does not depend on the data; the same lines are in
+        `problems`. As `sampled_gradient`, when that is used.
+
+    Notes
+    -----
+    With all units visible there is one maximum; with hidden ones several, and flat places
+    between them, so that runs from several `rng` are to be compared. Hidden units whose weights
+    are all zero are alike for ever: these weights first get standard normal draws.
+
+    Draw order: one standard normal for every pair i < j with a hidden unit, row by row, if
+    there are hidden units without weights; then, for each iteration, ``rng.spawn`` of one
+    generator for its `sampled_gradient`.
+    """
     rate = as_positive(learning_rate, "learning_rate")
     tolerance = as_positive(tolerance, "tolerance")
     num_iterations = as_count(num_iterations, "num_iterations")
@@ -83,7 +128,10 @@ def learn(machine, data, *, learning_rate, num_iterations, num_sweeps, tolerance
             (own,) = rng.spawn(1)
             found = machine.sampled_gradient(data, num_sweeps=num_sweeps, rng=own)
             slope = Gradient(*(estimate.value for estimate in found))
-            converged = all(_is_zero(estimate) for estimate in found)
+            # No entry is more standard errors from zero than noise explains.
+            converged = all(
+                np.all(np.abs(one.value) <= _NOISE * np.nan_to_num(one.mcse)) for one in found
+            )
         norms.append(_largest(*slope))
         if converged and num_sweeps is None:
             trace.append(trace[-1])
@@ -116,11 +164,6 @@ def _parted(machine, rng):
 
 def _largest(weights, biases):
     return float(max(np.abs(weights).max(), np.abs(biases).max()))
-
-
-def _is_zero(estimate):
-    """Whether no entry is more standard errors from zero than noise explains."""
-    return bool(np.all(np.abs(estimate.value) <= _NOISE * np.nan_to_num(estimate.mcse)))
 
 
 def _problems(machine, data, trace, norms, converged, settings):

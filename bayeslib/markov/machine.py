@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..chains.sweeps import check_two_valued
 from ..compile.functions import sigmoid
 from ..errors import BayeslibError
 from ..results import Estimate
@@ -53,11 +54,10 @@ class Machine:
     def __init__(self, weights, biases, *, num_visible=None):
         biases, weights = as_floats(biases, "biases"), as_floats(weights, "weights")
         n = biases.size
-        if biases.ndim != 1 or n == 0:
-            raise BayeslibError(f"biases must have shape (n,), got {biases.shape}")
-        if weights.shape != (n, n):
+        if n == 0 or (biases.shape, weights.shape) != ((n,), (n, n)):
             raise BayeslibError(
-                f"weights must have shape ({n}, {n}) for {n} biases, got {weights.shape}"
+                f"biases must have shape (n,) and weights must have shape (n, n), got "
+                f"{biases.shape} and {weights.shape}"
             )
         check_finite(weights, "weights")
         check_finite(biases, "biases")
@@ -205,10 +205,5 @@ def as_binary(value, name, size):
     array = as_floats(array.astype(float) if array.dtype == bool else array, name)
     if array.ndim not in (1, 2) or array.shape[-1] != size:
         raise BayeslibError(f"{name} must have shape ({size},) or (m, {size}), got {array.shape}")
-    wrong = np.argwhere((array != 0.0) & (array != 1.0))
-    if wrong.size:
-        raise BayeslibError(
-            f"{name} must hold 0 and 1, got {array[tuple(wrong[0])]:g} at {wrong[0].tolist()}; "
-            "for units of -1 and 1 pass (s + 1) / 2"
-        )
+    check_two_valued(array, name, 0, 1, "; for units of -1 and 1 pass (s + 1) / 2")
     return array

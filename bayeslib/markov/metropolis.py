@@ -11,15 +11,7 @@ from ..compile.kinds import MATRIX, VECTOR
 from ..errors import BayeslibError, warn
 from ..target.transforms import walked
 from ..validate import as_choice, as_counts, as_covariance, as_scale
-from .adaptation import (
-    JUMP,
-    Tuning,
-    begin_walk,
-    learn_coordinate,
-    learn_walk,
-    tuned,
-    walk_windows,
-)  # fmt: skip
+from .adaptation import JUMP, Tuning, begin_walk, learn_walk, tuned, walk_windows
 
 
 class Walk(NamedTuple):
@@ -45,7 +37,11 @@ def metropolis_step(target, rng, log_p, walk, note):
 
 @helper
 def propose(rng, walk):
-    theta, proposal, root = walk.position, walk.proposal, walk.root
+    theta, proposal, root, alone = walk.position, walk.proposal, walk.root, walk.tuning.alone - 1
+    if alone >= 0:  # early in the warm-up
+        copy(theta, proposal)
+        proposal[alone] += np.exp(walk.moments[0, alone]) * rng.standard_normal()
+        return
     if root.shape[0] == 1:
         for i in range(theta.size):
             proposal[i] = theta[i] + walk.scale[i] * rng.standard_normal()
@@ -56,13 +52,6 @@ def propose(rng, walk):
         for j in range(i + 1):
             total += root[i, j] * walk.z[j]
         proposal[i] = total
-
-
-@helper
-def propose_coordinate(rng, walk):
-    i = walk.tuning.turn
-    copy(walk.position, walk.proposal)
-    walk.proposal[i] += np.exp(walk.moments[0, i]) * rng.standard_normal()
 
 
 @helper
@@ -77,15 +66,9 @@ def accept_or_stay(target, rng, log_p, walk, note):
     return log_new
 
 
-def coordinate_step(target, rng, log_p, walk, note):
-    """The first window of the warm-up: the same, one coordinate at a time."""
-    propose_coordinate(rng, walk)
-    return accept_or_stay(target, rng, log_p, walk, note)
-
-
 def initial(run, start, root, adapted):
     dim, dense = start.size, len(root) > 1
-    tuning = tuned(dim) if adapted else {}
+    tuning = tuned(dim, run.num_warmup) if adapted else {}
     factor = np.exp(tuning["factor"]) if adapted else 1.0
     return laid_out(
         Walk, dim, position=start, root=root, tuning=tuning, moments=(1 + dim if dense else 2, dim),
@@ -101,18 +84,9 @@ def settings(run):
     return {"scale": np.sqrt(np.diag(cov)), "cov": cov}
 
 
-def windows(num_warmup, walk):
-    return walk_windows(num_warmup, walk.position.size if adapts(walk) else 0)
-
-
-def adapts(walk):
-    return walk.tuning.best > 0.0
-
-
 METROPOLIS = Algorithm(
     "metropolis", Chain(metropolis_step, Walk, Note, begin=begin_walk, learn=learn_walk), initial,
-    settings, windows, scout=Chain(coordinate_step, Walk, Note, learn=learn_coordinate),
-    scouts=adapts,
+    settings, lambda num_warmup, walk: walk_windows(num_warmup, walk.tuning.best and walk.z.size),
 )  # fmt: skip
 
 

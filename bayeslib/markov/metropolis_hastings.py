@@ -1,12 +1,11 @@
 """Metropolis-Hastings with a proposal of the user's own."""
 
-import copy as copies
 from typing import NamedTuple
 
 import numpy as np
 
 from ..chains.algorithm import Algorithm
-from ..chains.functions import NO_CALLBACK, Compares, Draws
+from ..chains.functions import Compares, Draws, bind_moves, compile_all, error_of_moves
 from ..chains.loop import (
     UNDEFINED,
     Chain,
@@ -21,7 +20,7 @@ from ..chains.loop import (
 from ..compile.arguments import as_data
 from ..compile.callback import helper
 from ..compile.kinds import ADDRESS, HANDLE, VECTOR
-from ..errors import BayeslibError, warn
+from ..errors import BayeslibError
 from ..target.target import as_target
 from ..validate import as_counts, shown
 
@@ -67,10 +66,8 @@ def correction(target, log_new, m):
     return value
 
 
-def initial(run, start, propose, log_ratio):
-    move = propose.bind(run.rng, start.size)
-    ratio = NO_CALLBACK if log_ratio is None else log_ratio.bind(start.size)
-    run.kept = move, ratio, propose, log_ratio
+def initial(run, start, propose, compare):
+    move, ratio = bind_moves(run, propose, compare)
     return laid_out(
         Moves, start.size, position=start, propose=move.address, propose_handle=move.handle,
         log_ratio=ratio.address, log_ratio_handle=ratio.handle,
@@ -78,15 +75,13 @@ def initial(run, start, propose, log_ratio):
 
 
 def raised(run):
-    (move, ratio, propose, log_ratio), m = run.kept, run.state
-    if run.account.status == UNDEFINED:
-        return BayeslibError(
-            f"log_ratio is {log_ratio(m.proposal, m.position)} for proposed={shown(m.proposal)}, "
-            f"current={shown(m.position)}: a proposal that was made must have a positive density "
-            "log q(proposed | current); where the way back is impossible, return -np.inf"
-        )
-    return propose.error(move, m.position, m.position, copies.deepcopy(run.rng)) or (
-        log_ratio and log_ratio.error(ratio, m.position, m.proposal, m.position)
+    if run.account.status != UNDEFINED:
+        return error_of_moves(run)
+    here, there = run.state.position, run.state.proposal
+    return BayeslibError(
+        f"log_ratio is {run.options['compare'](there, here)} for proposed={shown(there)}, "
+        f"current={shown(here)}: a proposal that was made must have a positive density "
+        "log q(proposed | current); where the way back is impossible, return -np.inf"
     )
 
 
@@ -197,26 +192,25 @@ def metropolis_hastings(
     [4.165 ± 0.023] [4.167]
     """
     dim, args = as_target(target).dim, as_data(args, "args")
-    propose = Draws(propose, "propose", "theta", args, "args")
-    propose.size = dim
+    propose = Draws(propose, "propose", "theta", args, "args", dim)
     if log_ratio is not None:
         log_ratio = Compares(log_ratio, "log_ratio", ("proposed", "current"), args, "args")
     counts, settings = as_counts(num_samples, num_warmup, num_chains), {}
 
     def prepare(starts, generators):
-        verify_move(propose, log_ratio, starts[0], generators[0])
-        if propose.reason:
-            warn(f"propose and log_ratio run as plain Python, which is slow: {propose.reason}")
-        settings["compiled"] = propose.compiled
+        where = starts[0], generators[0]
+        verify_move(propose, log_ratio, *where)
+        who = "propose and log_ratio run"
+        settings["compiled"] = compile_all((propose, log_ratio), *where, who)
 
     return METROPOLIS_HASTINGS.sample(
-        target, initial_position, {"propose": propose, "log_ratio": log_ratio}, prepare=prepare,
+        target, initial_position, {"propose": propose, "compare": log_ratio}, prepare=prepare,
         counts=counts, rng=rng, executor=executor, progress=progress, settings=settings,
     )  # fmt: skip
 
 
 def verify_move(propose, log_ratio, theta, rng):
-    """Try both functions at `theta` with copies of `rng`; both run compiled, or neither.
+    """Try both functions at `theta` with copies of `rng`.
 
     Raises
     ------
@@ -225,7 +219,6 @@ def verify_move(propose, log_ratio, theta, rng):
         does not change its sign.
     """
     proposed = propose.twice(theta, rng)
-    propose.compile(theta, rng)
     if log_ratio is None:
         return
     with np.errstate(all="ignore"):
@@ -236,7 +229,3 @@ def verify_move(propose, log_ratio, theta, rng):
             f"{back:.6g} the other way; it must change its sign only, being log q(current | "
             "proposed) - log q(proposed | current)"
         )
-    if propose.compiled:
-        log_ratio.compile(theta.size)
-        propose.compiled, propose.reason = log_ratio.compiled, log_ratio.reason
-    log_ratio.compiled = propose.compiled

@@ -17,9 +17,9 @@ from ..errors import BayeslibError, ImproperError, StartError, warn
 from ..results import Estimate
 from ..target.transforms import walked
 from ..validate import as_counts, as_scales, shown
-from .adaptation import Tuning, begin_walk, learn_coordinate, learn_walk, tuned, walk_windows
+from .adaptation import Tuning, begin_walk, learn_walk, tuned, walk_windows
 from .ladder import as_ladder, log_normaliser, respace
-from .metropolis import Walk, propose, propose_coordinate
+from .metropolis import Walk, propose
 
 # What became of a replica: it has been at the hottest rung, and then at the coldest.
 _HEATED, _COOLED = 1, 2
@@ -83,13 +83,10 @@ def move_rung(target, rng, x, k, note):
     """Propose on rung k, accept by the ratio of its tempered densities; learn in the warm-up."""
     t, windows, tuning = x.now.t, x.windows, x.tunings[k]
     walk = Walk(x.states[k], x.proposal, x.proposal, x.roots[k], x.scales[k], x.moments[k], tuning)
-    warming, single = t < windows[windows.size - 1], tuning.best > 0.0 and t < windows[0]
+    warming = t < windows[windows.size - 1]
     if warming:
         _begin_walk(t, windows, target, rng, 0.0, walk)
-    if single:
-        propose_coordinate(rng, walk)
-    else:
-        propose(rng, walk)
+    propose(rng, walk)
     log_p, log_q = log_densities(target, x)
     here = tempered(x.betas[k], x.log_p[k], x.log_q[k])
     note.acceptance_rate = acceptance(tempered(x.betas[k], log_p, log_q) - here)
@@ -97,14 +94,11 @@ def move_rung(target, rng, x, k, note):
     if note.accepted:
         x.log_p[k], x.log_q[k] = log_p, log_q
         copy(walk.proposal, walk.position)
-    if single:
-        _learn_coordinate(t, windows, target, rng, 0.0, walk, note)
-    elif warming:
+    if warming:
         _learn_walk(t, windows, target, rng, 0.0, walk, note)
 
 
 _begin_walk, _learn_walk = helper(begin_walk), helper(learn_walk)
-_learn_coordinate = helper(learn_coordinate)
 
 
 @helper
@@ -168,7 +162,7 @@ def initial(run, start, reference, betas, scale, moves_rungs):
     dim, num_rungs, num_samples = start.size, betas.size, run.num_samples
     tunings = np.zeros(num_rungs, dtype=Tuning)
     if scale is None:
-        for name, value in tuned(dim).items():
+        for name, value in tuned(dim, run.num_warmup).items():
             tunings[name] = value
     roots = np.ones((num_rungs, 1, dim)) if scale is None else scale[:, None, :].copy()
     run.kept = other = None if reference is None else reference.bind(gradient=False)
@@ -351,14 +345,10 @@ def parallel_tempering(
     dim = target.dim
     counts = as_counts(num_samples, num_warmup, num_chains)
     reference = reference and walked(reference)
-    if reference is not None and reference.dim != dim:
+    if reference is not None and (reference.dim != dim or not _alike(target, reference)):
         raise BayeslibError(
-            f"reference must have the target's dim={dim} parameters, got dim={reference.dim}"
-        )
-    if reference is not None and not _alike(target, reference):
-        raise BayeslibError(
-            "reference must be declared with the parameters= of the target: the same names, in "
-            "their order, and shapes and constraints"
+            f"reference must have the target's dim={dim} parameters, got dim={reference.dim}, and "
+            "be declared with the same names, in their order, and shapes and constraints"
         )
     betas, moves_rungs = as_ladder(inverse_temperatures, dim, reference is not None)
     if scale is not None:
@@ -398,13 +388,11 @@ def _alike(one, other):
 
 
 def _with_evidence(draws, reference):
-    known = reference is not None and reference.truth is not None
-    if not known or reference.truth.log_evidence is None or draws.num_samples < 4:
-        return draws
+    known = getattr(reference and reference.truth, "log_evidence", None)
     betas = draws.settings["inverse_temperatures"]
-    if betas[0, 0] != 0.0:
+    if known is None or draws.num_samples < 4 or betas[0, 0] != 0.0:
         return draws
     value, influence = log_normaliser(betas, draws.stats["log_ratio"])
     error = float(np.squeeze(mcse(influence)))
-    estimate = Estimate(reference.truth.log_evidence + value, error, draws.num_evals)
+    estimate = Estimate(known + value, error, draws.num_evals)
     return dataclasses.replace(draws, log_evidence=estimate)

@@ -44,27 +44,24 @@ def as_schedule(schedule, initial, final, num_iterations):
             "initial_temperature and final_temperature are for the schedules "
             '"geometric" and "logarithmic"; the temperatures given decide alone'
         )
+    label, name = "schedule", "given"
     if callable(schedule):
-        k = np.arange(num_iterations or _DEFAULT)
-        temperatures = as_floats(schedule(k), "schedule(k)")
-        name = getattr(schedule, "__name__", "schedule")
-        if temperatures.shape != k.shape:
-            raise BayeslibError(
-                f"schedule={name!r} must return a temperature for each k, shape {k.shape}, got "
-                f"shape {temperatures.shape}"
-            )
-        _check(temperatures, "schedule(k)")
-        return temperatures, name
-    temperatures = as_floats(schedule, "schedule")
-    if temperatures.ndim != 1 or temperatures.size == 0:
-        raise BayeslibError(f"schedule must have shape (n,), got {temperatures.shape}")
-    if num_iterations not in (None, temperatures.size):
+        label, name = "schedule(k)", getattr(schedule, "__name__", "schedule")
+        num_iterations = num_iterations or _DEFAULT
+        schedule = schedule(np.arange(num_iterations))
+    temperatures = as_floats(schedule, label)
+    num = num_iterations or max(temperatures.size, 1)
+    if temperatures.shape != (num,):
         raise BayeslibError(
-            f"schedule holds {temperatures.size} temperatures, but num_iterations="
-            f"{num_iterations}; leave one of them out"
+            f"{label} must hold a temperature for each k = 0, …, num_iterations - 1 = {num - 1}, "
+            f"got shape {temperatures.shape}; change it, or leave one of them out"
         )
-    _check(temperatures, "schedule")
-    return temperatures, "given"
+    bad = np.flatnonzero(~(np.isfinite(temperatures) & (temperatures >= 0.0)))
+    if bad.size:
+        raise BayeslibError(
+            f"{label}[{bad[0]}] is {temperatures[bad[0]]}: a temperature is finite and not negative"
+        )
+    return temperatures, name
 
 
 def _named(name, initial, final, num_iterations):
@@ -88,11 +85,3 @@ def _named(name, initial, final, num_iterations):
             f"final_temperature must be at most initial_temperature={initial:g}, got {final:g}"
         )
     return initial * (final / initial) ** (k / max(num_iterations - 1, 1))
-
-
-def _check(temperatures, name):
-    bad = np.flatnonzero(~(np.isfinite(temperatures) & (temperatures >= 0.0)))
-    if bad.size:
-        raise BayeslibError(
-            f"{name}[{bad[0]}] is {temperatures[bad[0]]}: a temperature is finite and not negative"
-        )

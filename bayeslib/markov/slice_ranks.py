@@ -62,18 +62,15 @@ def check_conditionals(conditionals, target, starts, rng):
     rng = copy.deepcopy(rng)
     callbacks, bound = conditionals.bind(rng, target.dim), target.bind(gradient=False)
     pairs = [(k, i) for k, block in enumerate(conditionals.blocks) for i in block]
-    if len(pairs) > _MOST_COORDINATES:
-        chosen = np.linspace(0, len(pairs) - 1, _MOST_COORDINATES).astype(int)
-        pairs = [pairs[j] for j in chosen]
+    num_pairs = min(len(pairs), _MOST_COORDINATES)
+    pairs = [pairs[j] for j in np.linspace(0, len(pairs) - 1, num_pairs).astype(int)]
     # A wrong conditional may drive the chain to where it is nearly right: look at the starts too.
-    ends = starts[[0, -1]] if len(starts) > 1 else starts[[0, 0]]
     places = [start for start in starts[[0, -1][: len(starts)]] if abs(target(start)) < _LARGEST]
-    places += [_swept(conditionals, target, callbacks, start, rng) for start in ends]
+    places += [_swept(conditionals, target, callbacks, start, rng) for start in starts[[0, -1]]]
     ranks = {pair: [] for pair in pairs}
     for place in places:
         for k in sorted({k for k, _ in pairs}):
-            states = _drawn(conditionals, callbacks, k, place, _PILOTS + NUM_DRAWS, rng)
-            _check_density(conditionals, target, k, states)
+            states = _drawn(conditionals, target, callbacks, k, place, _PILOTS + NUM_DRAWS, rng)
             for i in (i for j, i in pairs if j == k):
                 pilots, tested = np.split(states, [_PILOTS])
                 ranks[k, i].append(_ranked(target, bound, i, pilots, tested, rng))
@@ -86,40 +83,31 @@ def check_conditionals(conditionals, target, starts, rng):
 def _swept(conditionals, target, callbacks, theta, rng):
     for _ in range(_SWEEPS):
         for k in range(len(callbacks)):
-            state = _drawn(conditionals, callbacks, k, theta, 1, rng)
-            _check_density(conditionals, target, k, state)
-            theta = state[0]
+            (theta,) = _drawn(conditionals, target, callbacks, k, theta, 1, rng)
     return theta
 
 
-def _drawn(conditionals, callbacks, k, theta, number, rng):
+def _drawn(conditionals, target, callbacks, k, theta, number, rng):
     """Return `number` states, (number, dim), with the block of conditional k drawn anew."""
     callback, block = callbacks[k], conditionals.blocks[k]
     states, out = np.tile(theta, (number, 1)), np.empty(theta.size)
     for state in states:
-        if hasattr(callback, "renew"):
-            callback(theta, out)
-        else:
-            callback(theta, out, callback.handle)
+        callback(theta, out)
         if callback.handle[-1] != 0:
             raise conditionals.functions[k].error(callback, theta, theta, copy.deepcopy(rng))
         state[block] = out[: block.size]
     if not np.isfinite(states).all():
         bad = states[~np.isfinite(states).all(axis=1)][0]
         raise conditionals.not_finite(k, bad[block], theta)
-    return states
-
-
-def _check_density(conditionals, target, k, states):
     values = target.many(states)
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
-        block = conditionals.blocks[k]
         raise BayeslibError(
             f"{conditionals.functions[k].label} drew {shown(states[bad[0], block])} for "
             f"{', '.join(target.names[i] for i in block[:5])}, where the log density of the target "
             f"is {values[bad[0]]}: it draws outside the support, or belongs to another target"
         )
+    return states
 
 
 def _ranked(target, bound, i, pilots, tested, rng):

@@ -127,22 +127,18 @@ def initial(run, start, width, max_steps_out, at_random):
     )  # fmt: skip
 
 
-def windows(num_warmup, s):
-    return warmup_windows(num_warmup) if s.window.adapts else np.array([num_warmup])
-
-
 def raised(run):
-    if run.account.status != UNDEFINED:
-        return None
-    return TargetError(
-        f"the log density at {shown(run.density.points[1])} differs from what it was there "
-        "before: it must be a function of theta and the data alone, without random numbers"
-    )
+    if run.account.status == UNDEFINED:
+        return TargetError(
+            f"the log density at {shown(run.density.points[1])} differs from what it was there "
+            "before: it must be a function of theta and the data alone, without random numbers"
+        )
 
 
 SLICE_SAMPLE = Algorithm(
     "slice_sample", Chain(slice_step, Slices, Note, learn=learn_widths, seconds=3), initial,
-    lambda run: {"width": run.state.width}, windows, raised=raised,
+    lambda run: {"width": run.state.width},
+    lambda num_warmup, s: warmup_windows(num_warmup, s.window.adapts), raised=raised,
 )  # fmt: skip
 
 

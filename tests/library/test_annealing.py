@@ -194,7 +194,7 @@ def test_plain_python_draws_the_same():
     def uncompiled(state, rng):
         return state + table["size"] * rng.standard_normal(1)
 
-    with pytest.warns(bl.BayeslibWarning, match="runs as plain Python"):
+    with pytest.warns(bl.BayeslibWarning, match="propose runs as plain Python"):
         slow = bl.anneal(
             well, 1.0, propose=uncompiled, initial_temperature=1.0, num_iterations=300, rng=3
         )

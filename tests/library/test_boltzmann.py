@@ -273,7 +273,7 @@ def test_threads_and_chains_leave_no_trace():
 @pytest.mark.parametrize(
     ("weights", "biases", "options", "words"),
     [
-        (np.zeros((2, 3)), np.zeros(2), {}, r"weights must have shape \(2, 2\)"),
+        (np.zeros((2, 3)), np.zeros(2), {}, r"weights must have shape \(n, n\), got .*\(2, 3\)"),
         ([[0.0, 1.0], [2.0, 0.0]], np.zeros(2), {}, "symmetric"),
         ([[1.0, 0.0], [0.0, 0.0]], np.zeros(2), {}, "diagonal must be zero"),
         ([[0.0, np.nan], [np.nan, 0.0]], np.zeros(2), {}, r"weights\[0, 1\] is nan"),

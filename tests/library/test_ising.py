@@ -338,7 +338,7 @@ def test_a_common_start_is_warned_of():
         ({"method": "wolff", "coupling": -1.0}, "positive coupling"),
         ({"initial": "left"}, "initial must be"),
         ({"initial": np.ones((3, 3))}, "initial must have shape"),
-        ({"initial": np.zeros((4, 4))}, "spins -1 and 1"),
+        ({"initial": np.zeros((4, 4))}, "must hold -1 and 1, got 0"),
         ({"num_samples": 0}, "num_samples"),
         ({"rng": -1}, "rng"),
     ],

@@ -255,7 +255,7 @@ def test_a_gentle_run_neither_diverges_nor_warns():
     [
         ({"target_accept": 0.0}, BayeslibError, "target_accept"),
         ({"target_accept": 1.0}, BayeslibError, "target_accept"),
-        ({"target_accept": 80}, BayeslibError, "target_accept must be at most"),
+        ({"target_accept": 80}, BayeslibError, "target_accept must lie between 0 and 1"),
         ({"target_accept": "high"}, BayeslibTypeError, "target_accept"),
         ({"max_tree_depth": 0}, BayeslibError, "max_tree_depth must be at least 1"),
         ({"max_tree_depth": 100}, BayeslibError, "max_tree_depth must be at most 20"),

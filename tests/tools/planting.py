@@ -113,7 +113,7 @@ def planted(bug):
     loaded, before = set(sys.modules), [(vars(module), dict(vars(module))) for module in places()]
     values = {id(value): value for _, names in before for value in names.values()}
     algorithms = [value for value in values.values() if isinstance(value, Algorithm)]
-    chains = [c for a in algorithms for c in (a.chain, a.scout) if c is not None]
+    chains = [algorithm.chain for algorithm in algorithms]
     given = {k: again(v, {}) for k, v in values.items() if is_jitted(v) or type(v) is Kernel}
     right = {id(old): given.get(id(old), old)}
     if not (inspect.isclass(owner) or isinstance(old, (int, float, str))):

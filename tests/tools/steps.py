@@ -164,10 +164,9 @@ def wander_ratio(proposed, current, scale):
 def moves(dim, propose, log_ratio, *args):
     """Return how `metropolis_hastings` proposes, and its correction."""
     args = as_data(args, "args")
-    draws = Draws(propose, "propose", "theta", args, "args")
-    draws.size = dim
+    draws = Draws(propose, "propose", "theta", args, "args", dim)
     ratio = log_ratio and Compares(log_ratio, "log_ratio", ("proposed", "current"), args, "args")
-    return {"propose": draws, "log_ratio": ratio}
+    return {"propose": draws, "compare": ratio}
 
 
 def wandering(density):

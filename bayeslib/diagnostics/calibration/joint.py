@@ -62,11 +62,9 @@ class JointTest(Judged):
             )
         return tuple(found)
 
-    def __str__(self):
+    def __repr__(self):
         chains, steps = self.chains.shape[:2]
         return self._table(f"joint test: {chains} chains of {steps} steps", "t", self.t)
-
-    __repr__ = __str__
 
 
 def geweke_test(
@@ -154,17 +152,12 @@ def geweke_test(
     num_steps = as_count(num_steps, "num_steps")
     rng, _ = as_rng(rng)
     first, *others = rng.spawn(num_chains + 1)
-    forward, dim = [], 0
-    for _ in range(num_chains * num_steps):
-        theta, data = simulator.draw(first)
-        dim = theta.size
-        forward.append(_same_size(simulator.values(theta, data), forward))
-    names = simulator.as_names(dim, forward[0].size)
-    chains = [_chain(simulator, transition, num_steps, generator) for generator in others]
-    forward, chains = np.array(forward), np.array(chains)
-    t = np.array([_compare(forward[:, i], chains[:, :, i]) for i in range(len(names))])
+    num_draws = num_chains * num_steps
+    forward = np.array([simulator.values(*simulator.draw(first)) for _ in range(num_draws)])
+    chains = np.array([_chain(simulator, transition, num_steps, own) for own in others])
+    t = np.array([_compare(forward[:, i], chains[:, :, i]) for i in range(forward.shape[1])])
     pvalues = 2.0 * special.stdtr(num_chains - 1, -np.abs(t))
-    return JointTest(names, forward, chains, t, pvalues)
+    return JointTest(simulator.names, forward, chains, t, pvalues)
 
 
 def _chain(simulator, transition, num_steps, rng):
@@ -179,17 +172,8 @@ def _chain(simulator, transition, num_steps, rng):
                 f"transition must return theta of shape {theta.shape}, got {new.shape}"
             )
         theta = new
-        rows.append(_same_size(simulator.values(theta, data), rows))
+        rows.append(simulator.values(theta, data))
     return rows
-
-
-def _same_size(row, rows):
-    if rows and row.size != rows[0].size:
-        raise BayeslibError(
-            f"sample_prior and quantities returned {rows[0].size} numbers at first, and now "
-            f"{row.size}"
-        )
-    return row
 
 
 def _compare(forward, chains):

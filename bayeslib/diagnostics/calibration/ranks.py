@@ -76,11 +76,9 @@ class Calibration(Judged):
             )
         return tuple(found)
 
-    def __str__(self):
+    def __repr__(self):
         title = f"simulation-based calibration: {len(self.ranks)} fits, {self.num_draws} draws each"
         return self._table(title, "z", self.z)
-
-    __repr__ = __str__
 
 
 def _in_words(centre, spread):
@@ -175,8 +173,7 @@ def simulation_based_calibration(
     ranks, num_short, interrupted = [], 0, False
     try:
         for generator in rng.spawn(num_fits):
-            rank, short, dim = _rank(simulator, fit, num_draws, generator)
-            names = simulator.as_names(dim, rank.size)
+            rank, short = _rank(simulator, fit, num_draws, generator)
             ranks.append(rank)
             num_short += short
     except KeyboardInterrupt:
@@ -190,7 +187,7 @@ def simulation_based_calibration(
     z = _z(ranks, num_draws)
     smallest = np.minimum(2.0 * special.ndtr(-np.abs(z)).min(axis=1), _chi_square(ranks, num_draws))
     pvalues = np.minimum(1.0, _TESTS * smallest)
-    found = Calibration(names, ranks, num_draws, num_short, z, pvalues, interrupted)
+    found = Calibration(simulator.names, ranks, num_draws, num_short, z, pvalues, interrupted)
     if num_short > 0.05 * len(ranks):
         warn(found.problems[-1])
     return found
@@ -205,7 +202,7 @@ def _rank(simulator, fit, num_draws, rng):
     ties = np.sum(values == truth, axis=0)
     for i in np.flatnonzero(ties):
         rank[i] += rng.integers(ties[i] + 1)
-    return rank, short, theta.size
+    return rank, short
 
 
 def _thin(found, num_draws, dim, rng):
@@ -225,14 +222,10 @@ def _thin(found, num_draws, dim, rng):
             moving = [name not in fixed for name in found.names]
             size = np.min(np.atleast_1d(diagnostics.ess(found))[moving])
             short = not size >= num_draws  # nan, of a chain that never moved, is short too
-    if draws.ndim != 2 or draws.shape[1] != dim:
+    if draws.ndim != 2 or draws.shape[1] != dim or len(draws) < num_draws:
         raise BayeslibError(
-            f"fit must return draws of {dim} parameters, as sample_prior, got shape {draws.shape}"
-        )
-    if len(draws) < num_draws:
-        raise BayeslibError(
-            f"fit returned {len(draws)} draws, fewer than num_draws={num_draws}; draw more, or ask "
-            "for fewer"
+            f"fit must return num_draws={num_draws} or more draws of {dim} parameters, as "
+            f"sample_prior, got shape {draws.shape}: draw more, or ask for fewer"
         )
     check_finite(draws, "the draws of fit")
     return draws[np.linspace(0, len(draws) - 1, num_draws).round().astype(int)], short

@@ -50,14 +50,17 @@ class Judged:
 
 
 class Simulator:
-    """Draws parameters with their data, and evaluates what is compared."""
+    """Draws parameters with their data, and evaluates what is compared.
+
+    `names` has one a quantity, once the first were evaluated.
+    """
 
     def __init__(self, sample_prior, simulate, quantities, names, **sampler):
         check_callable(sample_prior=sample_prior, simulate=simulate, **sampler)
         if quantities is not None:
             check_callable(quantities=quantities)
         self.sample_prior, self.simulate, self.quantities = sample_prior, simulate, quantities
-        self.names = None if names is None else tuple(names)
+        self.names, self._size = None if names is None else tuple(names), None
 
     def draw(self, rng):
         """Return theta (dim,) from the prior and data from the likelihood, in this order."""
@@ -66,19 +69,26 @@ class Simulator:
 
     def values(self, theta, data):
         """Return the parameters, then the other quantities, shape (k,)."""
-        if self.quantities is None:
-            return theta
-        return np.concatenate([theta, as_vector(self.quantities(theta, data), "quantities")])
-
-    def as_names(self, dim, count):
-        """Return one name a quantity."""
-        if self.names is None:
-            parameters = ["theta"] if dim == 1 else [f"theta[{i}]" for i in range(dim)]
-            others = [f"quantity[{i}]" for i in range(count - dim)]
-            return (*parameters, *(["quantity"] if count - dim == 1 else others))
-        if len(self.names) != count:
+        row, others = theta, ()
+        if self.quantities is not None:
+            others = as_vector(self.quantities(theta, data), "quantities")
+            row = np.concatenate([theta, others])
+        if self._size is None:
+            self._size = row.size
+            if self.names is None:
+                self.names = _numbered("theta", theta) + _numbered("quantity", others)
+            if len(self.names) != row.size:
+                raise BayeslibError(
+                    f"{len(self.names)} names for {row.size} quantities ({theta.size} parameters "
+                    f"and {len(others)} others): {self.names}"
+                )
+        if row.size != self._size:
             raise BayeslibError(
-                f"{len(self.names)} names for {count} quantities ({dim} parameters and "
-                f"{count - dim} others): {self.names}"
+                f"sample_prior and quantities returned {self._size} numbers at first, and now "
+                f"{row.size}"
             )
-        return self.names
+        return row
+
+
+def _numbered(name, values):
+    return (name,) if len(values) == 1 else tuple(f"{name}[{i}]" for i in range(len(values)))
