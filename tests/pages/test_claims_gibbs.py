@@ -50,21 +50,6 @@ def test_every_scan_is_invariant_and_only_the_sweep_in_turn_is_not_reversible(se
     np.testing.assert_allclose(back, b @ a, atol=1e-13)
 
 
-def test_the_two_coins():
-    joint = np.array([[0.4, 0.1], [0.1, 0.4]])
-    a, b = update(joint, 0), update(joint, 1)
-    assert violation(joint.ravel(), a @ b) == pytest.approx(0.048)
-    for eps in (0.3, 0.1, 0.01):
-        tied = np.array([[1 - eps, eps], [eps, 1 - eps]]) / 2
-        sweep = update(tied, 0) @ update(tied, 1)
-        second = np.sort(np.abs(np.linalg.eigvals(sweep)))[-2]
-        assert second == pytest.approx((1 - 2 * eps) ** 2)
-    never = np.eye(2) / 2
-    with np.errstate(invalid="ignore"):
-        sweep = update(never, 0) @ update(never, 1)
-    np.testing.assert_array_equal(sweep[[0, 3]][:, [0, 3]], np.eye(2))
-
-
 def test_the_rate_of_two_parts_is_the_square_of_their_maximal_correlation():
     """Liu, Wong and Kong: singular values of joint / sqrt(product of the margins)."""
     for seed in SEEDS:

@@ -6,7 +6,7 @@ comparisons made here that is a false alarm in about 1e-5 of runs, had the seeds
 
 import numpy as np
 import pytest
-from scipy import integrate, optimize, special, stats
+from scipy import optimize, special, stats
 from sparing import over
 from twins import Z_LIMIT, page
 
@@ -96,19 +96,6 @@ def test_a_race_is_a_softmax_with_its_own_clock(seed, p, lead):
     assert abs(spent.mean() - time) < Z_LIMIT * spent.std() / np.sqrt(4_000) + 1e-12
 
 
-def test_a_race_to_two_takes_pi_samples_and_beats_a_majority_of_five():
-    def right(p):
-        return 2 * p * softmax(p, 2)
-
-    def cost(p):
-        return 2 / (p**2 + (1 - p) ** 2)
-
-    assert integrate.quad(cost, 0, 1)[0] == pytest.approx(np.pi)
-    assert cost(0.3) == pytest.approx(2 * (2 * softmax(0.3, 2) - 1) / (2 * 0.3 - 1))
-    assert WORTH[2] < integrate.quad(right, 0, 1)[0] == pytest.approx(1.5 - np.pi / 4)
-    assert integrate.quad(right, 0, 1)[0] < WORTH[3]
-
-
 @every_seed
 def test_a_sampler_is_fitted_perfectly_by_an_exact_mind_and_caught_by_its_clock(seed):
     p, trials = np.linspace(0.1, 0.9, 9), 2_000
@@ -143,14 +130,6 @@ def test_the_chain_is_the_posterior_s_and_needs_ratios_only():
         flow = weight[:, None] * matrix
         assert np.allclose(flow, flow.T) and np.allclose(matrix.sum(axis=1), 1)
     assert np.diag(P)[7] < 0.1 < np.diag(P)[4], "a poor idea is left sooner"
-
-
-def test_ideas_about_the_airways_are_never_negatively_correlated():
-    centred, power = AIRWAYS - POSTERIOR[AIRWAYS].sum(), np.eye(12)
-    for _ in range(300):
-        power = power @ P
-        assert POSTERIOR @ (centred * (power @ centred)) > -1e-12
-    assert np.linalg.eigvals(P).real.min() < 0, "not because all eigenvalues are positive"
 
 
 def bias_path(anchor, steps=400):
@@ -237,14 +216,6 @@ def test_the_effects_of_examples_fade_and_a_single_rare_idea_still_raises():
     assert judged(POSTERIOR, 3) == pytest.approx(truth), "without an anchor nothing is off"
 
 
-@pytest.mark.parametrize("num_ideas", [1, 2, 12, 250])
-def test_judged_one_by_one_the_parts_exceed_one(num_ideas):
-    values = np.sort(np.linalg.eigvals(P).real)[:-1]
-    parts = sum(judged(np.eye(12)[h], num_ideas, np.eye(12)[h] == 1) for h in range(12))
-    formula = 1 + np.sum((1 - values**num_ideas) / (1 - values)) / num_ideas
-    assert parts == pytest.approx(formula) and parts > 1
-
-
 @every_seed
 def test_conjunctions_flip_by_chance_only_and_seldom_in_the_end(seed):
     rng = np.random.default_rng(seed)
@@ -286,48 +257,3 @@ def test_what_an_unequal_pull_leaves_of_the_identity():
     assert identity(noise) == pytest.approx(0, abs=1e-15)
     assert identity(more) == pytest.approx(2 * (more - noise) * (a + b - 1))
     assert abs(identity(more)) > 0.05
-
-
-def test_started_at_its_example_the_conjunction_wins_on_average():
-    assert judged(np.eye(12)[0], 12, INFECTION & AIRWAYS) > judged(PRIOR, 12) + 0.2
-
-
-def test_the_bayesian_sampler_answers_like_noise_and_can_reverse_a_conjunction():
-    p_a, p_ab = POSTERIOR[INFECTION].sum(), POSTERIOR[INFECTION & AIRWAYS].sum()
-
-    def pulled(p, number):
-        return (number * p + 1) / (number + 2)
-
-    for number in (3, 20):
-        d = 1 / (number + 2)
-        assert pulled(p_a, number) == pytest.approx((1 - 2 * d) * p_a + d)
-    assert pulled(p_ab, 3) > pulled(p_a, 20)
-    assert pulled(p_ab, 20) < pulled(p_a, 20), "not with equal samples"
-
-
-def neurons(bias, weights, tau, offset):
-    """Stationary law of the on-off patterns of three neurons that take turns."""
-    states = np.indices((tau + 1,) * 3).reshape(3, -1).T
-    place = (tau + 1) ** np.arange(3)[::-1]
-    sweep = np.eye(len(states))
-    for k in range(3):
-        step = np.zeros_like(sweep)
-        for i, state in enumerate(states):
-            chance = special.expit(bias[k] + weights[k] @ (state > 0) - offset)
-            chance = chance if state[k] <= 1 else 0.0
-            step[i, i + (tau - state[k]) * place[k]] += chance
-            step[i, i - (state[k] > 0) * place[k]] += 1 - chance
-        sweep = sweep @ step
-    law = np.linalg.matrix_power(sweep, 4096)[0]
-    patterns = np.indices((2, 2, 2)).reshape(3, -1).T
-    return patterns, np.array([law[((states > 0) == z).all(axis=1)].sum() for z in patterns])
-
-
-def test_neurons_with_a_silent_time_sample_the_boltzmann_law_and_others_do_not():
-    bias = np.array([-0.5, 0.3, -1.0])
-    weights = np.array([[0, 1.5, -1], [1.5, 0, 0.8], [-1, 0.8, 0]])
-    patterns, law = neurons(bias, weights, 3, np.log(3))
-    wanted = np.exp(patterns @ bias + 0.5 * np.sum(patterns @ weights * patterns, axis=1))
-    wanted /= wanted.sum()
-    assert np.allclose(law, wanted, atol=1e-10)
-    assert np.abs(neurons(bias, weights, 3, 0.0)[1] - wanted).max() > 0.05, "no correction, no luck"

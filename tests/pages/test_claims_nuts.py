@@ -230,16 +230,6 @@ def test_nuts_the_other_form_of_the_schools_is_right(seed):
     assert abs(low.z(0.05)) < Z_LIMIT and abs(low.z(0.09)) > Z_LIMIT
 
 
-def test_nuts_the_page_s_schools_are_the_library_s():
-    y, sigma = page("nuts", "y", "sigma")
-    points = np.random.default_rng(5).standard_normal((4, 10))
-    data = y, sigma
-    for name, centered in (("centred_schools", True), ("noncentred_schools", False)):
-        mine = bl.Target(page("nuts", name), dim=10, data=data).many(points)
-        known = posteriors.eight_schools(centered=centered).many(points)
-        np.testing.assert_allclose(np.diff(mine), np.diff(known), rtol=1e-9)
-
-
 @every_seed
 def test_nuts_which_form_is_better_depends_on_the_data(seed):
     y, sigma = page("nuts", "y", "sigma")

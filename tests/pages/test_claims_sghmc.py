@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from sparing import over
-from twins import Z_LIMIT, page, plain_twin, quiet
+from twins import Z_LIMIT, page, quiet
 
 import bayeslib as bl
 from bayeslib import posteriors
@@ -47,22 +47,6 @@ def test_sghmc_noise_is_n_over_b_in_posterior_units():
     np.testing.assert_allclose(target.truth.cov, np.eye(DIM), atol=0.02)
 
 
-@pytest.mark.parametrize("eps", [0.02, 0.1, 0.5])
-def test_sghmc_naive_heating(eps):
-    """The energy grows by eps^2 V / 2 a step, exactly; with friction it does not."""
-    covariances = page("sghmc", "covariances")
-    V, form = 3.0, np.array([[1, eps / 2], [eps / 2, 1]])
-
-    def energies(C, steps=200):
-        return [np.trace(form @ P) / 2 for P in covariances(eps, C, eps**2 * V, steps)]
-
-    np.testing.assert_allclose(np.diff(energies(0.0)), eps**2 * V / 2, rtol=1e-9)
-    assert not np.allclose(np.diff(energies(0.1)), eps**2 * V / 2, rtol=0.01)
-    steps = int(100 / (eps**2 * V))
-    *_, P = covariances(eps, 0.0, eps**2 * V, steps)
-    assert abs(P[0, 0] * (1 - eps**2 / 4) / (1 + eps**2 * V * steps / 2) - 1) < 0.02
-
-
 @every_seed
 def test_sghmc_naive_runs_away(seed):
     """Four hundred chains; the variance's relative error is 1/14, and the law 51 against 1."""
@@ -74,15 +58,6 @@ def test_sghmc_naive_runs_away(seed):
     )  # fmt: skip
     assert 30 < naive.values[:, -1].var() < 75
     assert any("friction" in problem for problem in naive.problems)
-
-
-def test_sghmc_the_operator_vanishes_with_friction_only():
-    leak = page("sghmc", "leak")
-    coarse, fine = leak(0.1, 0.1, 0.02), leak(0.1, 0.1, 0.01)
-    assert 3.8 < coarse / fine < 4.2 and fine < 0.002
-    for C, noise in ((0.0, 0.1), (0.1, 0.2), (0.1, 0.0)):
-        assert leak(C, noise, 0.01) > 0.1
-        assert 0.9 < leak(C, noise, 0.02) / leak(C, noise, 0.01) < 1.1
 
 
 @pytest.mark.parametrize("eps", [0.01, 0.2, 0.7])
@@ -260,28 +235,3 @@ def test_sghmc_when_the_noise_of_a_batch_is_normal(seed):
     g[0] = 60.0
     kurtosis, _ = shape(g, 50, rng, count=20_000)
     assert kurtosis > 5.0
-
-
-@every_seed
-def test_sghmc_without_a_push_is_descent_with_momentum(seed):
-    """Learning rate eps^2 and momentum 1 - eps C, iterate for iterate; with the push it is not."""
-    Z, y = page("sghmc", "LINE")
-    eps, friction, rows, start = 0.02, 1.5, 20, np.array([1.0, -1.0])
-
-    def slope(theta, Z, y):
-        return Z.T @ (y - Z @ theta)
-
-    options = {"batch_size": rows, "step_size": eps, "friction": friction, "num_samples": 200}
-    sghmc, batch = plain_twin("sghmc", "sghmc"), plain_twin("sghmc", "sghmc").__globals__
-    rng, perm = np.random.default_rng(seed), np.arange(1000)
-    theta, v, path = start, eps * rng.standard_normal(2), []
-    for _ in range(200):
-        theta = theta + v
-        g = batch["minibatch"](slope, (Z, y), theta, perm, rows, rng)
-        rng.standard_normal(2)
-        v = (1 - eps * friction) * v + eps**2 * g
-        path.append(theta)
-    still = sghmc(slope, (Z, y), start, noise_estimate=friction, rng=seed, **options)
-    np.testing.assert_allclose(still, path, rtol=1e-9, atol=1e-12)
-    pushed = sghmc(slope, (Z, y), start, noise_estimate=0.0, rng=seed, **options)
-    assert np.abs(pushed - path).max() > 0.1
