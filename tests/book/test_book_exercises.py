@@ -83,7 +83,7 @@ def test_a_word_is_chosen(visit):
     said, check = field.locator(".answer-said"), field.get_by_role("button", name="Check")
     check.click()
     assert said.inner_text() == "Nothing to check yet."
-    wrong, message = exercise.mistakes[0]
+    message, wrong = next(iter(exercise.mistakes.items()))
     field.get_by_label(wrong).check()
     check.click()
     assert said.inner_text() == f"Not yet. {message}"
