@@ -27,9 +27,9 @@ from urllib.parse import urljoin
 
 import anki_package
 import yaml
+from bookext import directives
+from bookext.directives import wrapped
 from docutils import nodes
-from docutils.statemachine import StringList
-from sphinx.util.docutils import SphinxDirective
 from sphinx.util.osutil import relative_uri
 
 DECK = Path("chapters") / "cards.yml"
@@ -38,6 +38,14 @@ ANKI = "_static/all-the-needles.apkg"
 BOX = Path(__file__).with_name("study.html")
 FIELDS = {"id", "chapter", "see", "source", "front", "back", "corrected"}
 REQUIRED = FIELDS - {"corrected"}
+# what is written before and after the parts of a card
+SUMMARY = ("<summary><span>", "</span></summary>\n")
+QUESTION = ("\n\n\\noindent\\textbf{", "}\n\n")
+BACK = ('<div class="card-back">\n', "</div>\n")
+CORRECTED = ('<details class="card-corrected"><summary>Corrected</summary>\n', "</details>\n")
+SEE = ('<div class="card-see">\n', "</div>\n")
+START = '<li><details class="card" id="card-{id}" data-chapter="{chapter}">\n'
+WRONG = ("\n\n\\noindent\\textbf{Corrected:}", "")
 
 
 def read_deck(path):
@@ -70,40 +78,15 @@ class deck_node(nodes.General, nodes.Element):
     """A list of cards."""
 
 
-class card_node(nodes.General, nodes.Element):
-    """One card: a `front_node`, then the blocks of its back."""
-
-
-class front_node(nodes.General, nodes.Element):
-    """The question of a card: inline content."""
-
-
-class back_node(nodes.General, nodes.Element):
-    """The answer of a card: blocks."""
-
-
-class see_node(nodes.General, nodes.Element):
-    """Where the card is taught: a paragraph."""
-
-
-class corrected_node(nodes.General, nodes.Element):
-    """What the card's source had wrong: a paragraph."""
-
-
-class Cards(SphinxDirective):
+class Cards(directives.Directive):
     """Show the cards of the chapters named."""
 
     required_arguments = 1
     final_argument_whitespace = True
 
     def run(self):
-        path = Path(self.env.srcdir) / DECK
-        self.env.note_dependency(str(path))
         chapters = self.arguments[0].split()
-        try:
-            deck = read_deck(path)
-        except (OSError, ValueError, yaml.YAMLError) as error:
-            raise self.error(f"cards.yml: {error}") from None
+        deck = self.read(Path(self.env.srcdir) / DECK, read_deck)
         for chapter in chapters:
             if chapter not in {card["chapter"] for card in deck}:
                 raise self.error(f"cards.yml has no card of the chapter {chapter!r}")
@@ -113,29 +96,21 @@ class Cards(SphinxDirective):
         return [deck_node("", *(self.card(card) for card in cards), study=study)]
 
     def card(self, card):
-        front = front_node("", *self.inline(card["front"]))
-        back = back_node("", *self.blocks(card["back"]))
+        front = wrapped("", *self.inline(card["front"]), html=SUMMARY, latex=QUESTION)
+        back = wrapped("", *self.parse_text_to_nodes(card["back"]), html=BACK)
         if "corrected" in card:
-            back += corrected_node("", nodes.paragraph("", "", *self.inline(card["corrected"])))
-        back += see_node("", *self.blocks(f"Taught in {{ref}}`{card['see']}`."))
-        return card_node("", front, back, ids=[f"card-{card['id']}"], chapter=card["chapter"])
-
-    def blocks(self, text):
-        holder = nodes.Element()
-        lines = StringList(text.rstrip().splitlines(), source=str(DECK))
-        self.state.nested_parse(lines, self.content_offset, holder)
-        return holder.children
-
-    def inline(self, text):
-        (paragraph,) = self.blocks(text)
-        return paragraph.children
+            said = nodes.paragraph("", "", *self.inline(card["corrected"]))
+            back += wrapped("", said, html=CORRECTED, latex=WRONG)
+        see = self.parse_text_to_nodes(f"Taught in {{ref}}`{card['see']}`.")
+        back += wrapped("", *see, html=SEE, latex=None)
+        return wrapped("", front, back, html=(START.format(**card), "</details></li>\n"))
 
 
 class study_node(nodes.General, nodes.Element):
     """The box in which one card at a time is studied."""
 
 
-class Study(SphinxDirective):
+class Study(directives.Directive):
     """Show the study box."""
 
     def run(self):
@@ -165,59 +140,6 @@ def depart_deck(self, node):
         self.body.append(
             f'<p class="cards-more"><a href="{link}">Study these cards, a few a day</a></p>\n'
         )
-
-
-def visit_card(self, node):
-    attributes = f'id="{node["ids"][0]}" data-chapter="{node["chapter"]}"'
-    self.body.append(f'<li><details class="card" {attributes}>\n')
-
-
-def depart_card(self, node):
-    self.body.append("</details></li>\n")
-
-
-def visit_front(self, node):
-    self.body.append("<summary><span>")
-
-
-def depart_front(self, node):
-    self.body.append("</span></summary>\n")
-
-
-def visit_back(self, node):
-    self.body.append('<div class="card-back">\n')
-
-
-def depart_back(self, node):
-    self.body.append("</div>\n")
-
-
-def visit_see(self, node):
-    self.body.append('<div class="card-see">\n')
-
-
-def visit_corrected(self, node):
-    self.body.append('<details class="card-corrected"><summary>Corrected</summary>\n')
-
-
-def depart_corrected(self, node):
-    self.body.append("</details>\n")
-
-
-def plain(self, node):
-    """Leave the children to speak for themselves, where there is nothing to turn over."""
-
-
-def latex_front(self, node):
-    self.body.append("\n\n\\noindent\\textbf{")
-
-
-def latex_front_end(self, node):
-    self.body.append("}\n\n")
-
-
-def latex_corrected(self, node):
-    self.body.append("\n\n\\noindent\\textbf{Corrected:}")
 
 
 def skip(self, node):
@@ -268,18 +190,11 @@ def write_anki(app, exception):
 
 def setup(app):
     """Register the directives; Jupyter Book links _static/cards.css and cards.js by itself."""
+    directives.setup(app)
     app.add_directive("cards", Cards)
     app.add_directive("study", Study)
+    asis = (directives.nothing, directives.nothing)
     app.add_node(study_node, html=(visit_study, None), latex=(skip, None), text=(skip, None))
+    app.add_node(deck_node, html=(visit_deck, depart_deck), latex=asis, text=asis)
     app.connect("build-finished", write_anki)
-    asis = (plain, plain)
-    for node, html, latex in (
-        (deck_node, (visit_deck, depart_deck), asis),
-        (card_node, (visit_card, depart_card), asis),
-        (front_node, (visit_front, depart_front), (latex_front, latex_front_end)),
-        (back_node, (visit_back, depart_back), asis),
-        (see_node, (visit_see, depart_back), (skip, None)),
-        (corrected_node, (visit_corrected, depart_corrected), (latex_corrected, plain)),
-    ):
-        app.add_node(node, html=html, latex=latex, text=asis)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

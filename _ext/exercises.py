@@ -8,22 +8,17 @@
 
 from pathlib import Path
 
+from bookext import directives
 from docutils import nodes
 from exercise_form import LEVELS, read_book
-from sphinx.addnodes import pending_xref
-from sphinx.util.docutils import SphinxDirective
 
 
-class ExerciseIndex(SphinxDirective):
+class ExerciseIndex(directives.Directive):
     """List the exercises, a section for each chapter."""
 
     def run(self):
-        folder = Path(self.env.srcdir)
-        self.env.note_dependency(str(folder / "_toc.yml"))
-        try:
-            chapters = read_book(folder)
-        except (OSError, ValueError) as error:
-            raise self.error(f"exercises: {error}") from None
+        toc = Path(self.env.srcdir) / "_toc.yml"
+        chapters = self.read(toc, lambda toc: read_book(toc.parent))
         tools = nodes.container(classes=["exercise-tools"])
         return [self.sentence(chapters), tools, *(self.section(*c) for c in chapters)]
 
@@ -45,26 +40,11 @@ class ExerciseIndex(SphinxDirective):
         return nodes.section("", nodes.title("", "", link), listed, ids=[name], names=[name])
 
     def link(self, kind, target, text):
-        return pending_xref(
-            "",
-            nodes.inline("", text),
-            refdomain="std",
-            reftype=kind,
-            reftarget=target,
-            refexplicit=True,
-            refwarn=True,
-            refdoc=self.env.docname,
-        )
-
-
-def outdated(app, env, added, changed, removed):
-    """Read the index again when any page has changed."""
-    index = {name for name in env.found_docs if name.endswith("/exercises")}
-    return index if added or changed or removed else ()
+        return directives.link(kind, target, nodes.inline("", text), self.env.docname)
 
 
 def setup(app):
     """Register the directive; Jupyter Book links its style and script by itself."""
     app.add_directive("exercise-index", ExerciseIndex)
-    app.connect("env-get-outdated", outdated)
+    app.connect("env-get-outdated", directives.read_anew("exercises"))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -12,11 +12,10 @@ pages have been read, so that each has the number it has there, and leads there.
 from pathlib import Path
 
 import yaml
-from bookext import cells
+from bookext import cells, directives
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.transforms.post_transforms import SphinxPostTransform
-from sphinx.util.docutils import SphinxDirective
 
 KINDS = ("definition", "theorem", "lemma", "proposition", "corollary", "algorithm")
 
@@ -31,21 +30,17 @@ def chapters(toc):
     return [entry["file"] for p in parts if p.get("numbered") for entry in p["chapters"]]
 
 
-class FormulaSheet(SphinxDirective):
+class FormulaSheet(directives.Directive):
     """See the module."""
 
     def run(self):
-        toc = Path(self.env.srcdir) / "_toc.yml"
-        self.env.note_dependency(str(toc))
-        return [self.section(page) for page in chapters(toc)]
+        pages = self.read(Path(self.env.srcdir) / "_toc.yml", chapters)
+        return [self.section(page) for page in pages]
 
     def section(self, page):
         name = f"formulas-{page.rsplit('/', 1)[-1].replace('_', '-')}"
         title = cells.read(self.env.doc2path(page)).title
-        link = pending_xref(
-            "", nodes.inline("", title), refdomain="std", reftype="doc", reftarget=f"/{page}",
-            refexplicit=True, refwarn=True, refdoc=self.env.docname,
-        )  # fmt: skip
+        link = directives.link("doc", f"/{page}", nodes.inline("", title), self.env.docname)
         place = Statements(page=page)
         return nodes.section("", nodes.title("", "", link), place, ids=[name], names=[name])
 
@@ -94,16 +89,10 @@ def clean(node, docname):
     return copy
 
 
-def outdated(app, env, added, changed, removed):
-    """Write the sheet again when any page has changed."""
-    sheet = {name for name in env.found_docs if name.endswith("/formulas")}
-    return sheet if added or changed or removed else ()
-
-
 def setup(app):
     """Register the directive; Jupyter Book links its style, _static/formulas.css, by itself."""
     app.add_node(Statements)
     app.add_directive("formula-sheet", FormulaSheet)
     app.add_post_transform(CopyStatements)
-    app.connect("env-get-outdated", outdated)
+    app.connect("env-get-outdated", directives.read_anew("formulas"))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

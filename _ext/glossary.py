@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import yaml
+from bookext import directives
 from docutils import nodes
-from docutils.statemachine import StringList
 from sphinx import addnodes
 from sphinx.domains.std import make_glossary_term
 from sphinx.transforms import SphinxTransform
-from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 ENTRIES = Path("chapters") / "glossary.yml"
@@ -212,16 +211,11 @@ def _uses(env):
     return env.glossary_uses
 
 
-class GlossaryTerms(SphinxDirective):
+class GlossaryTerms(directives.Directive):
     """All terms, in alphabetical order, with where each is defined and used."""
 
     def run(self):
-        path = Path(self.env.srcdir) / ENTRIES
-        self.env.note_dependency(str(path))
-        try:
-            entries = read_glossary(path)
-        except (OSError, ValueError, yaml.YAMLError) as error:
-            raise self.error(f"glossary.yml: {error}") from None
+        entries = self.read(Path(self.env.srcdir) / ENTRIES, read_glossary)
         items = nodes.definition_list("", *map(self.item, entries), classes=["glossary"])
         return [self.letters(entries), addnodes.glossary("", items, sorted=False)]
 
@@ -248,12 +242,6 @@ class GlossaryTerms(SphinxDirective):
         places["term"] = entry.id
         return nodes.definition_list_item("", term, nodes.definition("", text, places))
 
-    def inline(self, text):
-        holder = nodes.Element()
-        lines = StringList(text.splitlines(), source=str(ENTRIES))
-        self.state.nested_parse(lines, self.content_offset, holder)
-        return holder.children[0].children
-
 
 def _pages(env):
     """Return {id of a term: the pages that use it, in the order of the book}."""
@@ -278,12 +266,8 @@ def link_uses(app, doctree, docname):
     pages = _pages(env) if all_places else {}
     for places in all_places:
         if used := pages.get(places["term"]):
-            places += nodes.Text(" Used in ")
-            for number, page in enumerate(used):
-                title = nodes.Text(env.titles[page].astext())
-                link = make_refnode(app.builder, docname, page, None, title)
-                places += [nodes.Text(", "), link] if number else [link]
-            places += nodes.Text(".")
+            links = directives.linked_pages(app, docname, dict.fromkeys(used))
+            places += [nodes.Text(" Used in "), *links, nodes.Text(".")]
 
 
 def forget(app, env, docname):

@@ -20,57 +20,45 @@ the directive whose tag begins with ``specimen-``: they run first and are shown 
 
 import re
 
+from bookext import directives
+from bookext.directives import wrapped
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
-from sphinx.util.docutils import SphinxDirective
 
 QUESTION = "Guess the bug."
 FOLD = "Open the specimen: the wrong lines, what catches them, the cure"
 MARK = re.compile(r"\[([ x])\]\s+")
 TAG = "tag_specimen-"
+# what is written before and after the parts of a guess
+QUESTIONED = ('<p class="guess-question">', "</p>\n<ul>\n")
+SUMMARY = ("<summary>", "</summary>\n")
+REPLY = '<div class="guess-reply"><p class="guess-verdict">{}</p>\n'
+ITEM = "\n\n\\noindent$(\\{})$ "
+PARAGRAPH = ("\n\n", "\n\n")
 
 
-class guess_node(nodes.General, nodes.Element):
+class guess_node(wrapped):
     """A question, then its suspects."""
 
 
-class question_node(nodes.General, nodes.Element):
-    """The question: inline content."""
-
-
-class suspect_node(nodes.General, nodes.Element):
-    """One suspect: an `accusation_node`, then a `reply_node`."""
-
-
-class accusation_node(nodes.General, nodes.Element):
-    """What the suspect is accused of: inline content."""
-
-
-class reply_node(nodes.General, nodes.Element):
-    """What is said to a reader who chose this one: blocks."""
-
-
-class score_node(nodes.General, nodes.Element):
-    """How many were found on this page."""
-
-
-class Guess(SphinxDirective):
+class Guess(directives.Directive):
     """Ask which of several suspects is the bug."""
 
     required_arguments = 1
     has_content = True
 
     def run(self):
-        holder = nodes.Element()
-        self.state.nested_parse(self.content, self.content_offset, holder)
-        if not holder.children or not isinstance(holder.children[-1], nodes.bullet_list):
+        parsed = self.parse_content_to_nodes()
+        if not parsed or not isinstance(parsed[-1], nodes.bullet_list):
             raise self.error("guess: the content must end with a list of suspects")
-        *asked, suspects = holder.children
+        *asked, suspects = parsed
         if len(asked) > 1:
             raise self.error("guess: the question is one paragraph")
         question = asked[0].children if asked else [nodes.Text(QUESTION)]
         name = f"{self.env.docname.rsplit('/', 1)[-1]}-{self.arguments[0]}"
-        guess = guess_node("", question_node("", *question), name=name)
+        question = wrapped("", *question, html=QUESTIONED, latex=PARAGRAPH)
+        start = f'<div class="guess" data-guess="{name}">\n'
+        guess = guess_node("", question, html=(start, "</ul>\n</div>\n"), latex=PARAGRAPH)
         guess += [self.suspect(item, name) for item in suspects]
         if sum(suspect["right"] for suspect in guess.children[1:]) != 1:
             raise self.error("guess: exactly one suspect is right, [x]")
@@ -85,20 +73,21 @@ class Guess(SphinxDirective):
         if not reply:
             raise self.error(f"guess: what is said to who chooses {first.astext()!r}?")
         words = nodes.Text(first.children[0].astext()[mark.end() :])
-        return suspect_node(
-            "",
-            accusation_node("", words, *first.children[1:]),
-            reply_node("", *reply),
-            right=mark[1] == "x",
-            name=name,
-        )
+        is_right = mark[1] == "x"
+        words = wrapped("", words, *first.children[1:], html=SUMMARY, latex=("", "\n\n"))
+        said = REPLY.format("Yes." if is_right else "No.")
+        reply = wrapped("", *reply, html=(said, "</div>\n"))
+        start = f'<li><details name="{name}"{" data-right" * is_right}>\n'
+        tick = ITEM.format("checkmark" if is_right else "times")
+        html, latex = (start, "</details></li>\n"), (tick, "\n\n")
+        return wrapped("", words, reply, right=is_right, html=html, latex=latex)
 
 
-class GuessScore(SphinxDirective):
+class GuessScore(directives.Directive):
     """Tell how many specimens of the page were found, where there is a script."""
 
     def run(self):
-        return [score_node()]
+        return [wrapped(html=('<p class="guess-score" hidden></p>\n', ""))]
 
 
 class FoldSpecimens(SphinxTransform):
@@ -125,77 +114,10 @@ def _is_specimen(node):
     return any(name.startswith(TAG) for name in node.get("classes", ()))
 
 
-def visit_guess(self, node):
-    self.body.append(f'<div class="guess" data-guess="{node["name"]}">\n')
-
-
-def depart_guess(self, node):
-    self.body.append("</ul>\n</div>\n")
-
-
-def visit_question(self, node):
-    self.body.append('<p class="guess-question">')
-
-
-def depart_question(self, node):
-    self.body.append("</p>\n<ul>\n")
-
-
-def visit_suspect(self, node):
-    right = " data-right" if node["right"] else ""
-    self.body.append(f'<li><details name="{node["name"]}"{right}>\n')
-
-
-def depart_suspect(self, node):
-    self.body.append("</details></li>\n")
-
-
-def visit_accusation(self, node):
-    self.body.append("<summary>")
-
-
-def depart_accusation(self, node):
-    self.body.append("</summary>\n")
-
-
-def visit_reply(self, node):
-    verdict = "Yes." if node.parent["right"] else "No."
-    self.body.append(f'<div class="guess-reply"><p class="guess-verdict">{verdict}</p>\n')
-
-
-def depart_reply(self, node):
-    self.body.append("</div>\n")
-
-
-def visit_score(self, node):
-    self.body.append('<p class="guess-score" hidden></p>\n')
-
-
-def nothing(self, node):
-    """Leave the children to speak for themselves."""
-
-
-def latex_paragraph(self, node):
-    self.body.append("\n\n")
-
-
-def latex_item(self, node):
-    mark = r"\checkmark" if node["right"] else r"\times"
-    self.body.append(f"\n\n\\noindent$({mark})$ ")
-
-
 def setup(app):
     """Register both; Jupyter Book links guess.css and guess.js of _static by itself."""
+    directives.setup(app, guess_node)
     app.add_directive("guess", Guess)
     app.add_directive("guess-score", GuessScore)
     app.add_transform(FoldSpecimens)
-    for node, html, latex in (
-        (guess_node, (visit_guess, depart_guess), (latex_paragraph, latex_paragraph)),
-        (question_node, (visit_question, depart_question), (latex_paragraph, latex_paragraph)),
-        (suspect_node, (visit_suspect, depart_suspect), (latex_item, latex_paragraph)),
-        (accusation_node, (visit_accusation, depart_accusation), (nothing, latex_paragraph)),
-        (reply_node, (visit_reply, depart_reply), (nothing, nothing)),
-        (score_node, (visit_score, nothing), (nothing, nothing)),
-    ):
-        app.add_node(node, html=html, latex=latex, text=(nothing, nothing))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

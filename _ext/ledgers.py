@@ -24,10 +24,9 @@ from pathlib import Path
 
 import yaml
 from bookext import cells
+from bookext.directives import Directive, table
 from docutils import nodes
-from docutils.statemachine import StringList
 from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective
 
 logger = logging.getLogger(__name__)
 
@@ -125,7 +124,7 @@ def resolve(app, doctree, docname):
             node.replace_self(node.children)
 
 
-class Ledger(SphinxDirective):
+class Ledger(Directive):
     """What both directives share: reading, MyST in a line, links, a table."""
 
     optional_arguments = 1
@@ -133,25 +132,17 @@ class Ledger(SphinxDirective):
 
     def run(self):
         self.folder = Path(self.env.srcdir) / CHAPTERS
-        self.env.note_dependency(str(self.folder / f"{self.name_of_ledger}.yml"))
-        ledger = entries(self.folder, self.name_of_ledger)
+        return self.read(self.folder / f"{self.name_of_ledger}.yml", self.drawn)
+
+    def drawn(self, path):
+        """Return the counts of a ledger, or the entries of the source that is asked for."""
+        ledger = entries(self.folder, path.stem)
         if not self.arguments:
             return [self.counts(ledger)]
         chosen = [entry for entry in ledger if entry["source"] == self.arguments[0]]
         if not chosen:
-            raise self.error(f"{self.name_of_ledger}.yml has no source {self.arguments[0]!r}")
-        try:
-            return self.draw(chosen)
-        except (OSError, ValueError) as error:
-            raise self.error(f"{self.name_of_ledger}.yml: {error}") from None
-
-    def text(self, source):
-        """Return MyST of one paragraph as inline nodes."""
-        holder = nodes.Element()
-        lines = StringList(source.split("\n"), source=f"{self.name_of_ledger}.yml")
-        self.state.nested_parse(lines, self.content_offset, holder)
-        (paragraph,) = holder.children
-        return paragraph.children
+            raise ValueError(f"no source {self.arguments[0]!r}")
+        return self.draw(chosen)
 
     def source(self, name):
         """Return a link to the part of this page that belongs to a source."""
@@ -171,7 +162,7 @@ class Ledger(SphinxDirective):
         found = self.page(page)
         if anchor not in found.sections:
             raise ValueError(f"{page} has no section {anchor}")
-        link = self.link(place, self.text(found.sections[anchor]))
+        link = self.link(place, self.inline(found.sections[anchor]))
         return [nodes.Text(f"{found.title} › "), link] if named else [link]
 
 
@@ -185,23 +176,6 @@ def item(term, *body, id_=None):
     """Return one item of a definition list."""
     head = nodes.term("", "", *term, ids=[id_] if id_ else [])
     return nodes.definition_list_item("", head, nodes.definition("", *body))
-
-
-def table(headings, rows):
-    """Return a table: text in its first column, numbers in the others."""
-
-    def row(values):
-        line = nodes.row()
-        for value in values:
-            content = value if isinstance(value, nodes.Node) else nodes.Text(str(value))
-            line += nodes.entry("", nodes.paragraph("", "", content))
-        return line
-
-    group = nodes.tgroup("", cols=len(headings))
-    group += [nodes.colspec(colwidth=1) for _ in headings]
-    group += nodes.thead("", row(headings))
-    group += nodes.tbody("", *(row(values) for values in rows))
-    return nodes.table("", group, classes=["ledger-counts"])
 
 
 def lines_of(place):
@@ -228,7 +202,7 @@ class Errata(Ledger):
         sources = list(dict.fromkeys(entry["source"] for entry in ledger))
         rows = [[self.source(s), *(number[s, k] for k in kinds)] for s in sources]
         rows.append(["together", *(sum(number[s, k] for s in sources) for k in kinds)])
-        return table(["source", *(KINDS[kind] for kind in kinds)], rows)
+        return table(["source", *(KINDS[kind] for kind in kinds)], rows, "ledger-counts")
 
     def draw(self, chosen):
         twins = Counter()
@@ -243,8 +217,8 @@ class Errata(Ledger):
         kind = nodes.inline("", KINDS[entry["kind"]], classes=["kind", entry["kind"]])
         said, true = LABELS.get(entry["kind"], ("Said", "True"))
         body = [
-            paragraph("said", said, *self.text(entry["said"])),
-            paragraph("true", true, *self.text(entry["is"])),
+            paragraph("said", said, *self.inline(entry["said"])),
+            paragraph("true", true, *self.inline(entry["is"])),
         ]
         if "at" in entry:
             body.append(paragraph("where", "Where", *self.where(entry)))
@@ -290,7 +264,8 @@ class Coverage(Ledger):
 
         sources = list(dict.fromkeys(entry["source"] for entry in ledger))
         rows = [row(self.source(s), [e for e in ledger if e["source"] == s]) for s in sources]
-        return table(["source", "items", "sections", "pages"], [*rows, row("together", ledger)])
+        rows.append(row("together", ledger))
+        return table(["source", "items", "sections", "pages"], rows, "ledger-counts")
 
     def draw(self, chosen):
         pages = {}
@@ -304,7 +279,7 @@ class Coverage(Ledger):
         return [listed]
 
     def entry(self, entry, page):
-        line = [*self.text(entry["item"]), nodes.Text(" →\u00a0")]
+        line = [*self.inline(entry["item"]), nodes.Text(" →\u00a0")]
         for number, place in enumerate(places(entry)):
             line += [nodes.Text(" · ")] if number else []
             line += self.section(place, named=not place.startswith(f"{page}#"))

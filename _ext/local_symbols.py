@@ -4,15 +4,12 @@ A fold for each page, with a table of its symbols, what they are there, and, whe
 the notation page give a letter another meaning, why the page uses it.
 """
 
-import json
-import re
 from pathlib import Path
 from typing import NamedTuple
 
 import yaml
-from docutils import nodes
-from docutils.statemachine import StringList
-from sphinx.util.docutils import SphinxDirective
+from bookext import cells, directives
+from ledgers import page_path
 
 SYMBOLS = Path("chapters") / "symbols.yml"
 BAR = " | "
@@ -53,13 +50,8 @@ def read_symbols(text):
 
 def heading(folder, page):
     """Return the first heading of a page, its name if there is no such page."""
-    for path in (folder / f"{page}.ipynb", folder / f"{page}.md"):
-        if path.exists():
-            text = path.read_text("utf-8")
-            if path.suffix == ".ipynb":
-                text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
-            return re.search(r"^# (.+)$", text, re.MULTILINE)[1]
-    return page
+    path = page_path(folder, page)
+    return cells.read(path).title if path.exists() else page
 
 
 def table(title, entries):
@@ -70,23 +62,14 @@ def table(title, entries):
     return [*lines, "```", ""]
 
 
-class LocalSymbols(SphinxDirective):
+class LocalSymbols(directives.Directive):
     """A fold for each page that has letters of its own."""
 
     def run(self):
         path = Path(self.env.srcdir) / SYMBOLS
-        self.env.note_dependency(str(path))
-        try:
-            pages = read_symbols(path.read_text("utf-8"))
-        except (OSError, ValueError, yaml.YAMLError) as error:
-            raise self.error(f"symbols.yml: {error}") from None
-        lines = []
-        for page, entries in pages.items():
-            lines += table(heading(path.parent, page), entries)
-        holder = nodes.Element()
-        source = StringList(lines, source=str(SYMBOLS))
-        self.state.nested_parse(source, self.content_offset, holder)
-        return holder.children
+        pages = self.read(path, lambda path: read_symbols(path.read_text("utf-8")))
+        folds = (table(heading(path.parent, page), pages[page]) for page in pages)
+        return self.parse_text_to_nodes("\n".join(line for fold in folds for line in fold))
 
 
 def setup(app):

@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 
 import yaml
+from bookext import directives
+from bookext.directives import joined
 from docutils import nodes
-from sphinx import addnodes
-from sphinx.util.docutils import SphinxDirective
 
 TABLE = "reference.yml"
 ENTRY = re.compile(
@@ -265,13 +265,10 @@ def process_docstring(app, what, name, thing, options, lines):
 # ---- pages ----
 
 
-def link(name, docname, text=None):
+def link(name, docname):
     """Return the node that links to an entry."""
-    code = nodes.literal("", text or title(name), classes=["xref", "py", "py-obj"])
-    return addnodes.pending_xref(
-        "", code, refdomain="py", reftype="obj", reftarget=name, refexplicit=True, refdoc=docname,
-        refwarn=True,
-    )  # fmt: skip
+    code = nodes.literal("", title(name), classes=["xref", "py", "py-obj"])
+    return directives.link("obj", name, code, docname, domain="py")
 
 
 def add_library(app, doctree):
@@ -282,15 +279,14 @@ def add_library(app, doctree):
     sections = list(doctree.findall(nodes.section))
     if not names or not sections:
         return
-    line = nodes.paragraph("", "", nodes.inline("", "In the library: "), classes=["library"])
-    for i, name in enumerate(sorted(names, key=lambda name: title(name).lower())):
-        line += [nodes.Text(", ")] * bool(i) + [link(name, docname)]
-    line += nodes.Text(".")
+    links = [link(name, docname) for name in sorted(names, key=lambda name: title(name).lower())]
+    said = [nodes.inline("", "In the library: "), *joined(links), nodes.Text(".")]
+    line = nodes.paragraph("", "", *said, classes=["library"])
     summary = [section for section in sections if section[0].astext() == "Summary"]
     (summary or sections)[-1] += line
 
 
-class ApiIndex(SphinxDirective):
+class ApiIndex(directives.Directive):
     """The table of the entries of one page: name, first line, where it is taught."""
 
     required_arguments = 1
@@ -299,31 +295,19 @@ class ApiIndex(SphinxDirective):
         entries, teaching = of(self.env.app)
         names = [name for name, page in entries.items() if page == self.arguments[0]]
         rows = [self.row(name, teaching[name]) for name in names]
-        head = [nodes.paragraph("", word) for word in ("Name", "What it is", "Taught in")]
-        group = nodes.tgroup("", cols=3)
-        group += [nodes.colspec(colwidth=width) for width in (24, 46, 30)]
-        group += nodes.thead("", self.cells(head))
-        group += nodes.tbody("", *rows)
-        return [nodes.table("", group, classes=["api-index"])]
+        head = ("Name", "What it is", "Taught in")
+        return [directives.table(head, rows, "api-index", (24, 46, 30))]
 
     def row(self, name, where):
+        docname = self.env.docname
         doc = (inspect.getdoc(resolve(name)) or "").split("\n\n")[0].replace("\n", " ")
-        said = nodes.paragraph()
-        for i, part in enumerate(doc.split("`")):
-            said += nodes.literal("", part) if i % 2 else nodes.Text(part)
-        taught = nodes.paragraph()
-        for i, page in enumerate(where):
-            taught += [nodes.Text(", ")] * bool(i)
-            taught += addnodes.pending_xref(
-                "", nodes.inline("", page), refdomain="std", reftype="doc", reftarget=page,
-                refexplicit=False, refdoc=self.env.docname, refwarn=True,
-            )  # fmt: skip
-        where_it_is = nodes.paragraph("", "", link(name, self.env.docname))
-        return self.cells([where_it_is, said, taught])
-
-    @staticmethod
-    def cells(blocks):
-        return nodes.row("", *(nodes.entry("", block) for block in blocks))
+        parts = enumerate(doc.split("`"))
+        said = [nodes.literal("", part) if i % 2 else nodes.Text(part) for i, part in parts]
+        taught = (
+            directives.link("doc", page, nodes.inline("", page), docname, explicit=False)
+            for page in where
+        )
+        return [link(name, docname), said, joined(taught)]
 
 
 def setup(app):

@@ -9,6 +9,7 @@ from itertools import groupby
 from unicodedata import combining, normalize
 
 import pybtex.plugin
+from bookext.directives import linked_pages
 from docutils import nodes
 from pybtex.database import Entry
 from pybtex.style.formatting import plain, toplevel, unsrt
@@ -27,7 +28,6 @@ from pybtex.style.template import (
     together,
     words,
 )
-from sphinx.util.nodes import make_refnode
 from sphinxcontrib.bibtex.domain import get_docnames
 
 STYLE = "author-year"
@@ -108,12 +108,9 @@ def cited_in(app, docname, key):
     for place in env.get_domain("cite").citation_refs:
         if key in {target.key for target in place.targets}:
             firsts.setdefault(place.docname, place.citation_ref_id)
-    line = nodes.paragraph("", "Cited in ", classes=["cited-in"])
-    for number, page in enumerate(name for name in get_docnames(env) if name in firsts):
-        title = nodes.Text(env.titles[page].astext())
-        link = make_refnode(app.builder, docname, page, firsts[page], title)
-        line += [nodes.Text(", "), link] if number else [link]
-    return line if firsts else None
+    places = {page: firsts[page] for page in get_docnames(env) if page in firsts}
+    links = linked_pages(app, docname, places)
+    return nodes.paragraph("", "Cited in ", *links, classes=["cited-in"]) if links else None
 
 
 def initial(citation):

@@ -101,7 +101,7 @@ def table(columns, rows, *, caption, align=""):
         f'<table class="table"><caption>{escape(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
-    return Table(html, _as_text([columns, *rows], caption, align))
+    return Table(html, f"{caption}\n{aligned([columns, *rows], align)}")
 
 
 def _heading(text, align):
@@ -128,15 +128,15 @@ def _side(align, cell=""):
     return ' class="long"' if isinstance(cell, str) and len(cell) > _LONG else ""
 
 
-def _as_text(rows, caption, align):
+def aligned(rows, align):
+    """Return rows of cells as lines of text, in columns."""
     rows = [[str(cell[0] if isinstance(cell, tuple) else cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     put = {"l": str.ljust, "r": str.rjust}
-    lines = [
+    return "\n".join(
         "  ".join(put[a](c, w) for c, w, a in zip(row, widths, align, strict=True)).rstrip()
         for row in rows
-    ]
-    return "\n".join([caption, *lines])
+    )
 
 
 def tables(parts, data):

@@ -8,6 +8,8 @@ from textwrap import dedent
 
 from bayeslib.errors import BayeslibError, BayeslibTypeError
 
+from .prose import aligned
+
 _copies = count()
 WORDS = {True: "caught", False: "passes", None: "–"}
 KINDS = {True: "caught", False: "passes", None: "none"}
@@ -123,13 +125,8 @@ class Findings:
         return [name for name, row in self.rows.items() if row[check] is False]
 
     def __str__(self):
-        table = [("", *self.checks)]
-        table += [(name, *(_word(row[c]) for c in self.checks)) for name, row in self.rows.items()]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        return "\n".join(
-            "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
-            for row in table
-        )
+        rows = [(name, *(_word(row[c]) for c in self.checks)) for name, row in self.rows.items()]
+        return aligned([("", *self.checks), *rows], "l" * (len(self.checks) + 1))
 
     __repr__ = __str__
 

@@ -5,7 +5,7 @@ import dis
 import html
 import importlib
 import pkgutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bayeslib.errors import BayeslibError, BayeslibTypeError
 
@@ -25,10 +25,10 @@ class Exercise:
         ``"<chapter>-<word>"``, as the chapter's page calls it.
     expects : Value, Statistical, Sample, Routine or Choice
         What is asked for, from `needles.grading`.
-    mistakes : tuple of (wrong, str)
-        Typical wrong answers and what to tell who gives them: `wrong` is the answer itself, or
-        for all kinds but a Routine also a function of the answer as read, returning True where it
-        applies. The first that applies is told.
+    mistakes : dict of str to wrong
+        What to tell who gives a typical wrong answer: `wrong` is the answer itself, or for all
+        kinds but a Routine also a function of the answer as read, returning True where it applies.
+        The first that applies is told.
     recipe : str
         The way to the answer, for the third answer that is wrong in no typical way, or on request.
     praise : str
@@ -37,7 +37,7 @@ class Exercise:
 
     id: str
     expects: object
-    mistakes: tuple = ()
+    mistakes: dict = field(default_factory=dict)
     recipe: str = ""
     praise: str = ""
 
@@ -218,7 +218,7 @@ def find(name):
 def _with_numbers(exercise, seed):
     """Return the exercise as a seed asks it, without slips and recipe, which know other numbers."""
     varied = variant(exercise.id)
-    slips = ((varied.answer(**varied.page), "That is the page's answer; your numbers are others."),)
+    slips = {"That is the page's answer; your numbers are others.": varied.answer(**varied.page)}
     name = f"{exercise.id}, seed {seed}"
     return Exercise(name, varied.expects(seed), slips)
 
@@ -258,7 +258,7 @@ def _grade(exercise, answer):
     read = kind.read(answer)
     if kind.is_right(read):
         return Verdict(True, exercise.praise, "right")
-    for wrong, message in exercise.mistakes:
+    for message, wrong in exercise.mistakes.items():
         if _applies(kind, wrong, read):
             return Verdict(False, message, "mistake")
     tried = _TRIED.setdefault(exercise.id, set())

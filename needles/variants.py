@@ -21,26 +21,30 @@ class Variant:
         The question in Markdown, each number given in angle brackets by its name.
     answer : callable
         The truth, a function of the numbers by name.
-    page : dict
-        The numbers that the page asks with.
-    others : dict of str to tuple
-        What each may be instead; any combination must make sense.
+    ranges : dict of str to tuple
+        The number that the page asks with, then what it may be instead; any combination must make
+        sense.
     digits : int
         To how many significant digits the answer is to be right.
     """
 
     asks: str
     answer: Callable
-    page: dict
-    others: dict
+    ranges: dict
     digits: int = 3
+
+    @property
+    def page(self):
+        """The numbers that the page asks with."""
+        return {name: first for name, (first, *_) in self.ranges.items()}
 
     def numbers(self, seed):
         """Return the numbers of a seed, which are not all those of the page."""
         rng = np.random.default_rng(seed)
         while True:
             drawn = {
-                name: values[rng.integers(len(values))] for name, values in self.others.items()
+                name: others[rng.integers(len(others))]
+                for name, (_, *others) in self.ranges.items()
             }
             if drawn != self.page:
                 return drawn
@@ -128,16 +132,14 @@ VARIANTS = {
         "log odds and forget the Jacobian. Which Beta distribution do your draws of the share "
         "of heads have? Answer with its two parameters.",
         lambda heads, tails: [heads, tails],
-        {"heads": 8, "tails": 2},
-        {"heads": (5, 6, 7, 9, 11, 12), "tails": (1, 3, 4)},
+        {"heads": (8, 5, 6, 7, 9, 11, 12), "tails": (2, 1, 3, 4)},
     ),
     "advi-quiet": Variant(
         r"The target is $\mathcal N(0, 1)$, and $q = \mathcal N(m, s^2)$ with $m = <m>$, $s = "
         r"<s>$. One draw's gradient in $b = \log s$ is $vz + 1$ with the entropy in closed "
         "form, and $uz$ sticking the landing. Answer with the pair of their variances.",
         lambda m, s: [(s * m) ** 2 + 2.0 * s**4, (s * m) ** 2 + 2.0 * (1.0 - s**2) ** 2],
-        {"m": 1.0, "s": 0.5},
-        {"m": (0.5, 1.5, 2.0, 3.0), "s": (0.4, 0.6, 0.7, 0.8)},
+        {"m": (1.0, 0.5, 1.5, 2.0, 3.0), "s": (0.5, 0.4, 0.6, 0.7, 0.8)},
     ),
     "amortised-moments": Variant(
         r"For some datum the posterior is $\mathrm{Gamma}(<shape>, \text{rate } <rate>)$. A "
@@ -145,30 +147,26 @@ VARIANTS = {
         "network as large as you please. Which mean and standard deviation does it report in "
         "the limit?",
         lambda shape, rate: [shape / rate, math.sqrt(shape) / rate],
-        {"shape": 4, "rate": 2},
-        {"shape": (3, 5, 6, 7, 8), "rate": (2, 3, 4, 5)},
+        {"shape": (4, 3, 5, 6, 7, 8), "rate": (2, 2, 3, 4, 5)},
     ),
     "amortised-even": Variant(
         "Training takes <training> seconds, a query of the network <query> seconds, a run of "
         "NUTS <run> seconds. What is the smallest number of queries for which training first "
         "is the faster way?",
         lambda training, query, run: math.floor(training / (run - query)) + 1,
-        {"training": 40, "query": 0.001, "run": 0.5},
-        {"training": (25, 70, 90), "query": (0.002, 0.003), "run": (0.3, 0.7, 0.8)},
+        {"training": (40, 25, 70, 90), "query": (0.001, 0.002, 0.003), "run": (0.5, 0.3, 0.7, 0.8)},
     ),
     "annealing-warm": Variant(
         "A proposal raises the energy by <rise>. At which temperature is it accepted one time "
         "in <times>?",
         lambda rise, times: rise / math.log(times),
-        {"rise": 3, "times": 10},
-        {"rise": (2, 4, 5, 7), "times": (5, 8, 20, 50, 100)},
+        {"rise": (3, 2, 4, 5, 7), "times": (10, 5, 8, 20, 50, 100)},
     ),
     "annealing-swap": Variant(
         r"The target is a standard Gaussian on the line. How often do the rungs $\beta = "
         r"<beta>$ and $\beta = 1$ swap, in equilibrium?",
         lambda beta: 4.0 / math.pi * math.atan(math.sqrt(beta)),
-        {"beta": 0.25},
-        {"beta": (0.1, 0.15, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8)},
+        {"beta": (0.25, 0.1, 0.15, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8)},
     ),
     "challenge-scale": Variant(
         r"Three hypotheses $\theta \in \{1, 2, 3\}$ have the same prior. The likelihoods of "
@@ -176,38 +174,33 @@ VARIANTS = {
         r"smallest value that $p(\mathcal D)$ can have, and what is $P(\theta = 2 \mid "
         r"\mathcal D)$ then? Answer with the pair.",
         lambda first, second: [(first + second) / 3.0, second / (first + second)],
-        {"first": 1, "second": 10},
-        {"first": (2, 3, 4, 5), "second": (7, 8, 11, 13, 17)},
+        {"first": (1, 2, 3, 4, 5), "second": (10, 7, 8, 11, 13, 17)},
     ),
     "challenge-grid": Variant(
         r"For the cube with likelihood $e^{-(\theta_1 + \dots + \theta_d)}$ in $d = <d>$ "
         "dimensions, how many grid points along each axis bring the relative error of the "
         "evidence below <tol>, and how many are there in all? Answer with the pair.",
         _grid,
-        {"d": 10, "tol": 1e-4},
-        {"d": (6, 8, 12, 15), "tol": (0.002, 0.0005, 0.0002)},
+        {"d": (10, 6, 8, 12, 15), "tol": (1e-4, 0.002, 0.0005, 0.0002)},
     ),
     "diagnostics-length": Variant(
         r"A chain behaves like an autoregression with $\rho = <rho>$. The posterior standard "
         "deviation is <sd>, and you want the mean with a standard error of <error>. How many "
         "draws?",
         lambda rho, sd, error: (1.0 + rho) / (1.0 - rho) * (sd / error) ** 2,
-        {"rho": 0.95, "sd": 2, "error": 0.01},
-        {"rho": (0.8, 0.9, 0.98), "sd": (3, 4, 5), "error": (0.02, 0.05)},
+        {"rho": (0.95, 0.8, 0.9, 0.98), "sd": (2, 3, 4, 5), "error": (0.01, 0.02, 0.05)},
     ),
     "diagnostics-square": Variant(
         r"Give the worth of a draw, $\mathrm{ESS}/N$, for $x$ and for $x^2$ when $x_n$ is an "
         r"autoregression with $\rho = <rho>$, as a pair.",
         lambda rho: [(1.0 - rho) / (1.0 + rho), (1.0 - rho**2) / (1.0 + rho**2)],
-        {"rho": -0.8},
-        {"rho": (-0.9, -0.7, -0.6, -0.5, -0.4, -0.3, 0.3, 0.4, 0.6, 0.7)},
+        {"rho": (-0.8, -0.9, -0.7, -0.6, -0.5, -0.4, -0.3, 0.3, 0.4, 0.6, 0.7)},
     ),
     "gibbs-price": Variant(
         "Two unknowns have a Gaussian posterior with correlation <rho>. How many sweeps in "
         "turn are worth one independent draw of either?",
         lambda rho: (1.0 + rho**2) / (1.0 - rho**2),
-        {"rho": 0.99},
-        {"rho": (0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.95, 0.97, 0.98)},
+        {"rho": (0.99, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.95, 0.97, 0.98)},
     ),
     "gibbs-centre": Variant(
         "A regression line with known noise and flat priors, measured at the times $1, 2, "
@@ -215,8 +208,7 @@ VARIANTS = {
         "autocorrelation of the slope after one sweep? And if the mean is first subtracted "
         "from the times? Answer with the pair.",
         _centred,
-        {"n": 10},
-        {"n": (4, 5, 6, 7, 8, 12, 15, 20, 25, 30)},
+        {"n": (10, 4, 5, 6, 7, 8, 12, 15, 20, 25, 30)},
     ),
     "hardness-forward": Variant(
         "A row of three pixels has two surfaces. The first pixel belongs to either with "
@@ -225,12 +217,11 @@ VARIANTS = {
         r"$<third>$; those of the label 1 are one minus these. Compute $p(\mathcal D)$ to four "
         "significant digits.",
         _forward,
-        {"stay": 0.8, "first": 0.9, "second": 0.4, "third": 0.2},
         {
-            "stay": (0.6, 0.7, 0.9),
-            "first": (0.7, 0.8),
-            "second": (0.3, 0.6),
-            "third": (0.1, 0.3),
+            "stay": (0.8, 0.6, 0.7, 0.9),
+            "first": (0.9, 0.7, 0.8),
+            "second": (0.4, 0.3, 0.6),
+            "third": (0.2, 0.1, 0.3),
         },
         digits=4,
     ),
@@ -238,37 +229,33 @@ VARIANTS = {
         "Two conditions have the rates <r1> and <r2>. In the noisy-OR model a finding has the "
         "strengths <s1> and <s2> and the leak <leak>. With which probability is it present?",
         lambda r1, r2, s1, s2, leak: 1.0 - (1.0 - leak) * (1.0 - r1 * s1) * (1.0 - r2 * s2),
-        {"r1": 0.1, "r2": 0.3, "s1": 0.8, "s2": 0.5, "leak": 0.05},
         {
-            "r1": (0.05, 0.15),
-            "r2": (0.2, 0.25),
-            "s1": (0.7, 0.9),
-            "s2": (0.4, 0.6),
-            "leak": (0.01, 0.02),
+            "r1": (0.1, 0.05, 0.15),
+            "r2": (0.3, 0.2, 0.25),
+            "s1": (0.8, 0.7, 0.9),
+            "s2": (0.5, 0.4, 0.6),
+            "leak": (0.05, 0.01, 0.02),
         },
     ),
     "hmc-stability": Variant(
         "A Gaussian in the plane has variances 1 and the correlation <rho>; $M = I$. Beyond "
         "which step size does the leapfrog blow up?",
         lambda rho: 2.0 * math.sqrt(1.0 - abs(rho)),
-        {"rho": 0.9},
-        {"rho": (-0.95, -0.8, -0.7, 0.5, 0.6, 0.75, 0.85, 0.96, 0.98, 0.99)},
+        {"rho": (0.9, -0.95, -0.8, -0.7, 0.5, 0.6, 0.75, 0.85, 0.96, 0.98, 0.99)},
     ),
     "hmc-length": Variant(
         r"The target is $\mathcal N(0, <variance>)$, a variance of <variance>; $M = 1$; the "
         "flow is exact. Which is the shortest slide after which a draw is independent of the "
         "one before?",
         lambda variance: 0.5 * math.pi * math.sqrt(variance),
-        {"variance": 4},
-        {"variance": (2, 3, 5, 6, 7, 8, 9, 10, 12, 16, 25)},
+        {"variance": (4, 2, 3, 5, 6, 7, 8, 9, 10, 12, 16, 25)},
     ),
     "hybrid-bias": Variant(
         "Somebody subtracts from each $f_s$ the mean of all <draws> draws, its own included, "
         "and divides by <draws>. Which fraction of the true gradient does the estimator have "
         "as its expectation?",
         lambda draws: 1.0 - 1.0 / draws,
-        {"draws": 5},
-        {"draws": (3, 4, 6, 7, 8, 10, 12, 16, 20)},
+        {"draws": (5, 3, 4, 6, 7, 8, 10, 12, 16, 20)},
     ),
     "hybrid-ladder": Variant(
         r"$q = \mathcal N(\mu, 1)$ and $f = x^2$, with $\mu = <mu>$. Derive the variance of "
@@ -279,29 +266,25 @@ VARIANTS = {
             mu**2 + 3.0,
             mu**4 + 14.0 * mu**2 + 15.0 - (mu**2 + 3.0) ** 2,
         ],
-        {"mu": 3},
-        {"mu": (1, 2, 4, 5, 6, 7, 8, 9)},
+        {"mu": (3, 1, 2, 4, 5, 6, 7, 8, 9)},
     ),
     "importance-underflow": Variant(
         "Five draws have log weights that lie 0, <gap>, 1, <drop> and 1 below <base>. What is "
         "their effective sample size?",
         _worth,
-        {"base": -1040, "gap": 2, "drop": 10},
-        {"base": (-980, -1200, -2000), "gap": (0.5, 1.5, 3), "drop": (2.5, 4)},
+        {"base": (-1040, -980, -1200, -2000), "gap": (2, 0.5, 1.5, 3), "drop": (10, 2.5, 4)},
     ),
     "importance-borderline": Variant(
         "The target is exponential with rate <rate>, the proposal exponential with rate $a$. "
         "For which $a$ does the variance of the weights become infinite, and for which is the "
         "Pareto shape of their tail equal to <shape>? Answer with the pair.",
         lambda rate, shape: [2.0 * rate, rate / (1.0 - shape)],
-        {"rate": 1, "shape": 0.7},
-        {"rate": (2, 3, 4, 5), "shape": (0.3, 0.4, 0.6, 0.8)},
+        {"rate": (1, 2, 3, 4, 5), "shape": (0.7, 0.3, 0.4, 0.6, 0.8)},
     ),
     "ising-ring": Variant(
         r"<n> spins in a ring, $\beta = <beta>$, no field: what is $\log Z$, to four digits?",
         lambda n, beta: math.log((2.0 * math.cosh(beta)) ** n + (2.0 * math.sinh(beta)) ** n),
-        {"n": 10, "beta": 1.0},
-        {"n": (6, 8, 12, 15, 20), "beta": (0.5, 0.8, 1.2, 1.5)},
+        {"n": (10, 6, 8, 12, 15, 20), "beta": (1.0, 0.5, 0.8, 1.2, 1.5)},
         digits=4,
     ),
     "ising-lone": Variant(
@@ -309,15 +292,13 @@ VARIANTS = {
         "has arrived white, and its four neighbours are known to be black. For which "
         r"$\varepsilon$ is it an even bet?",
         lambda coupling: 1.0 / (1.0 + math.exp(8.0 * coupling)),
-        {"coupling": 0.5},
-        {"coupling": (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.6, 0.7)},
+        {"coupling": (0.5, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.6, 0.7)},
     ),
     "laplace-stirling": Variant(
         "Give Laplace's approximation of $<n>!$, from the mode and the curvature of the "
         r"integrand of $\int_0^\infty x^{<n>} e^{-x}\,\mathrm dx$, to four digits.",
         lambda n: math.sqrt(2.0 * math.pi * n) * n**n * math.exp(-n),
-        {"n": 10},
-        {"n": (4, 5, 6, 7, 8, 9, 11, 12)},
+        {"n": (10, 4, 5, 6, 7, 8, 9, 11, 12)},
         digits=4,
     ),
     "laplace-bic": Variant(
@@ -327,15 +308,19 @@ VARIANTS = {
         lambda mean, rate: (
             rate * mean - math.log(rate) - 0.5 * math.log(2.0 * math.pi) - 0.5 * math.log(mean)
         ),
-        {"mean": 2, "rate": 1},
-        {"mean": (3, 4, 5, 6), "rate": (0.5, 1.5, 2)},
+        {"mean": (2, 3, 4, 5, 6), "rate": (1, 0.5, 1.5, 2)},
     ),
     "mcmc-repeat": Variant(
         "A chain starts at <start>. It proposes <a> (refused), <b> (accepted), <c> (refused), "
         "<d> (refused). What is the average of the four draws?",
         lambda start, a, b, c, d: (start + 3.0 * b) / 4.0,
-        {"start": 4, "a": 5, "b": 7, "c": 6, "d": 8},
-        {"start": (1, 2, 3), "a": (4, 6), "b": (5, 8, 9), "c": (7, 10), "d": (0, 11)},
+        {
+            "start": (4, 1, 2, 3),
+            "a": (5, 4, 6),
+            "b": (7, 5, 8, 9),
+            "c": (6, 7, 10),
+            "d": (8, 0, 11),
+        },
     ),
     "mcmc-balance": Variant(
         "Two states have the target weights <a> and <b>. The proposal leads from the first to "
@@ -344,61 +329,53 @@ VARIANTS = {
         "from the first to the second, and from the second to the first? Answer with the "
         "pair.",
         _moves,
-        {"a": 3, "b": 1, "there": 0.5, "back": 0.25},
-        {"a": (2, 5, 7), "b": (3, 4), "there": (0.3, 0.6), "back": (0.2, 0.8)},
+        {"a": (3, 2, 5, 7), "b": (1, 3, 4), "there": (0.5, 0.3, 0.6), "back": (0.25, 0.2, 0.8)},
     ),
     "minds-majority": Variant(
         "An option has posterior probability <p>. How often is it chosen by the majority of "
         "three samples?",
         lambda p: p**3 + 3.0 * p**2 * (1.0 - p),
-        {"p": 0.7},
-        {"p": (0.55, 0.6, 0.65, 0.72, 0.75, 0.8, 0.85, 0.9)},
+        {"p": (0.7, 0.55, 0.6, 0.65, 0.72, 0.75, 0.8, 0.85, 0.9)},
     ),
     "minds-race": Variant(
         "With $p = <p>$ and a lead of <lead>: how often is A chosen, and how many samples "
         "does it take on average? Answer with the pair.",
         _race,
-        {"p": 0.8, "lead": 2},
-        {"p": (0.6, 0.65, 0.7, 0.75), "lead": (2, 3, 4)},
+        {"p": (0.8, 0.6, 0.65, 0.7, 0.75), "lead": (2, 2, 3, 4)},
     ),
     "monte_carlo-digits": Variant(
         "How many draws from the Gamma(<shape>, 1) prior are needed for a standard error of "
         "<error> on its mean?",
         lambda shape, error: shape / error**2,
-        {"shape": 3, "error": 0.001},
-        {"shape": (2, 4, 5, 6, 7), "error": (0.01, 0.005, 0.002)},
+        {"shape": (3, 2, 4, 5, 6, 7), "error": (0.001, 0.01, 0.005, 0.002)},
     ),
     "monte_carlo-remember": Variant(
         r"Let $x_{n+1} = \rho x_n + \sqrt{1 - \rho^2}\,\varepsilon_n$ with $\rho = <rho>$ and "
         r"standard normal $\varepsilon_n$. By which factor is the true standard error of the "
         r"average of many such draws larger than $s/\sqrt N$?",
         lambda rho: math.sqrt((1.0 + rho) / (1.0 - rho)),
-        {"rho": 0.9},
-        {"rho": (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.95, 0.98)},
+        {"rho": (0.9, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.95, 0.98)},
     ),
     "nuts-bill": Variant(
         "A transition completes <doublings> doublings; the next is dropped after <steps> of "
         "its steps. How many gradients did it cost, and from how many states could the draw "
         "have come? Answer with the pair.",
         lambda doublings, steps: [2**doublings - 1 + steps, 2**doublings],
-        {"doublings": 5, "steps": 9},
-        {"doublings": (4, 6, 7), "steps": (3, 5, 7, 10, 11, 14)},
+        {"doublings": (5, 4, 6, 7), "steps": (9, 3, 5, 7, 10, 11, 14)},
     ),
     "nuts-orbit": Variant(
         r"The target is $\mathcal N(0, <variance>)$ in each coordinate, a variance of "
         "<variance>, with $M = I$ and the exact flow from a start in equilibrium. At which "
         r"time does $(\theta(t) - \theta)^\top r(t)$ become negative, in the mean?",
         lambda variance: math.pi * math.sqrt(variance),
-        {"variance": 1},
-        {"variance": (2, 3, 4, 5, 6, 7, 8, 9, 16, 25)},
+        {"variance": (1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 25)},
     ),
     "importance-stratified": Variant(
         "Three draws have the weights <w1>, <w2> and <w3>. Stratified resampling draws three "
         "indices, counted from zero, and all its three uniforms happen to be <u>. Which "
         "indices?",
         _strata,
-        {"w1": 1, "w2": 2, "w3": 1, "u": 0.5},
-        {"w1": (1, 4, 7), "w2": (3, 5), "w3": (2, 6), "u": (0.15, 0.35, 0.65, 0.85)},
+        {"w1": (1, 1, 4, 7), "w2": (2, 3, 5), "w3": (1, 2, 6), "u": (0.5, 0.15, 0.35, 0.65, 0.85)},
     ),
     "rejection-evidence": Variant(
         "An expensive run with $c = <c>$ kept <kept> draws and needed <proposals> proposals; "
@@ -408,31 +385,35 @@ VARIANTS = {
             c * (kept - 1) / (proposals - 1),
             c * math.sqrt((kept - 1) * (proposals - kept) / (proposals - 1) ** 2 / (proposals - 2)),
         ],
-        {"c": 8**-0.5, "kept": 20, "proposals": 77},
-        {"c": (0.2, 0.25, 0.5, 2.0), "kept": (15, 25, 30), "proposals": (60, 90, 120)},
+        {
+            "c": (8**-0.5, 0.2, 0.25, 0.5, 2.0),
+            "kept": (20, 15, 25, 30),
+            "proposals": (77, 60, 90, 120),
+        },
     ),
     "rejection-dimension": Variant(
         "The target is a standard Gaussian, the proposal a Gaussian too wide by <percent> per "
         "cent in every direction, and you can afford <budget> proposals per kept draw. What "
         "is the largest dimension in which you can still use it?",
         lambda percent, budget: math.floor(math.log(budget) / math.log1p(percent / 100.0)),
-        {"percent": 10, "budget": 1_000_000},
-        {"percent": (5, 15, 20, 30), "budget": (1_000, 20_000, 500_000)},
+        {"percent": (10, 5, 15, 20, 30), "budget": (1_000_000, 1_000, 20_000, 500_000)},
     ),
     "sghmc-noise": Variant(
         "<rows> rows, batches of <batch> without replacement, and single-row gradients with "
         "variance <variance>. What is the variance of the minibatch gradient?",
         lambda rows, batch, variance: rows**2 / batch * (1.0 - batch / rows) * variance,
-        {"rows": 10_000, "batch": 100, "variance": 2.5},
-        {"rows": (2_000, 5_000), "batch": (50, 200, 500), "variance": (0.5, 1.5, 4)},
+        {
+            "rows": (10_000, 2_000, 5_000),
+            "batch": (100, 50, 200, 500),
+            "variance": (2.5, 0.5, 1.5, 4),
+        },
     ),
     "sghmc-growth": Variant(
         r"Naive dynamics on $\mathcal N(0, 1)$, with $V = <V>$ and $\varepsilon = <eps>$, "
         r"started in the target. After about how many steps is the variance of $\theta$ "
         "<factor>?",
         lambda V, eps, factor: 2.0 * (factor - 1.0) / (eps**2 * V),
-        {"V": 4, "eps": 0.1, "factor": 10},
-        {"V": (2, 5, 8), "eps": (0.05, 0.02), "factor": (3, 5, 20)},
+        {"V": (4, 2, 5, 8), "eps": (0.1, 0.05, 0.02), "factor": (10, 3, 5, 20)},
         digits=2,
     ),
     "together-acceptance": Variant(
@@ -440,8 +421,7 @@ VARIANTS = {
         "N(0, <variance>)$, a variance of <variance>. What fraction is accepted in "
         "equilibrium?",
         lambda variance: 4.0 / math.pi * math.atan(min(variance, 1.0 / variance) ** 0.5),
-        {"variance": 0.5},
-        {"variance": (0.2, 0.25, 0.3, 0.4, 0.6, 0.7, 1.5, 3, 4, 6)},
+        {"variance": (0.5, 0.2, 0.25, 0.3, 0.4, 0.6, 0.7, 1.5, 3, 4, 6)},
     ),
     "together-anchor": Variant(
         "A mind draws one sample by a chain that starts at an anchor. After $t$ steps the "
@@ -451,23 +431,25 @@ VARIANTS = {
         "posterior mean. Which $t$ has the least expected loss plus cost, and what is "
         r"$\rho^t$ then? Answer with the pair.",
         _stopping,
-        {"anchor": 2, "rho": 0.9, "cost": 0.05},
-        {"anchor": (3, 4), "rho": (0.8, 0.85, 0.95), "cost": (0.02, 0.03, 0.1)},
+        {"anchor": (2, 3, 4), "rho": (0.9, 0.8, 0.85, 0.95), "cost": (0.05, 0.02, 0.03, 0.1)},
         digits=2,
     ),
     "vi-gap": Variant(
         "Two coordinates with unit variances. At which positive correlation does the best "
         "factorised approximation miss exactly <nats> nats of the evidence?",
         lambda nats: math.sqrt(-math.expm1(-2.0 * nats)),
-        {"nats": 1},
-        {"nats": (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)},
+        {"nats": (1, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)},
     ),
     "vi-forward": Variant(
         r"The target is a mixture of $\mathcal N(<m1>, <sd>^2)$ and $\mathcal N(<m2>, <sd>^2)$ "
         r"with the weight <w> of the first. Which Gaussian minimises $\mathrm{KL}(\pi "
         r"\,\Vert\, q)$? Answer with its mean and standard deviation.",
         _moments,
-        {"m1": -2, "m2": 2, "sd": 0.5, "w": 0.3},
-        {"m1": (-4, -3, -1), "m2": (1, 3, 5), "sd": (0.4, 0.6, 1.0), "w": (0.2, 0.4, 0.6)},
+        {
+            "m1": (-2, -4, -3, -1),
+            "m2": (2, 1, 3, 5),
+            "sd": (0.5, 0.4, 0.6, 1.0),
+            "w": (0.3, 0.2, 0.4, 0.6),
+        },
     ),
 }

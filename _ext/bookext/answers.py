@@ -107,7 +107,7 @@ def floats(values):
     return np.ravel(np.asarray(values, dtype=float)).tolist()
 
 
-def mistake(kind, wrong, message):
+def mistake(kind, message, wrong):
     """Return a typical mistake for the browser."""
     if isinstance(kind, Choice):
         return {"option": wrong, "message": message}
@@ -124,7 +124,7 @@ def asked(exercise):
     if type(kind) not in (Choice, Value) or np.ndim(kind.example()) > 1:
         return None
     found = {
-        "mistakes": [mistake(kind, *pair) for pair in exercise.mistakes],
+        "mistakes": [mistake(kind, *pair) for pair in exercise.mistakes.items()],
         "recipe": exercise.recipe,
         "praise": exercise.praise,
         "precision": getattr(kind, "precision", ""),

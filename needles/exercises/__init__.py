@@ -10,10 +10,10 @@ To add an exercise, append to the chapter's tuple (`chapters/rejection.ipynb` re
         Exercise(
             "rejection-price",
             expects=Value(lambda: 2**-1.5 * np.exp(gamma_student().truth.log_evidence)),
-            mistakes=(
-                (2**1.5, "That is c itself. The acceptance rate is an area divided by c."),
-                (lambda a: a > 1, "A probability cannot exceed one."),
-            ),
+            mistakes={
+                "That is c itself. The acceptance rate is an area divided by c.": 2**1.5,
+                "A probability cannot exceed one.": lambda a: a > 1,
+            },
             recipe="Compare the area under the target with the area under the envelope.",
             praise="The acceptance rate knows the evidence.",
         ),

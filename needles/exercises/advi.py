@@ -70,21 +70,21 @@ EXERCISES = (
     Exercise(
         "advi-coin",
         expects=Value(np.array([8.0, 2.0])),
-        mistakes=(
-            (np.array([9.0, 3.0]), "That is the posterior, as if nothing had been forgotten."),
-            (np.array([10.0, 4.0]), "Divide by theta (1 - theta); that multiplies by it."),
-            (np.array([7.0, 1.0]), "Each exponent falls by one, and the parameters with them."),
-        ),
+        mistakes={
+            "That is the posterior, as if nothing had been forgotten.": np.array([9.0, 3.0]),
+            "Divide by theta (1 - theta); that multiplies by it.": np.array([10.0, 4.0]),
+            "Each exponent falls by one, and the parameters with them.": np.array([7.0, 1.0]),
+        },
         recipe="The density theta^8 (1 - theta)^2 is divided by theta (1 - theta).",
         praise="The prior has become Beta(0, 0), which is not even a distribution.",
     ),
     Exercise(
         "advi-lean",
         expects=Choice(("lies too high", "lies too low", "is too wide"), "lies too high"),
-        mistakes=(
-            ("lies too low", "Then the truth would be found above it: p near one."),
-            ("is too wide", "Then both ends would hold less than 5% each."),
-        ),
+        mistakes={
+            "Then the truth would be found above it: p near one.": "lies too low",
+            "Then both ends would hold less than 5% each.": "is too wide",
+        },
         recipe="A small p says that most of q lies above the truth.",
         praise="Most of q lies above the truth, too often.",
     ),
@@ -101,50 +101,47 @@ EXERCISES = (
                 (-800.0, -3.0, 3.0),
             ),
         ),
-        mistakes=(
-            (_no_width, "The width of the interval is missing: d theta = (b - a) d sigma."),
-            (_one_side, "sigma' = sigma (1 - sigma): both factors count."),
-            (_no_logarithm, "That is the Jacobian; asked is its logarithm."),
-            (
-                _rounded,
-                "Right for small x. At x = 40, 1 - sigma(x) is rounded to zero: use sigma(-x), "
-                "in logarithms.",
-            ),
-        ),
+        mistakes={
+            "The width of the interval is missing: d theta = (b - a) d sigma.": _no_width,
+            "sigma' = sigma (1 - sigma): both factors count.": _one_side,
+            "That is the Jacobian; asked is its logarithm.": _no_logarithm,
+            "Right for small x. At x = 40, 1 - sigma(x) is rounded "
+            "to zero: use sigma(-x), in logarithms.": _rounded,
+        },
         recipe="log(b - a) + log sigma(x) + log sigma(-x), with np.logaddexp.",
         praise="It stays accurate out to where theta itself is rounded to its end.",
     ),
     Exercise(
         "advi-step",
         expects=Routine(_step, cases=tuple(_cases())),
-        mistakes=(
-            (_no_entropy, "u = sd * slopes + z. Without z nothing holds the approximation open."),
-            (_uncut, "The steps are not cut: to [-1, 1] and [-0.2, 0.2], after the size."),
-            (_not_in_units, "The mean moves by sd times the step: it is in units of q."),
-            (_returns_sd, "The second row is the logarithm of the standard deviations."),
-        ),
+        mistakes={
+            "u = sd * slopes + z. Without z nothing holds the approximation open.": _no_entropy,
+            "The steps are not cut: to [-1, 1] and [-0.2, 0.2], after the size.": _uncut,
+            "The mean moves by sd times the step: it is in units of q.": _not_in_units,
+            "The second row is the logarithm of the standard deviations.": _returns_sd,
+        },
         recipe="u = sd * slopes + z; a and b are the averages of u and of u * z over the rows.",
         praise="In a loop, with fresh z, that is the whole algorithm.",
     ),
     Exercise(
         "advi-quiet",
         expects=Value(np.array([0.375, 1.375])),
-        mistakes=(
-            (np.array([1.375, 0.375]), "The other way round: q is narrow here."),
-            (np.array([0.3125, 0.8125]), "The variance of z^2 is two, not one."),
-            (np.array([0.125, 1.125]), "The term with the mean, (s m)^2, is missing."),
-        ),
+        mistakes={
+            "The other way round: q is narrow here.": np.array([1.375, 0.375]),
+            "The variance of z^2 is two, not one.": np.array([0.3125, 0.8125]),
+            "The term with the mean, (s m)^2, is missing.": np.array([0.125, 1.125]),
+        },
         recipe="(s m)^2 + 2 s^4, and (s m)^2 + 2 (1 - s^2)^2.",
         praise="A narrow q is where sticking the landing is the noisier one.",
     ),
     Exercise(
         "advi-funnel",
         expects=Value((1.0 / 9.0 + 4.5) ** -0.5),
-        mistakes=(
-            (1.0 / (1.0 / 9.0 + 4.5), "That is the variance; asked is the standard deviation."),
-            (3.0, "That is the funnel's own. The best Gaussian is far narrower."),
-            ((1.0 / 9.0 + 9.0) ** -0.5, "Each coordinate adds a half to the precision of v."),
-        ),
+        mistakes={
+            "That is the variance; asked is the standard deviation.": 1.0 / (1.0 / 9.0 + 4.5),
+            "That is the funnel's own. The best Gaussian is far narrower.": 3.0,
+            "Each coordinate adds a half to the precision of v.": (1.0 / 9.0 + 9.0) ** -0.5,
+        },
         recipe="The precision of v is 1/9 + k/2.",
         praise="A sixth of the true spread, and less with every further coordinate.",
     ),

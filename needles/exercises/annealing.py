@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..grading import Routine, Value
+from ..grading import Routine, Value, near
 from ..study import Exercise
 
 _ROW = np.array([2.0, 1.0, 2.0, 3.0, 4.0, 3.0, 2.0, 3.0, 4.0, 3.0, 2.0, 1.0, 0.0, 1.0, 2.0])
@@ -90,17 +90,11 @@ EXERCISES = (
     Exercise(
         "annealing-warm",
         expects=Value(3.0 / np.log(10.0)),
-        mistakes=(
-            (
-                lambda a: np.isclose(a, np.log(10.0) / 3.0, rtol=1e-2),
-                "That is the inverse temperature.",
-            ),
-            (
-                lambda a: np.isclose(a, 3.0 * np.log(10.0), rtol=1e-2),
-                "Divide by the logarithm: exp(-3 / T) = 0.1.",
-            ),
-            (lambda a: a < 0.0, "The logarithm of 0.1 is negative, and so is -3: T is positive."),
-        ),
+        mistakes={
+            "That is the inverse temperature.": near(np.log(10.0) / 3.0, rtol=1e-2),
+            "Divide by the logarithm: exp(-3 / T) = 0.1.": near(3.0 * np.log(10.0), rtol=1e-2),
+            "The logarithm of 0.1 is negative, and so is -3: T is positive.": lambda a: a < 0.0,
+        },
         recipe="Solve exp(-3 / T) = 0.1 for T.",
         praise="A rise of T ln 10 is taken one time in ten.",
     ),
@@ -116,48 +110,42 @@ EXERCISES = (
                 (np.array([4.0, 7.0, 3.0, 5.0, 3.5, 9.0, 2.0]),),
             ),
         ),
-        mistakes=(
-            (_from_zero, "That is the height of the pass. The depth is measured from the state."),
-            (_smallest, "The critical depth is the largest of the depths."),
-            (_highest_barrier, "Not the range of the energy: only how far one must climb."),
-        ),
+        mistakes={
+            "That is the height of the pass. The depth is measured from the state.": _from_zero,
+            "The critical depth is the largest of the depths.": _smallest,
+            "Not the range of the energy: only how far one must climb.": _highest_barrier,
+        },
         recipe="For each state, the smaller of the climbs to the left and to the right.",
         praise="For anything but a row it is as hard to find as the minimum itself.",
     ),
     Exercise(
         "annealing-race",
         expects=Value(_race),
-        mistakes=(
-            (
-                lambda a: np.isclose(a[0], 1.0),
-                "From one it starts too cold: the chain never gets out of the first valley.",
+        mistakes={
+            "From one it starts too cold: the chain never gets out of the first valley.": near(
+                1.0, at=0, rtol=1e-5
             ),
-            (
-                lambda a: np.isclose(a[0], 10.0),
-                "From ten it wastes its time where no valley can be felt.",
-            ),
-            (lambda a: a[1] > 1.0, "The second number is a probability."),
-        ),
+            "From ten it wastes its time where no valley can be felt.": near(10.0, at=0, rtol=1e-5),
+            "The second number is a probability.": lambda a: a[1] > 1.0,
+        },
         recipe="Compute spread(np.linspace(hot, 0.1, 300))[GOAL] for every hot.",
         praise="Hot enough to leave, cold soon enough to stay.",
     ),
     Exercise(
         "annealing-swap",
         expects=Value(4.0 / np.pi * np.arctan(0.5)),
-        mistakes=(
-            (
-                lambda a: np.isclose(a, 2.0 / np.pi * np.arctan(0.5), rtol=1e-2),
-                "That is the probability that the hot state is the better one: twice it.",
+        mistakes={
+            "That is the probability that the hot state is the better one: twice it.": near(
+                2.0 / np.pi * np.arctan(0.5), rtol=1e-2
             ),
-            (
-                lambda a: np.isclose(a, 4.0 / np.pi * np.arctan(0.25), rtol=1e-2),
-                "The scale of a rung is one over the square root of beta.",
+            "The scale of a rung is one over the square root of beta.": near(
+                4.0 / np.pi * np.arctan(0.25), rtol=1e-2
             ),
-            (
-                lambda a: np.isclose(a, 4.0 / np.pi * np.arctan(2.0), rtol=1e-2) or a > 1.0,
-                "A probability: the ratio of the smaller scale to the larger, not the reverse.",
+            "A probability: the ratio of the smaller scale "
+            "to the larger, not the reverse.": lambda a: (
+                np.isclose(a, 4.0 / np.pi * np.arctan(2.0), rtol=1e-2) or a > 1.0
             ),
-        ),
+        },
         recipe="(4 / pi) arctan of the ratio of the two scales, the smaller on top.",
         praise="At a ratio of one it is 1, as it must be.",
     ),
@@ -171,32 +159,30 @@ EXERCISES = (
                 (np.array([0.5, 1.0]), np.array([-20.0, -2.5]), 0),
             ),
         ),
-        mistakes=(
-            (_wrong_way, "The sign: a better state on the hotter rung should go down for certain."),
-            (_no_temperatures, "At equal temperatures every swap is free: the betas must appear."),
-            (_one_side, "Both rungs matter: only the difference of the betas enters."),
-            (_temperatures, "Inverse temperatures, not temperatures."),
-        ),
+        mistakes={
+            "The sign: a better state on the hotter rung should go down for certain.": _wrong_way,
+            "At equal temperatures every swap is free: the betas must appear.": _no_temperatures,
+            "Both rungs matter: only the difference of the betas enters.": _one_side,
+            "Inverse temperatures, not temperatures.": _temperatures,
+        },
         recipe="(difference of the betas) times (log density of the hotter minus the colder's).",
         praise="And no normalising constant in sight.",
     ),
     Exercise(
         "annealing-integration",
         expects=Value(_coin_log_evidence, atol=0.02),
-        mistakes=(
-            (
-                lambda a: np.isclose(np.exp(a), 0.0, atol=1e-3) and a < -5.3,
-                "Too low: the trapezium rule needs finer steps near beta = 0.",
+        mistakes={
+            "Too low: the trapezium rule needs finer steps near beta = 0.": lambda a: (
+                np.isclose(np.exp(a), 0.0, atol=1e-3) and a < -5.3
             ),
-            (
-                lambda a: np.isclose(a, -np.log(11.0), atol=0.02),
-                "That is the evidence of the count of heads; the sequence's lacks the factor 45.",
+            "That is the evidence of the count of heads; "
+            "the sequence's lacks the factor 45.": lambda a: np.isclose(
+                a, -np.log(11.0), atol=0.02
             ),
-            (
-                lambda a: np.isclose(a, np.exp(_coin_log_evidence()), rtol=0.05),
-                "That is the evidence itself; the logarithm is asked.",
+            "That is the evidence itself; the logarithm is asked.": near(
+                lambda: np.exp(_coin_log_evidence()), rtol=0.05
             ),
-        ),
+        },
         recipe="np.trapezoid(stats['log_ratio'].mean(axis=(0, 1)), betas), with betas fine near 0.",
         praise="The same path, integrated instead of multiplied.",
     ),

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 
-from ..grading import Value
+from ..grading import Value, near
 from ..study import Exercise
 
 _RATE = np.array([0.05, 0.15, 0.10, 0.01])  # flu, cold, allergy, pneumonia
@@ -74,49 +74,35 @@ EXERCISES = (
     Exercise(
         "challenge-scale",
         expects=Value(lambda: np.array([11.0 / 3.0, 10.0 / 11.0])),
-        mistakes=(
-            (
-                lambda a: np.isclose(a[0], 11.0, rtol=5e-3),
-                "Each likelihood comes with its prior of one third.",
+        mistakes={
+            "Each likelihood comes with its prior of one third.": near(11.0, at=0),
+            "Both right, in the wrong order.": lambda a: np.allclose(
+                a[::-1], [11.0 / 3.0, 10.0 / 11.0], rtol=5e-3
             ),
-            (
-                lambda a: np.allclose(a[::-1], [11.0 / 3.0, 10.0 / 11.0], rtol=5e-3),
-                "Both right, in the wrong order.",
+            "So small an evidence would need a negative likelihood at theta = 3.": lambda a: (
+                a[0] < 11.0 / 3.0 * (1.0 - 1e-3)
             ),
-            (
-                lambda a: a[0] < 11.0 / 3.0 * (1.0 - 1e-3),
-                "So small an evidence would need a negative likelihood at theta = 3.",
-            ),
-            (lambda a: a[1] > 1.0, "The second number is a probability."),
-        ),
+            "The second number is a probability.": lambda a: a[1] > 1.0,
+        },
         recipe="p(D) is a third of 1 + 10 + the likelihood at theta = 3, which is at least zero.",
         praise="That is all that two evaluations of three can say about the scale.",
     ),
     Exercise(
         "challenge-explain",
         expects=Value(lambda: np.array(_pneumonia()[:2])),
-        mistakes=(
-            (
-                lambda a: np.any(a > 1.0),
-                "Give probabilities between 0 and 1, not per cent.",
+        mistakes={
+            "Give probabilities between 0 and 1, not per cent.": lambda a: np.any(a > 1.0),
+            "Knowing about flu does change it: keep only "
+            "hypotheses with flu, and renormalise.": near(lambda: _pneumonia()[0]),
+            "That is the prior. Flu explains the findings, though not beyond all doubt.": near(
+                0.01, at=1
             ),
-            (
-                lambda a: np.allclose(a, _pneumonia()[0], rtol=5e-3),
-                "Knowing about flu does change it: keep only hypotheses with flu, and renormalise.",
+            "The second is P(pneumonia and flu): divide by P(flu).": lambda a: (
+                np.isclose(a[0], _pneumonia()[0], rtol=5e-3)
+                and np.isclose(a[1], _pneumonia()[2], rtol=1e-2)
             ),
-            (
-                lambda a: np.isclose(a[1], 0.01, rtol=5e-3),
-                "That is the prior. Flu explains the findings, though not beyond all doubt.",
-            ),
-            (
-                lambda a: (
-                    np.isclose(a[0], _pneumonia()[0], rtol=5e-3)
-                    and np.isclose(a[1], _pneumonia()[2], rtol=1e-2)
-                ),
-                "The second is P(pneumonia and flu): divide by P(flu).",
-            ),
-            (lambda a: a[1] > a[0], "A second explanation makes the first less needed, not more."),
-        ),
+            "A second explanation makes the first less needed, not more.": lambda a: a[1] > a[0],
+        },
         recipe="Sum the probabilities of hypotheses with pneumonia; for the second, among those "
         "with flu, divided by the sum over those with flu.",
         praise="Independent before, dependent after: that is why all combinations must be heard.",
@@ -124,70 +110,49 @@ EXERCISES = (
     Exercise(
         "challenge-grid",
         expects=Value(_grid_points),
-        mistakes=(
-            (
-                lambda a: np.isclose(a[0], _grid_points()[0]) and np.isclose(a[1], 10.0 * a[0]),
-                "The points multiply from axis to axis, they do not add.",
+        mistakes={
+            "The points multiply from axis to axis, they do not add.": lambda a: (
+                np.isclose(a[0], _grid_points()[0]) and np.isclose(a[1], 10.0 * a[0])
             ),
-            (
-                lambda a: np.isclose(a[0], _grid_points()[0] - 1.0),
-                "One too few along each axis: the error is still above one in ten thousand.",
+            "One too few along each axis: the error is still above one in ten thousand.": near(
+                lambda: _grid_points()[0] - 1.0, at=0, rtol=1e-5
             ),
-            (
-                lambda a: np.isclose(a[0], 21.0),
-                "That is for one in a thousand.",
-            ),
-        ),
+            "That is for one in a thousand.": near(21.0, at=0, rtol=1e-5),
+        },
         recipe="Solve 10 / (24 n^2) < 1e-4 for n, round up, and take the tenth power.",
         praise="One more digit costs a hundred thousand times as much.",
     ),
     Exercise(
         "challenge-ruler",
         expects=Value(_best_survival),
-        mistakes=(
-            (
-                lambda a: np.isclose(a, 4.59240723, rtol=5e-3),
-                "That is the MAP of theta itself; the Jacobian moves it.",
+        mistakes={
+            "That is the MAP of theta itself; the Jacobian moves it.": near(4.59240723),
+            "That is where the likelihood peaks. The prior's theta squared is still there.": 5.0,
+            "That is phi; the question is about the theta it corresponds to.": near(
+                lambda: np.exp(-_best_survival())
             ),
-            (5.0, "That is where the likelihood peaks. The prior's theta squared is still there."),
-            (
-                lambda a: np.isclose(a, np.exp(-_best_survival()), rtol=5e-3),
-                "That is phi; the question is about the theta it corresponds to.",
+            "That is phi at the MAP of theta: the Jacobian was "
+            "forgotten, and the question is about the theta.": near(np.exp(-4.59240723), rtol=1e-2),
+            "The Jacobian is upside down: the density of phi is p(theta) exp(theta).": near(
+                _best_upside_down
             ),
-            (
-                lambda a: np.isclose(a, np.exp(-4.59240723), rtol=1e-2),
-                "That is phi at the MAP of theta: the Jacobian was forgotten, and the question is "
-                "about the theta.",
-            ),
-            (
-                lambda a: np.isclose(a, _best_upside_down(), rtol=5e-3),
-                "The Jacobian is upside down: the density of phi is p(theta) exp(theta).",
-            ),
-        ),
+        },
         recipe="Maximise log p(theta, y) + theta.",
         praise="On this ruler the MAP lies above even the measurement.",
     ),
     Exercise(
         "challenge-tail",
         expects=Value(_tails),
-        mistakes=(
-            (
-                lambda a: np.allclose(a, _tails()[::-1], rtol=5e-3),
-                "Both right, in the wrong order.",
+        mistakes={
+            "Both right, in the wrong order.": near(lambda: _tails()[::-1]),
+            "These are probabilities of y* below 12: use sf, not cdf.": lambda a: np.all(a > 0.9),
+            "The first is an average over the posterior, not a value at its peak.": near(
+                lambda: _tails()[1]
             ),
-            (
-                lambda a: np.all(a > 0.9),
-                "These are probabilities of y* below 12: use sf, not cdf.",
+            "The first is right; the second is one value of sf, at the MAP.": near(
+                lambda: _tails()[0]
             ),
-            (
-                lambda a: np.allclose(a, _tails()[1], rtol=5e-3),
-                "The first is an average over the posterior, not a value at its peak.",
-            ),
-            (
-                lambda a: np.allclose(a, _tails()[0], rtol=5e-3),
-                "The first is right; the second is one value of sf, at the MAP.",
-            ),
-        ),
+        },
         recipe="Average stats.t(2).sf(12 - theta) over the posterior; then evaluate it at the MAP.",
         praise="Close, and not for a good reason.",
     ),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..grading import Choice, Value
+from ..grading import Choice, Value, near
 from ..study import Exercise
 
 
@@ -39,103 +39,81 @@ EXERCISES = (
     Exercise(
         "diagnostics-mystery",
         expects=Value(_order, atol=0.0),
-        mistakes=(
-            (
-                _stuck_for_good,
-                "Four are right; the other two are exchanged. Which of them is a random walk?",
+        mistakes={
+            "Four are right; the other two are exchanged. "
+            "Which of them is a random walk?": _stuck_for_good,
+            "Each of the kinds 1 to 6 stands for one run.": lambda a: (
+                not np.array_equal(np.sort(a), np.arange(1, 7))
             ),
-            (
-                lambda a: not np.array_equal(np.sort(a), np.arange(1, 7)),
-                "Each of the kinds 1 to 6 stands for one run.",
-            ),
-        ),
+        },
         recipe="R-hat, then the rank plot, then the trace. All well: two runs look like that.",
         praise="And one of the two that look well is worthless. Nothing in its draws says so.",
     ),
     Exercise(
         "diagnostics-length",
         expects=Value(lambda: 39.0 * (2.0 / 0.01) ** 2),
-        mistakes=(
-            (4.0e4, "So many independent draws; these remember."),
-            (
-                lambda a: np.isclose(a, 39.0 * 2.0 / 0.01, rtol=5e-3),
-                "The error falls with the root of the number: square the ratio.",
+        mistakes={
+            "So many independent draws; these remember.": 4.0e4,
+            "The error falls with the root of the number: square the ratio.": near(
+                39.0 * 2.0 / 0.01
             ),
-            (
-                lambda a: np.isclose(a, 39.0 * 1.0e4, rtol=5e-3),
-                "The posterior standard deviation is 2, not 1.",
-            ),
-            (
-                lambda a: np.isclose(a, 4.0e4 / 39.0, rtol=5e-3),
-                "Memory makes draws worth less: multiply by tau.",
-            ),
-        ),
+            "The posterior standard deviation is 2, not 1.": near(39.0 * 1.0e4),
+            "Memory makes draws worth less: multiply by tau.": near(4.0e4 / 39.0),
+        },
         recipe="N = tau (sigma / epsilon)^2 with tau = (1 + rho) / (1 - rho).",
         praise="One and a half million, forty thousand of which would do if they were independent.",
     ),
     Exercise(
         "diagnostics-square",
         expects=Value(lambda: [_worth(-0.8), _worth(0.64)]),
-        mistakes=(
-            (
-                lambda a: np.allclose(a, [1.0 / 9.0, 1.0 / _worth(0.64)], rtol=5e-3),
-                "These are the times tau; the worth of a draw is one over it.",
+        mistakes={
+            "These are the times tau; the worth of a draw is one over it.": near(
+                lambda: [1.0 / 9.0, 1.0 / _worth(0.64)]
             ),
-            (
-                lambda a: np.isclose(a[0], 1.0 / 9.0, rtol=5e-3),
-                "For x the correlation is negative: its draws are worth more than independent.",
+            "For x the correlation is negative: its draws are worth more than independent.": near(
+                1.0 / 9.0, at=0
             ),
-            (
-                lambda a: np.isclose(a[1], 9.0, rtol=5e-3),
-                "The squares forget the sign: their correlation is rho^2, which is positive.",
+            "The squares forget the sign: their correlation is rho^2, which is positive.": near(
+                9.0, at=1
             ),
-        ),
+        },
         recipe="(1 - r) / (1 + r), with r = rho for x and r = rho^2 for its square.",
         praise="Nine for the one quantity, a fifth for the other, from the same draws.",
     ),
     Exercise(
         "diagnostics-silence",
         expects=Value(_silence),
-        mistakes=(
-            (
-                lambda a: np.isclose(a[0], 0.9**4 + 0.1**4, rtol=5e-3) and abs(a[1] - 44) == 1,
-                "The probability is right; the number of chains is off by one.",
+        mistakes={
+            "The probability is right; the number of chains is off by one.": lambda a: (
+                np.isclose(a[0], 0.9**4 + 0.1**4, rtol=5e-3) and abs(a[1] - 44) == 1
             ),
-            (
-                lambda a: np.isclose(a[0], 1.0 - 0.9**4 - 0.1**4, rtol=5e-3),
-                "That is the chance that they do not all agree.",
-            ),
-            (
-                lambda a: np.isclose(a[0], 0.125, rtol=5e-3),
-                "That is for equal basins; here one catches nine starts in ten.",
-            ),
-        ),
+            "That is the chance that they do not all agree.": near(1.0 - 0.9**4 - 0.1**4, at=0),
+            "That is for equal basins; here one catches nine starts in ten.": near(0.125, at=0),
+        },
         recipe="All in the large one or all in the small one.",
         praise="Dispersed starts are a lottery; know its odds.",
     ),
     Exercise(
         "diagnostics-positive",
         expects=Choice(("reject", "reflect", "redraw"), "redraw"),
-        mistakes=(
-            ("reject", "A density of zero rejects, and the walk is symmetric. This one is right."),
-            ("reflect", "From a to b by two ways, and back by the same two. This one is right."),
-        ),
+        mistakes={
+            "A density of zero rejects, and the walk is symmetric. This one is right.": "reject",
+            "From a to b by two ways, and back by the same two. This one is right.": "reflect",
+        },
         recipe="Which proposal density q(a | b) is not q(b | a)?",
         praise="Its missing Hastings term is a ratio of two normal distribution functions.",
     ),
     Exercise(
         "diagnostics-thinning",
         expects=Value(_thinning),
-        mistakes=(
-            (
-                lambda a: np.isclose(a[0], 1.0),
-                "That is best when f costs nothing. Here one evaluation costs fifty steps.",
+        mistakes={
+            "That is best when f costs nothing. Here one evaluation costs fifty steps.": near(
+                1.0, at=0, rtol=1e-5
             ),
-            (
-                lambda a: a[1] < 1.0,
-                "How many times cheaper: the price of k = 1 over that of the best k.",
+            "How many times cheaper: the price of k = 1 over that of the best k.": lambda a: (
+                a[1] < 1.0
             ),
-        ),
+        },
         recipe="Try all k up to a few hundred.",
         praise="When f is dear, correlated values of it are not worth their price.",
     ),

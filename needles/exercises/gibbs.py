@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..grading import Routine, Value
+from ..grading import Routine, Value, near
 from ..study import Exercise
 
 
@@ -65,88 +65,71 @@ EXERCISES = (
                 (np.linspace(0.0, 3.0, 7), 1.0, 3.0, 1.0),
             ),
         ),
-        mistakes=(
-            (_whole_shape, "Each datum brings the square root of tau: half a unit of shape."),
-            (_whole_sum, "The exponent of a Gaussian has a one half."),
-            (_scale, "That is the scale; the rate multiplies tau in the exponent."),
-            (_no_prior, "That is the likelihood alone; the prior has a shape and a rate too."),
-        ),
+        mistakes={
+            "Each datum brings the square root of tau: half a unit of shape.": _whole_shape,
+            "The exponent of a Gaussian has a one half.": _whole_sum,
+            "That is the scale; the rate multiplies tau in the exponent.": _scale,
+            "That is the likelihood alone; the prior has a shape and a rate too.": _no_prior,
+        },
         recipe="Multiply the prior's tau^(a - 1) exp(-b tau) by what each datum contributes.",
         praise="Half a unit of shape and half a squared residual for each datum.",
     ),
     Exercise(
         "gibbs-price",
         expects=Value(_price, atol=1.5),
-        mistakes=(
-            (
-                lambda a: np.isclose(a, 199.0, rtol=0.01),
-                "A sweep is two updates: the autocorrelation is rho squared, not rho.",
+        mistakes={
+            "A sweep is two updates: the autocorrelation is rho squared, not rho.": near(
+                199.0, rtol=0.01
             ),
-            (
-                lambda a: np.isclose(a, 1.0 / _price(), rtol=0.02),
-                "That is how many independent draws one sweep is worth.",
+            "That is how many independent draws one sweep is worth.": near(
+                lambda: 1.0 / _price(), rtol=0.02
             ),
-            (
-                lambda a: np.isclose(a, 50.25, rtol=0.01),
-                "Nearly: 1 / (1 - rho^2) lacks the numerator 1 + rho^2.",
-            ),
-        ),
+            "Nearly: 1 / (1 - rho^2) lacks the numerator 1 + rho^2.": near(50.25, rtol=0.01),
+        },
         recipe="(1 + r) / (1 - r), where r is the autocorrelation after one sweep.",
         praise="A hundred sweeps for one draw, from a ridge that a rotation would remove.",
     ),
     Exercise(
         "gibbs-centre",
         expects=Value(_centred),
-        mistakes=(
-            (
-                lambda a: np.isclose(abs(a[0]), np.sqrt(_centred()[0]), rtol=5e-3),
-                "That is the correlation; a sweep multiplies by its square.",
+        mistakes={
+            "That is the correlation; a sweep multiplies by its square.": lambda a: np.isclose(
+                abs(a[0]), np.sqrt(_centred()[0]), rtol=5e-3
             ),
-            (
-                lambda a: a[1] != 0.0,
-                "With centred times the sum of t, and so the correlation, is zero.",
+            "With centred times the sum of t, and so the correlation, is zero.": lambda a: (
+                a[1] != 0.0
             ),
-        ),
+        },
         recipe="Mean squared over mean of the squares.",
         praise="One subtraction, and every sweep is an independent draw.",
     ),
     Exercise(
         "gibbs-parallel",
         expects=Value(2.0, digits=2),
-        mistakes=(
-            (
-                lambda a: np.isclose(a, 3.8, rtol=0.01),
-                "That is right for Gibbs; here x and y of one time have no common past.",
+        mistakes={
+            "That is right for Gibbs; here x and y of one time have no common past.": near(
+                3.8, rtol=0.01
             ),
-            (
-                lambda a: np.isclose(a, 0.2, rtol=0.02),
-                "That is the variance of x - y under the posterior.",
-            ),
-            (
-                lambda a: np.isclose(a, 1.0, rtol=0.01),
-                "That is the variance of each; add the two.",
-            ),
-        ),
+            "That is the variance of x - y under the posterior.": near(0.2, rtol=0.02),
+            "That is the variance of each; add the two.": near(1.0, rtol=0.01),
+        },
         recipe="Two chains, each a correct Gibbs sampler, that never meet.",
         praise="Marginals perfect, dependence gone: no histogram of x or y can show it.",
     ),
     Exercise(
         "gibbs-parity",
         expects=Value(lambda: np.array([4.0, 1.0 / 3.0])),
-        mistakes=(
-            (
-                lambda a: a[0] in (1.0, 2.0),
-                "Two bits determine the third: which single-bit update can move at all?",
+        mistakes={
+            "Two bits determine the third: which single-bit update can move at all?": lambda a: (
+                a[0] in (1.0, 2.0)
             ),
-            (
-                lambda a: a[0] == 4.0 and np.isclose(a[1], 0.5, rtol=5e-3),
-                "That is the chance to stay; an eigenvalue weighs the moves as well.",
+            "That is the chance to stay; an eigenvalue weighs the moves as well.": lambda a: (
+                a[0] == 4.0 and np.isclose(a[1], 0.5, rtol=5e-3)
             ),
-            (
-                lambda a: a[0] == 4.0 and np.isclose(a[1], 1.0, rtol=5e-3),
-                "That is the largest, which every kernel has.",
+            "That is the largest, which every kernel has.": lambda a: (
+                a[0] == 4.0 and np.isclose(a[1], 1.0, rtol=5e-3)
             ),
-        ),
+        },
         recipe="Four classes of one triple; then 1/2 on the diagonal and 1/6 elsewhere.",
         praise="A block of two turns a sampler that never moves into one that mixes fast.",
     ),
@@ -161,10 +144,10 @@ EXERCISES = (
             ),
             rtol=1e-8,
         ),
-        mistakes=(
-            (_jacobi, "That updates all parts from the old values at once (Jacobi)."),
-            (_without_diagonal, "The diagonal of Q belongs to the matrix that is inverted."),
-        ),
+        mistakes={
+            "That updates all parts from the old values at once (Jacobi).": _jacobi,
+            "The diagonal of Q belongs to the matrix that is inverted.": _without_diagonal,
+        },
         recipe="Solve with np.tril(Q) and multiply by np.triu(Q, 1).",
         praise="Every theorem on this old iteration is one about Gibbs sampling.",
     ),

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from ..grading import Routine, Value
+from ..grading import Routine, Value, near
 from ..study import Exercise
 
 _SHOWN = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]])
@@ -51,24 +51,16 @@ EXERCISES = (
     Exercise(
         "hardness-forward",
         expects=Value(_evidence),
-        mistakes=(
-            (
-                lambda a: np.isclose(a, _evidence(first=1.0), rtol=5e-3),
-                "The first label has a prior, too: one half.",
+        mistakes={
+            "The first label has a prior, too: one half.": near(lambda: _evidence(first=1.0)),
+            "That is the evidence of three pixels that do not know of each other.": near(
+                lambda: _evidence(stay=0.5)
             ),
-            (
-                lambda a: np.isclose(a, _evidence(stay=0.5), rtol=5e-3),
-                "That is the evidence of three pixels that do not know of each other.",
+            "A neighbour is the same with probability 0.8, not 0.2.": near(
+                lambda: _evidence(stay=0.2)
             ),
-            (
-                lambda a: np.isclose(a, _evidence(stay=0.2), rtol=5e-3),
-                "A neighbour is the same with probability 0.8, not 0.2.",
-            ),
-            (
-                lambda a: np.isclose(a, np.log(_evidence()), rtol=5e-3),
-                "That is its logarithm.",
-            ),
-        ),
+            "That is its logarithm.": near(lambda: np.log(_evidence())),
+        },
         recipe="alpha_2(0) = 0.4 (0.8 x 0.45 + 0.2 x 0.05), alpha_2(1) likewise with 0.6; once "
         "more for the third pixel; add its two.",
         praise="Eight labellings were added up, and none was written down.",
@@ -78,18 +70,15 @@ EXERCISES = (
         expects=Routine(
             _quickscore, cases=(_clinic(1, 3, 1), _clinic(2, 5, 2), _clinic(3, 9, 4)), rtol=1e-8
         ),
-        mistakes=(
-            (
-                _one_finding_at_a_time,
-                "You multiplied the findings' probabilities; they share their causes, and so "
-                "depend on each other.",
+        mistakes={
+            "You multiplied the findings' probabilities; they share their causes, and so "
+            "depend on each other.": _one_finding_at_a_time,
+            "That is the probability that all findings are absent.": _all_absent,
+            "That is the probability of at least "
+            "one finding, not of all.": lambda rate, strength, leak: (
+                1.0 - _all_absent(rate, strength, leak)
             ),
-            (_all_absent, "That is the probability that all findings are absent."),
-            (
-                lambda rate, strength, leak: 1.0 - _all_absent(rate, strength, leak),
-                "That is the probability of at least one finding, not of all.",
-            ),
-        ),
+        },
         recipe="Sum over subsets of findings, with sign, the probability that all of them are "
         "absent; each is a product over conditions of 1 - rate + rate * (all silent).",
         praise="Does it come back for random_clinic(600)? Then the exponent has moved from the "

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from ..grading import Choice, Value
+from ..grading import Choice, Value, near
 from ..study import Exercise
 
 _LOG_WEIGHTS = np.array([-1040.0, -1042.0, -1041.0, -1050.0, -1041.0])
@@ -64,72 +64,58 @@ EXERCISES = (
     Exercise(
         "importance-underflow",
         expects=Value(_worth),
-        mistakes=(
-            (
-                lambda a: np.isclose(a, 1.0 / _worth(), rtol=5e-3),
-                "That is the sum of the squared weights; the answer is its reciprocal.",
+        mistakes={
+            "That is the sum of the squared weights; the answer is its reciprocal.": near(
+                lambda: 1.0 / _worth()
             ),
-            (5.0, "That would be five equal weights."),
-            (
-                lambda a: np.isclose(a, 1.0, rtol=5e-3),
-                "That would be one draw with all the weight; others have a share.",
-            ),
-            (lambda a: a > 5.0 or a < 1.0, "Five draws are worth between one and five."),
-        ),
+            "That would be five equal weights.": 5.0,
+            "That would be one draw with all the weight; others have a share.": near(1.0),
+            "Five draws are worth between one and five.": lambda a: a > 5.0 or a < 1.0,
+        },
         recipe="Subtract the largest log weight before you take exponentials.",
         praise="Adding a constant to all log weights changes nothing.",
     ),
     Exercise(
         "importance-borderline",
         expects=Value(lambda: np.array([2.0, 1.0 / 0.3])),
-        mistakes=(
-            (
-                lambda a: np.allclose(a[::-1], [2.0, 1.0 / 0.3], rtol=1e-2),
-                "The right two numbers in the wrong order: first the rate of infinite variance.",
+        mistakes={
+            "The right two numbers in the wrong order: "
+            "first the rate of infinite variance.": lambda a: np.allclose(
+                a[::-1], [2.0, 1.0 / 0.3], rtol=1e-2
             ),
-            (
-                lambda a: np.isclose(a[0], 0.5, rtol=1e-2),
-                "The first number looks like a mean of the proposal; the rate is its reciprocal.",
+            "The first number looks like a mean of the proposal; the rate is its reciprocal.": near(
+                0.5, at=0, rtol=1e-2
             ),
-            (
-                lambda a: np.isclose(a[0], 1.0, rtol=1e-2),
-                "Above one the weights are unbounded, but their variance is still finite.",
+            "Above one the weights are unbounded, but their variance is still finite.": near(
+                1.0, at=0, rtol=1e-2
             ),
-            (
-                lambda a: np.isclose(a[1], 1.7, rtol=1e-2),
-                "The second number is 1 + k; solve (a - 1) / a = k for a.",
-            ),
-        ),
+            "The second number is 1 + k; solve (a - 1) / a = k for a.": near(1.7, at=1, rtol=1e-2),
+        },
         recipe="The shape is k = (a - 1) / a; the variance is finite while k is below one half.",
         praise="At the border k is one half: the two answers are one idea.",
     ),
     Exercise(
         "importance-aim",
         expects=Value(_aimed_gain, atol=1.0),
-        mistakes=(
-            (
-                lambda a: np.isclose(a, np.sqrt(_aimed_gain()), rtol=1e-2),
-                "That is the ratio of the standard errors; the variances' is its square.",
+        mistakes={
+            "That is the ratio of the standard errors; the variances' is its square.": near(
+                lambda: np.sqrt(_aimed_gain()), rtol=1e-2
             ),
-            (
-                lambda a: np.isclose(a, 1.0 / _aimed_gain(), rtol=1e-2),
-                "That is the reciprocal: the aimed proposal over the prior.",
+            "That is the reciprocal: the aimed proposal over the prior.": near(
+                lambda: 1.0 / _aimed_gain(), rtol=1e-2
             ),
-            (lambda a: a < 1.0, "Aiming should make the variance smaller."),
-        ),
+            "Aiming should make the variance smaller.": lambda a: a < 1.0,
+        },
         recipe="Subtract the squared integral from each second moment, then divide.",
         praise="So many draws of the prior does one aimed draw replace.",
     ),
     Exercise(
         "importance-bias",
         expects=Value(lambda: _square_bias() / 100.0, digits=2),
-        mistakes=(
-            (
-                lambda a: np.isclose(a, _square_bias(), rtol=1e-2),
-                "Divide by the number of draws.",
-            ),
-            (lambda a: a > 0.0, "It has a sign: large weights sit above the mean here."),
-        ),
+        mistakes={
+            "Divide by the number of draws.": near(_square_bias, rtol=1e-2),
+            "It has a sign: large weights sit above the mean here.": lambda a: a > 0.0,
+        },
         recipe="-E_q[v^2 (f - mu)] / N, with mu the posterior mean of theta squared.",
         praise="With a hundred draws the error is many times this bias.",
     ),
@@ -144,20 +130,14 @@ EXERCISES = (
             ),
             "a wider proposal",
         ),
-        mistakes=(
-            (
-                "a higher ESS",
-                "It can be high because a mode was missed: the weights that are left agree.",
-            ),
-            (
-                "more draws of the same proposal",
-                "Where the proposal has next to no mass, ten times as many draws see no more.",
-            ),
-            (
-                "smoothing the weights",
-                "It tames the largest weights there are; the missing ones are not among them.",
-            ),
-        ),
+        mistakes={
+            "It can be high because a mode was missed: "
+            "the weights that are left agree.": "a higher ESS",
+            "Where the proposal has next to no mass, ten "
+            "times as many draws see no more.": "more draws of the same proposal",
+            "It tames the largest weights there are; the "
+            "missing ones are not among them.": "smoothing the weights",
+        },
         recipe="What all diagnostics share is the draws they are computed from.",
         praise="Two proposals must agree on the evidence.",
     ),

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from ..grading import Routine, Value
+from ..grading import Routine, Value, near
 from ..study import Exercise
 
 _COUPLING = 0.5
@@ -66,10 +66,6 @@ def _descent(weights, biases, visible):
     return -_gradient(weights, biases, visible)
 
 
-def _twice(weights, biases, visible):
-    return 2.0 * _gradient(weights, biases, visible)
-
-
 def _with_diagonal(weights, biases, visible):
     clamped, free = _halves(weights, biases, visible)
     return clamped - free
@@ -128,37 +124,30 @@ EXERCISES = (
     Exercise(
         "ising-temperature",
         expects=Value(_half_magnetised, digits=5),
-        mistakes=(
-            (
-                lambda a: np.isclose(a, 1.0 / _half_magnetised(), rtol=5e-3),
-                "That is the inverse temperature; take its reciprocal.",
+        mistakes={
+            "That is the inverse temperature; take its reciprocal.": near(
+                lambda: 1.0 / _half_magnetised()
             ),
-            (
-                lambda a: np.isclose(a, 2.0 / np.log(1.0 + np.sqrt(2.0)), rtol=2e-4),
-                "That is the critical temperature, where the magnetisation is still zero.",
+            "That is the critical temperature, where the magnetisation is still zero.": near(
+                2.0 / np.log(1.0 + np.sqrt(2.0)), rtol=2e-4
             ),
-            (lambda a: a <= 0, "A temperature here is positive."),
-        ),
+            "A temperature here is positive.": lambda a: a <= 0,
+        },
         recipe="Solve 1 - sinh(2 beta)^(-4) = 2^(-8) for beta.",
         praise="A hair below the critical temperature: an eighth root rises steeply.",
     ),
     Exercise(
         "ising-ring",
         expects=Value(_ring, digits=4),
-        mistakes=(
-            (
-                lambda a: np.isclose(a, 10.0 * np.log(2.0 * np.cosh(1.0)), rtol=2e-3),
-                "The second eigenvalue counts too: the trace is a sum of two powers.",
+        mistakes={
+            "The second eigenvalue counts too: the trace is a sum of two powers.": near(
+                10.0 * np.log(2.0 * np.cosh(1.0)), rtol=2e-3
             ),
-            (
-                lambda a: np.isclose(a, np.log(2.0) + 9.0 * np.log(2.0 * np.cosh(1.0)), rtol=5e-3),
-                "That is the open chain; in a ring the last spin is next to the first.",
+            "That is the open chain; in a ring the last spin is next to the first.": near(
+                np.log(2.0) + 9.0 * np.log(2.0 * np.cosh(1.0))
             ),
-            (
-                lambda a: np.isclose(a, np.exp(_ring()), rtol=5e-3),
-                "That is Z. Take its logarithm.",
-            ),
-        ),
+            "That is Z. Take its logarithm.": near(lambda: np.exp(_ring())),
+        },
         recipe="Z is the trace of the tenth power of a 2 by 2 matrix.",
         praise="Both eigenvalues are smooth in beta: no magnet on a line, as Ising found.",
     ),
@@ -168,21 +157,17 @@ EXERCISES = (
             _fields,
             cases=tuple(_machine(n, seed) for n, seed in ((2, 1), (3, 2), (5, 3))),
         ),
-        mistakes=(
-            (lambda w, b: np.asarray(b) / 2.0, "The weights contribute too: expand s_i s_j."),
-            (
-                lambda w, b: np.asarray(b) / 2.0 + np.sum(w, axis=1) / 2.0,
-                "Each product of halves has a quarter in front.",
+        mistakes={
+            "The weights contribute too: expand s_i s_j.": lambda w, b: np.asarray(b) / 2.0,
+            "Each product of halves has a quarter in front.": lambda w, b: (
+                np.asarray(b) / 2.0 + np.sum(w, axis=1) / 2.0
             ),
-            (
-                lambda w, b: np.asarray(b) + np.sum(w, axis=1) / 4.0,
-                "The biases are halved as well.",
+            "The biases are halved as well.": lambda w, b: np.asarray(b) + np.sum(w, axis=1) / 4.0,
+            "Unit i is in every pair with i, not only "
+            "in those where it comes first.": lambda w, b: (
+                np.asarray(b) / 2.0 + np.sum(np.triu(w, 1), axis=1) / 4.0
             ),
-            (
-                lambda w, b: np.asarray(b) / 2.0 + np.sum(np.triu(w, 1), axis=1) / 4.0,
-                "Unit i is in every pair with i, not only in those where it comes first.",
-            ),
-        ),
+        },
         recipe="Put s = (1 + sigma) / 2 into the exponent and collect what multiplies sigma_i.",
         praise="The couplings are W / 4: the same machine, in another alphabet.",
     ),
@@ -196,39 +181,35 @@ EXERCISES = (
                 (*_machine(4, 6), np.array([1.0, 1.0, 1.0, 1.0])),
             ),
         ),
-        mistakes=(
-            (_clamped_only, "The unclamped half is missing: differentiate -log Z as well."),
-            (_descent, "The sign is that of descent; the likelihood is to be climbed."),
-            (_twice, "Every pair is counted twice: sum over i < j."),
-            (_with_diagonal, "Set the diagonal to zero: no unit is coupled to itself."),
-        ),
+        mistakes={
+            "The unclamped half is missing: differentiate -log Z as well.": _clamped_only,
+            "The sign is that of descent; the likelihood is to be climbed.": _descent,
+            "Every pair is counted twice: sum over i < j.": lambda *x: 2.0 * _gradient(*x),
+            "Set the diagonal to zero: no unit is coupled to itself.": _with_diagonal,
+        },
         recipe="Two softmax averages of s_i s_j: over matching states, over all states.",
         praise="Clamped minus unclamped, exactly.",
     ),
     Exercise(
         "ising-lone",
         expects=Value(_lone_pixel),
-        mistakes=(
-            (
-                lambda a: np.isclose(a, 1.0 / (1.0 + np.exp(4.0 * _COUPLING)), rtol=5e-3),
-                "The field has a factor one half in front of its logarithm.",
+        mistakes={
+            "The field has a factor one half in front of its logarithm.": near(
+                1.0 / (1.0 + np.exp(4.0 * _COUPLING))
             ),
-            (
-                lambda a: np.isclose(a, 1.0 - _lone_pixel(), rtol=5e-3),
-                "That is the chance that a pixel arrives unharmed.",
-            ),
-            (lambda a: not 0.0 < a < 0.5, "Give a rate between zero and one half."),
-        ),
+            "That is the chance that a pixel arrives unharmed.": near(lambda: 1.0 - _lone_pixel()),
+            "Give a rate between zero and one half.": lambda a: not 0.0 < a < 0.5,
+        },
         recipe="The field of the pixel must balance four neighbours, 4 J.",
         praise="Believe in less noise than that and every speck is taken for a fact.",
     ),
     Exercise(
         "ising-contrastive",
         expects=Value(_contrastive_residue, digits=2),
-        mistakes=(
-            (0.0, "At the maximum the gradient vanishes; contrastive divergence need not."),
-            (lambda a: a < 0, "Give the size of the largest entry, without its sign."),
-        ),
+        mistakes={
+            "At the maximum the gradient vanishes; contrastive divergence need not.": 0.0,
+            "Give the size of the largest entry, without its sign.": lambda a: a < 0,
+        },
         recipe="Push the data distribution through the sweep's 16 by 16 matrix once.",
         praise="Small, and not zero: contrastive divergence walks on to another machine.",
     ),

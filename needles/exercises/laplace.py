@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from ..grading import Routine, Value
+from ..grading import Routine, Value, near
 from ..study import Exercise
 
 
@@ -90,56 +90,45 @@ EXERCISES = (
     Exercise(
         "laplace-stirling",
         expects=Value(_stirling, digits=4),
-        mistakes=(
-            (lambda a: np.isclose(a, 3628800.0, rtol=5e-3), "That is 10! itself."),
-            (
-                lambda a: np.isclose(a, 10.0**10 * np.exp(-10.0), rtol=5e-3),
-                "That is the height of the peak. Multiply it by a width.",
+        mistakes={
+            "That is 10! itself.": near(3628800.0),
+            "That is the height of the peak. Multiply it by a width.": near(
+                10.0**10 * np.exp(-10.0)
             ),
-            (
-                lambda a: np.isclose(a, 10.0**10 * np.exp(-10.0) * np.sqrt(20.0), rtol=1e-2),
-                "The width is the square root of 2 pi n: the pi is missing.",
+            "The width is the square root of 2 pi n: the pi is missing.": near(
+                10.0**10 * np.exp(-10.0) * np.sqrt(20.0), rtol=1e-2
             ),
-            (
-                lambda a: np.isclose(a, np.log(_stirling()), rtol=5e-3),
-                "That is the logarithm.",
-            ),
-        ),
+            "That is the logarithm.": near(lambda: np.log(_stirling())),
+        },
         recipe="Height n^n e^-n, times sqrt(2 pi n).",
         praise="Stirling's formula, one per cent off at ten.",
     ),
     Exercise(
         "laplace-bic",
         expects=Value(_poisson_error),
-        mistakes=(
-            (lambda a: np.isclose(a, -_poisson_error(), rtol=1e-2), "Approximate minus exact."),
-            (lambda a: np.isclose(a, 0.0, atol=1e-3), "It does not vanish, however many counts."),
-            (
-                lambda a: np.isclose(a, 2.0 - 0.5 * np.log(np.pi), rtol=1e-2),
-                "J is the information of one count, 1 / rate, not the rate.",
+        mistakes={
+            "Approximate minus exact.": near(lambda: -_poisson_error(), rtol=1e-2),
+            "It does not vanish, however many counts.": lambda a: np.isclose(a, 0.0, atol=1e-3),
+            "J is the information of one count, 1 / rate, not the rate.": near(
+                2.0 - 0.5 * np.log(np.pi), rtol=1e-2
             ),
-            (
-                lambda a: np.isclose(a, -0.5 * np.log(4.0 * np.pi), rtol=1e-2),
-                "The prior's density at two belongs into it: log p(2) = -2.",
+            "The prior's density at two belongs into it: log p(2) = -2.": near(
+                -0.5 * np.log(4.0 * np.pi), rtol=1e-2
             ),
-        ),
+        },
         recipe="-(log p(2) + log(2 pi) / 2 - log(J) / 2) with J = 1/2.",
         praise="It is there after ten counts and after ten million.",
     ),
     Exercise(
         "laplace-width",
         expects=Value(_too_wide, digits=2),
-        mistakes=(
-            (
-                lambda a: np.isclose(a, 74.78, rtol=1e-2),
-                "That is where the exact factor crosses one; the bell's was asked.",
+        mistakes={
+            "That is where the exact factor crosses one; the bell's was asked.": near(
+                74.78, rtol=1e-2
             ),
-            (lambda a: a < 2.0, "Narrow priors favour nothing either; look above 2."),
-            (
-                lambda a: np.isclose(a, np.log(_too_wide()), rtol=1e-2),
-                "That is the logarithm of the width.",
-            ),
-        ),
+            "Narrow priors favour nothing either; look above 2.": lambda a: a < 2.0,
+            "That is the logarithm of the width.": near(lambda: np.log(_too_wide()), rtol=1e-2),
+        },
         recipe="brentq(lambda s: np.log(laplace_factor(s)), 2, 1000).",
         praise="A slope of seventy would multiply the odds by e^70 every ten degrees.",
     ),
@@ -149,12 +138,12 @@ EXERCISES = (
             _neck,
             cases=((3.0, 1), (3.0, 9), (1.0, 4), (0.5, 2)),
         ),
-        mistakes=(
-            (_exact_evidence, "That is the exact evidence; the bell's was asked."),
-            (_evidence_itself, "The second is the logarithm of the evidence."),
-            (_scale_for_variance, "s is a standard deviation: its square is the variance."),
-            (_twice_as_deep, "Each coordinate contributes -v / 2, not -v."),
-        ),
+        mistakes={
+            "That is the exact evidence; the bell's was asked.": _exact_evidence,
+            "The second is the logarithm of the evidence.": _evidence_itself,
+            "s is a standard deviation: its square is the variance.": _scale_for_variance,
+            "Each coordinate contributes -v / 2, not -v.": _twice_as_deep,
+        },
         recipe="v = -k s^2 / 2; then everything cancels but -v^2 / (2 s^2).",
         praise="The bell has the right width, and sits where nobody lives.",
     ),
@@ -164,11 +153,11 @@ EXERCISES = (
             _next_term,
             cases=((-1.3, 0.7, -2.0), (-0.5, -1.5, 0.3), (-20.0, 3.0, -40.0)),
         ),
-        mistakes=(
-            (_no_absolute, "The second derivative is negative; its absolute value is cubed."),
-            (_unsquared, "The third derivative enters squared: its sign cannot matter."),
-            (_no_fourth, "The fourth derivative contributes as well."),
-        ),
+        mistakes={
+            "The second derivative is negative; its absolute value is cubed.": _no_absolute,
+            "The third derivative enters squared: its sign cannot matter.": _unsquared,
+            "The fourth derivative contributes as well.": _no_fourth,
+        },
         recipe="fourth / (8 second^2) + 5 third^2 / (24 |second|^3).",
         praise="Compare it with one before you trust a bell.",
     ),

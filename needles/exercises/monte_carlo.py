@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from ..grading import Routine, Statistical, Value
+from ..grading import Routine, Statistical, Value, near
 from ..study import Exercise
 
 
@@ -53,49 +53,44 @@ EXERCISES = (
     Exercise(
         "monte_carlo-digits",
         expects=Value(3.0e6),
-        mistakes=(
-            (
-                lambda a: np.isclose(a, np.sqrt(3.0) / 0.001, rtol=1e-2),
-                "The error is sigma over the square root of N: the ratio has to be squared.",
+        mistakes={
+            "The error is sigma over the square root of N: the ratio has to be squared.": near(
+                np.sqrt(3.0) / 0.001, rtol=1e-2
             ),
-            (
-                lambda a: np.isclose(a, 9.0e6, rtol=1e-2),
-                "Three is the variance of this prior, not its standard deviation.",
+            "Three is the variance of this prior, not its standard deviation.": near(
+                9.0e6, rtol=1e-2
             ),
-            (lambda a: np.isclose(a, 3.0e3, rtol=1e-2), "Square the error as well."),
-        ),
+            "Square the error as well.": near(3.0e3, rtol=1e-2),
+        },
         recipe="Solve sigma / sqrt(N) = 0.001.",
         praise="Three million, and the next digit costs three hundred million.",
     ),
     Exercise(
         "monte_carlo-coverage",
         expects=Value(_student_coverage),
-        mistakes=(
-            (
-                lambda a: np.isclose(a, 0.9545, atol=1e-3),
-                "That is so when sigma is known; here it is estimated from ten draws.",
+        mistakes={
+            "That is so when sigma is known; here it is estimated from ten draws.": lambda a: (
+                np.isclose(a, 0.9545, atol=1e-3)
             ),
-            (
-                lambda a: np.isclose(a, 0.9266, atol=6e-4),
-                "Nearly: ten draws leave nine degrees of freedom, not ten.",
+            "Nearly: ten draws leave nine degrees of freedom, not ten.": lambda a: np.isclose(
+                a, 0.9266, atol=6e-4
             ),
-            (
-                lambda a: np.isclose(a, 0.9617, atol=6e-4),
-                "That is one side only; the interval has two ends.",
+            "That is one side only; the interval has two ends.": lambda a: np.isclose(
+                a, 0.9617, atol=6e-4
             ),
-            (lambda a: a > 1.0, "Give a probability, between zero and one."),
-        ),
+            "Give a probability, between zero and one.": lambda a: a > 1.0,
+        },
         recipe="A Student distribution with N - 1 degrees of freedom.",
         praise="A little less than promised; with a hundred draws nobody would notice.",
     ),
     Exercise(
         "monte_carlo-crossover",
         expects=Value(12.0, atol=0.0),
-        mistakes=(
-            (8.0, "That is for Simpson's rule, with error m to the power -4."),
-            (3.0, "Monte Carlo's power is one half: 6/d = 1/2."),
-            (6.0, "There the rate is 1/N, twice the power of Monte Carlo's."),
-        ),
+        mistakes={
+            "That is for Simpson's rule, with error m to the power -4.": 8.0,
+            "Monte Carlo's power is one half: 6/d = 1/2.": 3.0,
+            "There the rate is 1/N, twice the power of Monte Carlo's.": 6.0,
+        },
         recipe="Set N^(-6/d) equal to N^(-1/2).",
         praise="Better rules move the crossover; none removes it.",
     ),
@@ -111,47 +106,41 @@ EXERCISES = (
                 (np.array([1.0 - 2.0**-53]), np.full(13, 0.1)),
             ),
         ),
-        mistakes=(
-            (_next_one, "One too far: the first index is zero."),
-            (_not_normalised, "The weights need not sum to one: divide by their sum."),
-            (_from_the_right, "F(k) >= u asks for the left side: u = F(k) belongs to k."),
-            (_divided_first, "For u just below one you fall off the end: divide by the last sum."),
-        ),
+        mistakes={
+            "One too far: the first index is zero.": _next_one,
+            "The weights need not sum to one: divide by their sum.": _not_normalised,
+            "F(k) >= u asks for the left side: u = F(k) belongs to k.": _from_the_right,
+            "For u just below one you fall off the end: divide by the last sum.": _divided_first,
+        },
         recipe="Cumulate, divide by the total, search from the left.",
         praise="This is how every discrete variable in this book is drawn.",
     ),
     Exercise(
         "monte_carlo-tail",
         expects=Statistical(_prior_predictive_tail, max_mcse=5e-4, max_evals=60_000),
-        mistakes=(
-            (
-                lambda a: (
-                    abs(a[0] - 0.042387) < min(5.0 * a[1], abs(a[0] - _prior_predictive_tail()))
-                ),
-                "That is after the observation; the draws of theta must come from the prior.",
+        mistakes={
+            "That is after the observation; the draws of "
+            "theta must come from the prior.": lambda a: (
+                abs(a[0] - 0.042387) < min(5.0 * a[1], abs(a[0] - _prior_predictive_tail()))
             ),
-            (
-                lambda a: abs(a[0] + _prior_predictive_tail() - 1.0) < 5.0 * a[1],
-                "That is the probability of the other side, below eight.",
+            "That is the probability of the other side, below eight.": lambda a: (
+                abs(a[0] + _prior_predictive_tail() - 1.0) < 5.0 * a[1]
             ),
-        ),
+        },
         recipe="Given theta, the chance that the noise lifts it over eight is known exactly.",
         praise="What can be integrated need not be drawn: half the error from the same draws.",
     ),
     Exercise(
         "monte_carlo-remember",
         expects=Value(lambda: np.sqrt(19.0)),
-        mistakes=(
-            (19.0, "That is the factor of the variance; the error is its square root."),
-            (
-                lambda a: np.isclose(a, np.sqrt(10.0), rtol=5e-3) or np.isclose(a, 10.0, rtol=5e-3),
-                "Both neighbours count, those before and those after: 1 + 2 (0.9 + 0.81 + ...).",
+        mistakes={
+            "That is the factor of the variance; the error is its square root.": 19.0,
+            "Both neighbours count, those before and those "
+            "after: 1 + 2 (0.9 + 0.81 + ...).": lambda a: (
+                np.isclose(a, np.sqrt(10.0), rtol=5e-3) or np.isclose(a, 10.0, rtol=5e-3)
             ),
-            (
-                lambda a: np.isclose(a, 1.0 / np.sqrt(19.0), rtol=5e-3),
-                "The other way round: the true error is larger.",
-            ),
-        ),
+            "The other way round: the true error is larger.": near(1.0 / np.sqrt(19.0)),
+        },
         recipe="The factor of the variance is (1 + rho) / (1 - rho).",
         praise="Nineteen such draws are worth one independent one: the effective sample size.",
     ),

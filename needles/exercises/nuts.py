@@ -78,33 +78,26 @@ EXERCISES = (
     Exercise(
         "nuts-orbit",
         expects=Value(np.pi),
-        mistakes=(
-            (np.pi / 2, "There the two ends are uncorrelated, but still moving apart."),
-            (2.0 * np.pi, "By then the flow is back where it began: it turned half-way."),
-            (0.0, "At time zero the product is zero too, but then it becomes positive."),
-        ),
+        mistakes={
+            "There the two ends are uncorrelated, but still moving apart.": np.pi / 2,
+            "By then the flow is back where it began: it turned half-way.": 2.0 * np.pi,
+            "At time zero the product is zero too, but then it becomes positive.": 0.0,
+        },
         recipe="Multiply out and take the mean, term by term: what is left is one sine.",
         praise="Half a turn, whatever the dimension.",
     ),
     Exercise(
         "nuts-bill",
         expects=Value(np.array([40.0, 32.0]), atol=0.0),
-        mistakes=(
-            (
-                lambda a: a[0] == 41.0,
-                "One too many: the gradient at the start is known already.",
+        mistakes={
+            "One too many: the gradient at the start is known already.": lambda a: a[0] == 41.0,
+            "That is a sixth doubling completed; it was dropped after nine steps.": lambda a: (
+                a[0] == 63.0
             ),
-            (
-                lambda a: a[0] == 63.0,
-                "That is a sixth doubling completed; it was dropped after nine steps.",
-            ),
-            (lambda a: a[0] == 31.0, "The steps of the half that was dropped were paid for, too."),
-            (
-                lambda a: a[1] in (40.0, 41.0),
-                "States of the half that was dropped cannot be drawn.",
-            ),
-            (lambda a: a[1] == 31.0, "The start counts as well: it may be drawn again."),
-        ),
+            "The steps of the half that was dropped were paid for, too.": lambda a: a[0] == 31.0,
+            "States of the half that was dropped cannot be drawn.": lambda a: a[1] in (40.0, 41.0),
+            "The start counts as well: it may be drawn again.": lambda a: a[1] == 31.0,
+        },
         recipe="Five doublings of one state make 32; the sixth would have added as many.",
         praise="A dropped half costs gradients and gives nothing; that keeps the chain honest.",
     ),
@@ -120,14 +113,12 @@ EXERCISES = (
                 (np.array([0.2, 0.5, 1.0, 0.9, 0.4, 0.3, 0.8, 0.1]), 6),
             ),
         ),
-        mistakes=(
-            (_multinomial, "That draws from the whole path by weight: valid, but not step 4."),
-            (_always, "The new half is taken with probability min(1, W_new / W_old), not always."),
-            (
-                _last_doubling,
-                "Within the old half the earlier doublings decide, in the same way: recurse.",
-            ),
-        ),
+        mistakes={
+            "That draws from the whole path by weight: valid, but not step 4.": _multinomial,
+            "The new half is taken with probability min(1, W_new / W_old), not always.": _always,
+            "Within the old half the earlier doublings "
+            "decide, in the same way: recurse.": _last_doubling,
+        },
         recipe="Split the weights in the middle; the half without the start is the newest.",
         praise="And w times this matrix is symmetric.",
     ),
@@ -141,12 +132,12 @@ EXERCISES = (
                 ([0.9, 1.0, 0.2, 0.7], 0.65, 0.1),
             ),
         ),
-        mistakes=(
-            (_upside_down, "The wrong way round: poor rates must make the step smaller."),
-            (_without_ten, "It shrinks towards ten times the first step, not towards that step."),
-            (_without_root, "The square root of n is missing: without it the steps never settle."),
-            (_plain_mean, "The average starts as if ten shortfalls of zero came before (t0 = 10)."),
-        ),
+        mistakes={
+            "The wrong way round: poor rates must make the step smaller.": _upside_down,
+            "It shrinks towards ten times the first step, not towards that step.": _without_ten,
+            "The square root of n is missing: without it the steps never settle.": _without_root,
+            "The average starts as if ten shortfalls of zero came before (t0 = 10).": _plain_mean,
+        },
         recipe="log step = log(10 first_step) - sqrt(n) / 0.05 times the averaged shortfall.",
         praise="Bold first, and quick to repent.",
     ),
@@ -161,34 +152,27 @@ EXERCISES = (
             ),
             "keep the half that turned",
         ),
-        mistakes=(
-            ("no checks across the seam", "Fewer paths turn, for every start alike. It costs."),
-            ("at most two doublings", "Shorter paths, from every start alike. It costs."),
-            (
-                "draw from the whole path by weight",
-                "A reversible way of picking. It moves less far, and is right.",
-            ),
-        ),
+        mistakes={
+            "Fewer paths turn, for every start alike. It costs.": "no checks across the seam",
+            "Shorter paths, from every start alike. It costs.": "at most two doublings",
+            "A reversible way of picking. It "
+            "moves less far, and is right.": "draw from the whole path by weight",
+        },
         recipe="Which one lets a path be final from some of its states and not from others?",
         praise="What is dropped keeps the path equally likely from all its states.",
     ),
     Exercise(
         "nuts-school",
         expects=Statistical(_first_effect, max_mcse=0.06),
-        mistakes=(
-            (
-                lambda a: abs(a[0] - 28.0) < 1.0,
-                "That is the raw effect. The other schools have something to say about it.",
+        mistakes={
+            "That is the raw effect. The other schools have something to say about it.": lambda a: (
+                abs(a[0] - 28.0) < 1.0
             ),
-            (
-                lambda a: abs(a[0] - 0.3167) < 0.05,
-                "That is eta, in units of tau: theta is mu + tau eta.",
+            "That is eta, in units of tau: theta is mu + tau eta.": lambda a: (
+                abs(a[0] - 0.3167) < 0.05
             ),
-            (
-                lambda a: abs(a[0] - 4.397) < 0.3,
-                "That is the mean of all schools, mu.",
-            ),
-        ),
+            "That is the mean of all schools, mu.": lambda a: abs(a[0] - 4.397) < 0.3,
+        },
         recipe="The last coordinates of the non-centred form are eta_j: theta_j = mu + tau eta_j.",
         praise="A quantity of the other coordinates is one function in expect.",
     ),

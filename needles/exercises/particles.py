@@ -40,34 +40,30 @@ EXERCISES = (
                 (np.array([0.0, 1.0, 0.0]), np.array([0.5, 0.99])),
             ),
         ),
-        mistakes=(
-            (_one_uniform, "That is systematic resampling: use each point's own uniform."),
-            (
-                _multinomial,
-                "That is multinomial resampling: the j-th point must lie in (j, j+1)/N.",
-            ),
-            (_not_normalised, "Divide the weights by their sum first."),
-        ),
+        mistakes={
+            "That is systematic resampling: use each point's own uniform.": _one_uniform,
+            "That is multinomial resampling: the j-th point must lie in (j, j+1)/N.": _multinomial,
+            "Divide the weights by their sum first.": _not_normalised,
+        },
         recipe="Points (j + u_j) / N, looked up in the cumulative weights.",
         praise="Each particle's copies differ from their average by less than two.",
     ),
     Exercise(
         "importance-distant",
         expects=Statistical(lambda: 0.0, max_mcse=0.05),
-        mistakes=(
-            (
-                lambda a: a[1] < 0.06 and abs(a[0] - np.log(0.75)) < 0.1,
-                "That is the larger mode alone: the other one died out. Use more particles.",
+        mistakes={
+            "That is the larger mode alone: the other "
+            "one died out. Use more particles.": lambda a: (
+                a[1] < 0.06 and abs(a[0] - np.log(0.75)) < 0.1
             ),
-            (
-                lambda a: a[1] < 0.2 and abs(a[0] - np.log(0.25)) < 0.3,
-                "That is the smaller mode alone: the other one died out. Use more particles.",
+            "That is the smaller mode alone: the other "
+            "one died out. Use more particles.": lambda a: (
+                a[1] < 0.2 and abs(a[0] - np.log(0.25)) < 0.3
             ),
-            (
-                lambda a: a[0] < -2.0,
-                "Far too low: next to no draw has reached a mode. Go there in small steps.",
+            "Far too low: next to no draw has reached a mode. Go there in small steps.": lambda a: (
+                a[0] < -2.0
             ),
-        ),
+        },
         recipe="Temper: bl.smc, with some thousand particles.",
         praise="Two needles in a five-dimensional haystack, weighed to a few per cent.",
     ),

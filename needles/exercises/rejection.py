@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from ..grading import Choice, Sample, Value
+from ..grading import Choice, Sample, Value, near
 from ..study import Exercise
 
 _C = 1.0 / np.sqrt(8.0)  # the largest likelihood of the running example
@@ -63,86 +63,77 @@ EXERCISES = (
     Exercise(
         "rejection-price",
         expects=Value(lambda: 1000.0 * _C / _evidence()),
-        mistakes=(
-            (lambda a: np.isclose(a, _C / _evidence(), rtol=1e-2), "That is the price of one."),
-            (
-                lambda a: np.isclose(a, 1000.0 * _evidence() / _C, rtol=1e-2),
-                "That is how many of 1,000 proposals are kept; the question is the reverse.",
+        mistakes={
+            "That is the price of one.": near(lambda: _C / _evidence(), rtol=1e-2),
+            "That is how many of 1,000 proposals are kept; the question is the reverse.": near(
+                lambda: 1000.0 * _evidence() / _C, rtol=1e-2
             ),
-            (
-                lambda a: np.isclose(a, 1000.0 / (_C * _evidence()), rtol=1e-2),
-                "You multiplied by 1/c, which is C of the lecture. Acceptance is Z / c.",
+            "You multiplied by 1/c, which is C of the lecture. Acceptance is Z / c.": near(
+                lambda: 1000.0 / (_C * _evidence()), rtol=1e-2
             ),
-            (lambda a: a < 1000.0, "Fewer proposals than draws? Each draw needs at least one."),
-        ),
+            "Fewer proposals than draws? Each draw needs at least one.": lambda a: a < 1000.0,
+        },
         recipe="The number of proposals per kept draw is geometric with success probability Z / c.",
         praise="Nearly four darts for each that stays.",
     ),
     Exercise(
         "rejection-envelope",
         expects=Value(_best_exponential),
-        mistakes=(
-            (
-                lambda a: np.allclose(a[::-1], _best_exponential(), rtol=1e-2),
-                "The right two numbers in the wrong order: first the scale, then the acceptance.",
+        mistakes={
+            "The right two numbers in the wrong order: "
+            "first the scale, then the acceptance.": lambda a: np.allclose(
+                a[::-1], _best_exponential(), rtol=1e-2
             ),
-            (
-                lambda a: np.isclose(a[0], 1.0 / _best_exponential()[0], rtol=1e-2),
-                "The first number is the rate; the scale is its reciprocal.",
+            "The first number is the rate; the scale is its reciprocal.": near(
+                lambda: 1.0 / _best_exponential()[0], at=0, rtol=1e-2
             ),
-            (
-                lambda a: np.isclose(a[1], _evidence() / _best_exponential()[1], rtol=1e-2),
-                "The second number is the smallest c; the acceptance is Z / c.",
+            "The second number is the smallest c; the acceptance is Z / c.": near(
+                lambda: _evidence() / _best_exponential()[1], at=1, rtol=1e-2
             ),
-            (
-                lambda a: np.isclose(a[1], _best_exponential()[1] / _evidence(), rtol=1e-2),
-                "The second number is 1 / c; the acceptance is Z / c.",
+            "The second number is 1 / c; the acceptance is Z / c.": near(
+                lambda: _best_exponential()[1] / _evidence(), at=1, rtol=1e-2
             ),
-        ),
+        },
         recipe="For each scale maximise the log ratio over theta; then maximise Z / c over scales.",
         praise="Better than by eye, but not by much: the family is wrong, not its scale.",
     ),
     Exercise(
         "rejection-evidence",
         expects=Value(lambda: _C * np.array([0.25, 0.05]), atol=5e-4, with_error=True),
-        mistakes=(
-            (
-                lambda a: np.isclose(a[0], _C * 20.0 / 77.0, rtol=5e-3),
-                "N/T is biased upwards, because the run stopped on a success.",
+        mistakes={
+            "N/T is biased upwards, because the run stopped on a success.": near(
+                _C * 20.0 / 77.0, at=0
             ),
-            (
-                lambda a: np.isclose(a[0], 0.25, rtol=1e-2),
-                "That is the acceptance probability; the evidence is c times it, and so its error.",
+            "That is the acceptance probability; the "
+            "evidence is c times it, and so its error.": near(0.25, at=0, rtol=1e-2),
+            "The second number is the error of the acceptance; the evidence's is c times it.": near(
+                0.05, at=1, rtol=2e-2
             ),
-            (
-                lambda a: np.isclose(a[1], 0.05, rtol=2e-2),
-                "The second number is the error of the acceptance; the evidence's is c times it.",
+            "The second number is a variance; the standard error is its square root.": lambda a: (
+                0.0 <= a[1] < 0.0015  # c times it, or c squared
             ),
-            (
-                lambda a: 0.0 <= a[1] < 0.0015,  # c times it, or c squared
-                "The second number is a variance; the standard error is its square root.",
-            ),
-        ),
+        },
         recipe="Estimate the acceptance by (N-1)/(T-1) and multiply value and error by c.",
         praise="From nothing but two counts, within its error of the exact evidence.",
     ),
     Exercise(
         "rejection-leak",
         expects=Value(_leaking_mean),
-        mistakes=(
-            (
-                lambda a: np.isclose(a, 4.16697426804, rtol=5e-3),
-                "That is the exact posterior mean: what an honest envelope would give.",
+        mistakes={
+            "That is the exact posterior mean: what an honest envelope would give.": near(
+                4.16697426804
             ),
-            (lambda a: np.isclose(a, 3.0, rtol=5e-3), "That is the mean of the prior."),
-        ),
+            "That is the mean of the prior.": near(3.0),
+        },
         recipe="Draws follow min(target, c q): integrate theta times it; divide by its integral.",
         praise="You know the wrong answer exactly: the leak is a theorem, not an accident.",
     ),
     Exercise(
         "rejection-suspicious",
         expects=Choice(("first", "second"), "first"),
-        mistakes=(("second", "Of exact draws, many a sample is as far off as this one."),),
+        mistakes={
+            "Of exact draws, many a sample is as far off as this one.": "second",
+        },
         recipe="A tiny p-value says that exact draws would hardly ever be so far off.",
         praise="No weights, no chains, no trace to look at: the draws alone do not tell.",
     ),
@@ -156,30 +147,28 @@ EXERCISES = (
             num_samples=1000,
             cdf=_half_normal_cdf,
         ),
-        mistakes=(
-            (
-                lambda draws: np.any(draws.flat < 0.0),
-                "Some draws are negative; the absolute value of a normal is not.",
+        mistakes={
+            "Some draws are negative; the absolute value of a normal is not.": lambda draws: np.any(
+                draws.flat < 0.0
             ),
-            (
-                lambda draws: abs(float(draws.expect(lambda x: x[:, 0]).z(1.0))) < 5.0,
-                "These look like the exponential proposals themselves: is anything rejected?",
+            "These look like the exponential proposals "
+            "themselves: is anything rejected?": lambda draws: (
+                abs(float(draws.expect(lambda x: x[:, 0]).z(1.0))) < 5.0
             ),
-        ),
+        },
         recipe="Accept x with probability exp(-(x - 1)^2 / 2).",
         praise="Half a normal; a random sign makes it whole.",
     ),
     Exercise(
         "rejection-dimension",
         expects=Value(lambda: np.floor(np.log(1e6) / np.log(1.1)), atol=0.0),
-        mistakes=(
-            (
-                lambda a: np.isclose(a, np.log(1e6) / np.log(1.1), atol=0.9) and a % 1.0 != 0.0,
-                "Nearly: dimensions are whole, and one more would cost over a million.",
+        mistakes={
+            "Nearly: dimensions are whole, and one more would cost over a million.": lambda a: (
+                np.isclose(a, np.log(1e6) / np.log(1.1), atol=0.9) and a % 1.0 != 0.0
             ),
-            (145.0, "One too many: 1.1 to the power 145 is over a million."),
-            (lambda a: np.isclose(a, 1e6 / 1.1, rtol=1e-2), "The factors multiply, not add."),
-        ),
+            "One too many: 1.1 to the power 145 is over a million.": 145.0,
+            "The factors multiply, not add.": near(1e6 / 1.1, rtol=1e-2),
+        },
         recipe="Solve 1.1^d = 10^6 and round down.",
         praise="And that is for a small mismatch.",
     ),

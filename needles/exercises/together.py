@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..grading import Routine, Statistical, Value
+from ..grading import Routine, Statistical, Value, near
 from ..study import Exercise
 
 
@@ -39,10 +39,6 @@ def _one_run(a, b):
     return (a.mean() - b.mean()) / np.sqrt(a.var(ddof=1) + b.var(ddof=1))
 
 
-def _other_way(a, b):
-    return _lead(b, a)
-
-
 def _population(a, b):
     a, b = np.square(a), np.square(b)
     return (a.mean() - b.mean()) / np.sqrt(a.var() / a.size + b.var() / b.size)
@@ -52,46 +48,40 @@ EXERCISES = (
     Exercise(
         "together-acceptance",
         expects=Value(4.0 / np.pi * np.arctan(np.sqrt(0.5))),
-        mistakes=(
-            (
-                lambda a: np.isclose(a, 4.0 / np.pi * np.arctan(0.5), rtol=5e-3),
-                "That is for a standard deviation of one half; here the variance is.",
+        mistakes={
+            "That is for a standard deviation of one half; here the variance is.": near(
+                4.0 / np.pi * np.arctan(0.5)
             ),
-            (
-                lambda a: np.isclose(a, 2.0 / np.pi * np.arctan(np.sqrt(0.5)), rtol=5e-3),
-                "That is the probability that the proposal lies farther out; the rate is twice it.",
-            ),
-            (lambda a: a > 1.0, "A rate cannot exceed one: take the smaller of s and 1 / s."),
-        ),
+            "That is the probability that the proposal lies "
+            "farther out; the rate is twice it.": near(2.0 / np.pi * np.arctan(np.sqrt(0.5))),
+            "A rate cannot exceed one: take the smaller of s and 1 / s.": lambda a: a > 1.0,
+        },
         recipe="(4 / pi) arctan of the smaller of s and 1 / s, with s the standard deviation.",
         praise="As good as it looks, and the weights have no variance.",
     ),
     Exercise(
         "together-correct",
         expects=Statistical(_tail, max_mcse=0.004, max_evals=9000),
-        mistakes=(
-            (
-                lambda a: abs(a[0] - (1.0 - _tail())) < 5.0 * a[1],
-                "That is the probability of lying below six.",
+        mistakes={
+            "That is the probability of lying below six.": lambda a: (
+                abs(a[0] - (1.0 - _tail())) < 5.0 * a[1]
             ),
-        ),
+        },
         recipe="Weight draws of a Student-t around Laplace's mode, a little wider than the fit.",
         praise="The fit alone has no error bar; its correction has.",
     ),
     Exercise(
         "together-anchor",
         expects=Value(_stopping, digits=2),
-        mistakes=(
-            (
-                lambda a: np.isclose(a[0], _stopping(spread=0.0)[0], atol=0.5),
-                "The variance grows as the bias falls: add 1 - 0.9^(2t).",
+        mistakes={
+            "The variance grows as the bias falls: add 1 - 0.9^(2t).": lambda a: np.isclose(
+                a[0], _stopping(spread=0.0)[0], atol=0.5
             ),
-            (
-                lambda a: np.isclose(a[1], 0.9 ** (2 * a[0]), rtol=1e-2),
-                "The anchor's share of the mean is rho^t, not its square.",
+            "The anchor's share of the mean is rho^t, not its square.": lambda a: np.isclose(
+                a[1], 0.9 ** (2 * a[0]), rtol=1e-2
             ),
-            (lambda a: a[1] > 1.0, "The second number is a fraction of the anchor."),
-        ),
+            "The second number is a fraction of the anchor.": lambda a: a[1] > 1.0,
+        },
         recipe="Minimise 4 * 0.9^(2t) + (1 - 0.9^(2t)) + 0.05 t over whole t.",
         praise="More than a quarter of the anchor is left, and it is not worth removing.",
     ),
@@ -105,12 +95,12 @@ EXERCISES = (
                 (np.array([0.01, 0.02, -0.05, 0.03]), np.array([0.02, -0.01, 0.01, 0.015])),
             ),
         ),
-        mistakes=(
-            (_not_squared, "Square the errors first: their mean is a bias, not a size."),
-            (_one_run, "Divide each variance by its number of replications."),
-            (_other_way, "The sign: positive where a has the larger error."),
-            (_population, "The sample variance: ddof=1."),
-        ),
+        mistakes={
+            "Square the errors first: their mean is a bias, not a size.": _not_squared,
+            "Divide each variance by its number of replications.": _one_run,
+            "The sign: positive where a has the larger error.": lambda a, b: _lead(b, a),
+            "The sample variance: ddof=1.": _population,
+        },
         recipe="Difference of the mean squares over the root of summed variance / replications.",
         praise="A ranking without this number is an anecdote.",
     ),

@@ -1,6 +1,7 @@
 """The arguments of an interactive figure, checked: what may be varied, and how it is written."""
 
 import inspect
+import math
 import numbers
 
 from bayeslib.errors import BayeslibError, BayeslibTypeError
@@ -33,9 +34,7 @@ def check_size(values):
         raise BayeslibError(
             f"explore takes one to three parameters, got {len(values)} ({listed(values)})"
         )
-    count = 1
-    for settings in values.values():
-        count *= len(settings)
+    count = math.prod(map(len, values.values()))
     if count > MAX_FRAMES:
         raise BayeslibError(
             f"{' × '.join(f'{len(v)} {k}' for k, v in values.items())} are {count} frames; "

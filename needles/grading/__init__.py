@@ -6,6 +6,6 @@ is right, and says how it misses.
 
 from .answers import UnreadableError
 from .chance import Sample, Statistical
-from .exact import Choice, Routine, Value
+from .exact import Choice, Routine, Value, near
 
-__all__ = ["Choice", "Routine", "Sample", "Statistical", "UnreadableError", "Value"]
+__all__ = ["Choice", "Routine", "Sample", "Statistical", "UnreadableError", "Value", "near"]

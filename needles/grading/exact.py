@@ -9,6 +9,16 @@ from .answers import NUMBERS, UnreadableError, as_numbers, described, evaluate, 
 NEAR = 20.0  # how many tolerances away still counts as close
 
 
+def near(value, *, rtol=5e-3, at=...):
+    """Return the mistake of who answers about `value`, a number, an array or a function of none.
+
+    With `at`, that is about the number at this place of several.
+    """
+    return lambda answer: np.allclose(
+        answer if at is ... else answer[at], evaluate(value), rtol=rtol
+    )
+
+
 @dataclass(frozen=True)
 class Value:
     """A number or an array that can be computed exactly.

@@ -6,8 +6,10 @@ import html
 import json
 import re
 
+import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from test_plots import contrast
 
 from bayeslib.errors import BayeslibError, BayeslibTypeError
 from needles import plots
@@ -318,14 +320,7 @@ def test_the_exact_marginals_stand_out_from_the_page(opened, source, mode):
           return [[...data.slice(best, best + 3)], page.slice(0, 3).map(Number)];
         }"""
     )
-    low, high = sorted(relative_luminance(color) for color in found)
-    assert (high + 0.05) / (low + 0.05) > 4.5
-
-
-def relative_luminance(color):
-    share = [c / 255 for c in color]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in share]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    assert contrast(*np.divide(found, 255)) > 4.5
 
 
 def test_a_coordinate_with_two_decimals_fits_its_box(root):

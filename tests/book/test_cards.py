@@ -10,7 +10,7 @@ import small_book
 import yaml
 from bookext import mathematics
 from docutils import nodes
-from prose import CHAPTERS, ROOT, cells
+from prose import CHAPTERS, ROOT, markdown
 
 DECK = cards.read_deck(CHAPTERS / "cards.yml")
 
@@ -49,7 +49,7 @@ def before(chapter):
 def page(name):
     """Return the Markdown of a page."""
     (path,) = CHAPTERS.glob(f"{name}.*[bd]")
-    return "\n\n".join(cell.source for cell in cells(path) if cell.kind == "markdown")
+    return markdown(path)
 
 
 def title(name):

@@ -64,7 +64,7 @@ def given(exercise, answer):
 def untold(exercise, listed):
     """Return the mistakes that no answer brings out: pairs of message and what was said instead."""
     listed, missed = iter(listed), []
-    for wrong, message in exercise.mistakes:
+    for message, wrong in exercise.mistakes.items():
         answers = next(listed, Each()) if is_predicate(exercise, wrong) else wrong
         answers = answers if isinstance(answers, Each) else [answers]
         said = [check(exercise, given(exercise, answer)) for answer in answers]
@@ -96,7 +96,7 @@ def untried(monkeypatch):
 def test_wrong_answers_are_told_apart(name):
     exercise = named(name)
     assert untold(exercise, ANSWERS.get(name, ())) == []
-    messages = {message for _, message in exercise.mistakes}
+    messages = set(exercise.mistakes)
     odd = [check(exercise, answer) for answer in odd_answers(exercise)]
     unforeseen = [v.message for v in odd if v.outcome == "wrong"]
     if isinstance(exercise.expects, Choice):
@@ -124,7 +124,7 @@ def test_a_rounded_answer_is_told_what_the_whole_one_is(name):
     if not isinstance(exercise.expects, Value) or exercise.expects.atol is not None:
         return
     listed = iter(ANSWERS.get(name, ()))
-    for wrong, _ in exercise.mistakes:
+    for wrong in exercise.mistakes.values():
         answers = next(listed, Each()) if is_predicate(exercise, wrong) else wrong
         for answer in answers if isinstance(answers, Each) else [answers]:
             whole = given(exercise, answer)
@@ -170,7 +170,7 @@ def test_a_mistake_that_hides_another_is_found():
     shadowed = Exercise(
         "a-b",
         expects=Value(1.0),
-        mistakes=((lambda a: a > 1.0, "too much"), (2.0, "twice"), (lambda a: a < 0.0, "less")),
+        mistakes={"too much": lambda a: a > 1.0, "twice": 2.0, "less": lambda a: a < 0.0},
     )
     assert untold(shadowed, [1.5, -1.0])[0][0] == "twice"
     assert [message for message, _ in untold(shadowed, [1.5])] == ["twice", "less"]
@@ -221,7 +221,7 @@ def every_answer(exercise):
         yield from kind.options
         return
     yield from ("a word", (1.0,) * 7, np.full(np.shape(kind.truth), np.inf))
-    for wrong, _ in exercise.mistakes:
+    for wrong in exercise.mistakes.values():
         answers = next(listed) if callable(wrong) else wrong
         for answer in answers if isinstance(answers, Each) else [answers]:
             yield given(exercise, answer)
@@ -318,10 +318,10 @@ def test_a_field_says_how_many_numbers_and_how_exact():
 
 
 def test_a_condition_that_the_browser_cannot_judge_is_refused():
-    exercise = Exercise("a-b", Value(1.0), mistakes=((lambda a: a > int(a), "not whole"),))
+    exercise = Exercise("a-b", Value(1.0), mistakes={"not whole": lambda a: a > int(a)})
     with pytest.raises(TypeError):
         asked(exercise)
-    unknown = Exercise("a-b", Value(1.0), mistakes=((lambda a: np.tan(a) > 0.0, "steep"),))
+    unknown = Exercise("a-b", Value(1.0), mistakes={"steep": lambda a: np.tan(a) > 0.0})
     with pytest.raises(ValueError, match="tan"):
         asked(unknown)
 

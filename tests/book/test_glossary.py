@@ -6,17 +6,13 @@ import glossary
 import pytest
 from bookext import mathematics
 from docutils import nodes
-from prose import CHAPTERS, MATHS, cells, pages
+from prose import CHAPTERS, MATHS, markdown, pages
 from small_book import build
 
 ENTRIES = glossary.read_glossary(CHAPTERS / "glossary.yml")
 FINDER = glossary.Finder(ENTRIES)
 LABEL = re.compile(r"^\((sec-[a-z0-9-]+)\)=\n+#", re.MULTILINE)
 DEFINITION = re.compile(r"^`{3,}\{prf:definition\}(.*?)^`{3,}$", re.MULTILINE | re.DOTALL)
-
-
-def markdown(path):
-    return "\n".join(c.source for c in cells(path) if c.kind == "markdown")
 
 
 @pytest.fixture(scope="module")

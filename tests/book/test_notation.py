@@ -13,7 +13,7 @@ import pytest
 import yaml
 from formulas import INDICES, bound, leading, symbols
 from local_symbols import read_symbols
-from prose import CHAPTERS, MATHS, cells, outside_code, pages, texts
+from prose import CHAPTERS, MATHS, markdown, outside_code, pages, texts
 
 LIBRARY = CHAPTERS.parent / "bayeslib"
 MACROS = {
@@ -133,7 +133,7 @@ def identifiers(folder):
     return found
 
 
-NOTATION = "\n".join(c.source for c in cells(CHAPTERS / "notation.ipynb") if c.kind == "markdown")
+NOTATION = markdown(CHAPTERS / "notation.ipynb")
 SOURCES = (CHAPTERS / "sources.md").read_text("utf-8")
 TABLE = tables(NOTATION)
 GLOBAL = {name: row for row in TABLE for name, _ in letters(row[0])}

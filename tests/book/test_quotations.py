@@ -17,8 +17,8 @@ import ledgers
 import numpy as np
 import pytest
 import yaml
+from prose import CHAPTERS, cells, notebooks
 
-CHAPTERS = Path(__file__).parents[2] / "chapters"
 FINGERPRINTS = Path(__file__).parents[1] / "data" / "sources.npz"
 SOURCES = ("D0", "D1", "D2", "D3", "D4")
 FORMULA = re.compile(
@@ -72,13 +72,12 @@ def quotations(text):
 
 def paragraphs(path):
     """The paragraphs of a page that speak of the sources: in boxes, and where one is named."""
-    for cell in json.loads(path.read_text("utf-8"))["cells"]:
-        if cell["cell_type"] == "markdown":
-            box = False
-            for line in "".join(cell["source"]).splitlines():
-                box = (box or line.startswith(":class: corrected")) and line not in ("```", ":::")
-                if (box or NAMED.search(line)) and "Danish" not in line:
-                    yield line
+    for cell in cells(path):
+        box = False
+        for line in cell.source.splitlines() if cell.kind == "markdown" else ():
+            box = (box or line.startswith(":class: corrected")) and line not in ("```", ":::")
+            if (box or NAMED.search(line)) and "Danish" not in line:
+                yield line
 
 
 def quoted():
@@ -89,7 +88,7 @@ def quoted():
     for card in yaml.safe_load((CHAPTERS / "cards.yml").read_text("utf-8")):
         for quotation in quotations(card.get("corrected", "")):
             yield f"card {card['id']}", quotation, ["D4"]
-    for path in sorted(CHAPTERS.glob("*.ipynb")):
+    for path in notebooks():
         for paragraph in paragraphs(path):
             for quotation in quotations(paragraph):
                 yield path.stem, quotation, SOURCES
@@ -133,7 +132,9 @@ def test_only_paragraphs_that_speak_of_the_sources_are_read(tmp_path):
     box = ':::{admonition} Said\n:class: corrected\n* "never said"\n:::\n'
     text = box + '"a word"\nThe lecture has "another".\nThe card says "a third", the notes "more"\n'
     text += 'The thesis chapter, in Danish: "et ord"'
-    page.write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": [text]}]}))
+    page.write_text(
+        json.dumps({"cells": [{"cell_type": "markdown", "metadata": {}, "source": [text]}]})
+    )
     found = [q for line in paragraphs(page) for q in quotations(line)]
     assert found == ["never said", "another", "a third", "more"]
 

@@ -3,10 +3,9 @@ passes what is said to be blind, and the cured lines pass everything, over sever
 
 import re
 
-import nbformat
 import numpy as np
 import pytest
-from prose import CHAPTERS, cells
+from prose import CHAPTERS, cells, markdown
 from twins import run
 
 PAGE = CHAPTERS / "bug_zoo_draws.ipynb"
@@ -157,9 +156,7 @@ def test_the_page_has_these_specimens():
 
 
 def test_the_rooms_hold_as_many_bugs_as_the_visitor_is_told():
-    text = "\n".join(
-        cell["source"] for cell in nbformat.read(PAGE, 4).cells if cell.cell_type == "markdown"
-    )
+    text = markdown(PAGE)
     told = re.search(r"\*\*A room is a sitting\.\*\*.*", text)[0]
     rooms = re.split(r"^\((sec-[a-z-]+)\)=\n## ", text, flags=re.M)
     bugs = {

@@ -1,20 +1,14 @@
 """The step beside a page's plain cell is the library's, and every plain sampler has one."""
 
-import json
 import re
 
 import pytest
 import step
-from browsing import ROOT
+from prose import CHAPTERS, cells, markdown, notebooks
 
 from bayeslib.chains.algorithm import Algorithm
 
-CHAPTERS = ROOT / "chapters"
 SHOWN = re.compile(r"```\{library-step\} (.+)\n")
-
-
-def cells(page):
-    return json.loads((CHAPTERS / f"{page}.ipynb").read_text("utf-8"))["cells"]
 
 
 def on_chains(name):
@@ -25,9 +19,9 @@ def on_chains(name):
 
 
 PLAIN = {}
-for path in sorted(CHAPTERS.glob("*.ipynb")):
-    for cell in cells(path.stem):
-        for tag in cell["metadata"].get("tags", []):
+for path in notebooks():
+    for cell in cells(path):
+        for tag in cell.tags:
             if tag.startswith("plain-") and on_chains(tag.removeprefix("plain-")):
                 PLAIN.setdefault(tag.removeprefix("plain-"), set()).add(path.stem)
 
@@ -38,14 +32,11 @@ def test_there_are_ten_plain_samplers_of_chains():
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_beside_a_plain_cell_stands_the_step(name):
-    found = [s.split() for p in PLAIN[name] for c in cells(p) for s in SHOWN.findall(source(c))]
+    texts = (markdown(CHAPTERS / f"{page}.ipynb") for page in PLAIN[name])
+    found = [arguments.split() for text in texts for arguments in SHOWN.findall(text)]
     (arguments,) = [arguments for arguments in found if arguments[0] == name]
     code, first = step.source(*arguments), step.algorithm(name)[1].chain.step
     assert code.startswith(f"def {first.__name__}(") and first.__doc__ in code
-
-
-def source(cell):
-    return "".join(cell["source"])
 
 
 def test_a_part_that_is_not_there_is_refused():

@@ -13,16 +13,18 @@ from needles.study import Exercise, check
 AREA = Exercise(
     "circle-1",
     expects=Value(lambda: np.pi / 4),
-    mistakes=(
-        (np.pi, "That is the circle; how much of the square is it?"),
-        (lambda a: a > 1, "A part cannot exceed the whole."),
-    ),
+    mistakes={
+        "That is the circle; how much of the square is it?": np.pi,
+        "A part cannot exceed the whole.": lambda a: a > 1,
+    },
     recipe="Compare areas.",
     praise="So it is.",
 )
 POINT = Exercise("circle-2", expects=Value([1.0, 2.0, 3.0]))
 ESTIMATE = Exercise(
-    "circle-3", expects=Statistical(1.0, max_mcse=0.1), mistakes=((2.0, "That is the diameter."),)
+    "circle-3",
+    expects=Statistical(1.0, max_mcse=0.1),
+    mistakes={"That is the diameter.": 2.0},
 )
 NORMAL = Exercise(
     "circle-4",
@@ -30,17 +32,17 @@ NORMAL = Exercise(
         {"mean": (lambda x: x[:, 0], 0.0), "variance": (lambda x: x[:, 0] ** 2, lambda: 1.0)},
         cdf=stats.norm.cdf,
     ),
-    mistakes=((1.0, "These are draws of N(1, 1)."),),
+    mistakes={"These are draws of N(1, 1).": 1.0},
 )
 SQUARE = Exercise(
     "circle-5",
     expects=Routine(lambda x: x**2, cases=((3.0,), (np.array([1.0, -2.0]),))),
-    mistakes=((lambda x: 2 * x, "You doubled."),),
+    mistakes={"You doubled.": lambda x: 2 * x},
 )
 METHOD = Exercise(
     "circle-6",
     expects=Choice(("Rejection", "Importance"), "Importance"),
-    mistakes=(("Rejection", "Think of the coin toss."),),
+    mistakes={"Think of the coin toss.": "Rejection"},
 )
 ALL = [AREA, POINT, ESTIMATE, NORMAL, SQUARE, METHOD]
 

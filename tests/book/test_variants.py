@@ -39,10 +39,8 @@ def on_the_page(name, variant):
 
 def agrees(name, variant):
     kind = study.find(name).expects
-    found, wanted = (
-        np.asarray(variant.answer(**variant.page)),
-        np.asarray(on_the_page(name, variant)),
-    )
+    answers = variant.answer(**variant.page), on_the_page(name, variant)
+    found, wanted = map(np.asarray, answers)
     if isinstance(kind, Routine):
         return np.allclose(found, wanted, rtol=1e-12)
     return found.shape == wanted.shape and kind.equals(found, wanted)
@@ -54,7 +52,7 @@ def test_with_the_numbers_of_the_page_the_answer_is_the_pages(name):
 
 
 def test_a_wrong_formula_is_found():
-    wrong = Variant("", lambda shape, error: shape / error, {"shape": 3, "error": 0.001}, {})
+    wrong = Variant("", lambda shape, error: shape / error, {"shape": (3,), "error": (0.001,)})
     assert not agrees("monte_carlo-digits", wrong)
 
 
@@ -63,7 +61,7 @@ def test_a_seed_asks_with_its_own_numbers(name):
     varied = VARIANTS[name]
     questions = {ask(name, seed=seed).text for seed in SEEDS}
     assert len(questions) >= 4
-    assert set(re.findall(r"<(\w+)>", varied.asks)) == set(varied.page) == set(varied.others)
+    assert set(re.findall(r"<(\w+)>", varied.asks)) == set(varied.page)
     assert not any(re.search(r"<\w+>", question) for question in questions)
     assert ask(name, seed=3).text == ask(name, seed=3).text
     for seed in SEEDS:

@@ -113,19 +113,6 @@ def test_advi_stans_rule_hears_noise_and_a_constant(seed):
     assert full.kl(bl.Gaussian([0, 0], ridge.truth.cov)) < 1e-9
 
 
-def test_advi_the_tail_of_tau_by_an_integral():
-    """The page's distribution function against the library's quantiles and against draws."""
-    below, truth = page("advi", "tau_below"), SCHOOLS.truth
-    for level, row in truth.quantiles.items():
-        assert abs(below(row[1]) - level) < 1e-6
-    exact = truth.sample(20_000, 3)[:, 1]
-    for x in (np.log(0.1), 0.0):
-        p = below(x)
-        z = (np.mean(exact < x) - p) / np.sqrt(p * (1 - p) / exact.size)
-        assert abs(z) < Z_LIMIT
-    assert abs(below(0.0) - 0.19990) < 1e-5 and abs(below(np.log(0.1)) - 0.02031) < 1e-5
-
-
 @every_seed
 def test_advi_a_constant_step_leaves_a_cloud_that_shrinks(seed):
     spread, offset = [], []

@@ -24,14 +24,6 @@ TRUTH = TARGET.truth
 STARTS = np.array([[1.0], [3.0], [5.0], [9.0]])
 
 
-def lognormal_walk(log_ratio, seed):
-    gamma, stretch = page("mcmc", "gamma", "stretch")
-    return bl.metropolis_hastings(
-        gamma, STARTS, propose=stretch, log_ratio=log_ratio, args=(1.0,), num_samples=10_000,
-        rng=seed,
-    )  # fmt: skip
-
-
 def distance(p, q):
     return 0.5 * np.abs(p - q).sum(axis=-1)
 
@@ -45,47 +37,6 @@ def test_mcmc_the_coin_and_its_kernel():
     ratio = distance(law[1:], posterior) / distance(law[:-1], posterior)
     np.testing.assert_allclose(ratio[4:], 0.14, atol=0.01)
     assert distance(law[9], posterior) < 1e-8
-
-
-@every_seed
-def test_mcmc_recording_only_moves_samples_another_law(seed):
-    kernel, posterior, many_walks = page("mcmc", "kernel", "posterior", "many_walks")
-    path = many_walks(kernel, 2_000, 200, np.random.default_rng(seed))
-    moved = path[1:][path[1:] != path[:-1]]
-    shares = np.bincount(moved, minlength=3) / moved.size
-    exact = posterior * (1 - np.diag(kernel))
-    exact /= exact.sum()
-    np.testing.assert_allclose(exact, np.array([5, 5, 1]) / 11)
-    assert distance(shares, exact) < 0.005 < 0.1 < distance(shares, posterior)
-    run = bl.metropolis(TARGET, STARTS, num_samples=10_000, rng=seed)
-    sd = np.sqrt(TRUTH.cov[0, 0])
-    assert run.values[run.stats["accepted"]].std() > 1.05 * sd
-    assert abs(run.flat.std() / sd - 1) < 0.04
-
-
-@every_seed
-def test_mcmc_a_forgotten_hastings_ratio_samples_another_gamma_in_perfect_health(seed):
-    ratio = page("mcmc", "stretch_ratio")
-    honest, forgot = lognormal_walk(ratio, seed), lognormal_walk(None, seed)
-    assert abs(honest.expect().z(3.0)[0]) < Z_LIMIT < 30 < abs(forgot.expect().z(3.0)[0])
-    assert abs(forgot.expect().z(2.0)[0]) < Z_LIMIT
-    square = forgot.expect(lambda theta: theta[:, 0] ** 2)
-    assert abs(square.z(6.0)) < Z_LIMIT, "second moment of Gamma(2, 1)"
-    for run in (honest, forgot):
-        assert bl.rhat(run)[0] < 1.01 and bl.ess(run)[0] > 4_000 and not run.problems
-
-
-@every_seed
-def test_mcmc_a_walk_in_one_of_two_modes_looks_well(seed):
-    two = posteriors.mixture([0.5, 0.5], [-15.0, 15.0], 1.0)
-    near = np.array([[-15.5], [-15.2], [-14.8], [-14.5]])
-    stuck = bl.metropolis(two, near, num_samples=5_000, rng=seed)
-    assert bl.rhat(stuck)[0] < 1.01 and not stuck.problems
-    assert 0.3 < stuck.settings["acceptance"] < 0.6
-    assert abs(stuck.expect().z(0.0)[0]) > 100
-    apart = np.array([[-18.0], [-6.0], [6.0], [18.0]])
-    scattered = bl.metropolis(two, apart, num_samples=5_000, rng=seed)
-    assert bl.rhat(scattered)[0] > 1.3 and scattered.problems
 
 
 @every_seed
@@ -152,21 +103,6 @@ def test_mcmc_the_hump_of_one_dimension_is_flat_from_a_quarter_to_a_half_not_fro
     # Many dimensions: b² 2 Φ(-b/2), whose acceptance is 2 Φ(-b/2).
     speed = {a: a * stats.norm.ppf(a / 2) ** 2 for a in (1 / 6, 0.234, 1 / 2)}
     assert speed[1 / 6] > 0.9 * speed[0.234] and speed[1 / 2] > 0.65 * speed[0.234]
-
-
-@every_seed
-def test_mcmc_nearness_to_the_posterior_helps_independent_proposals_only(seed):
-    options = {"num_samples": 10_000, "rng": seed}
-    prior = bl.independence_metropolis(TARGET, stats.gamma(3), **options)
-    near = bl.independence_metropolis(TARGET, stats.t(4, loc=4.3, scale=1.2), **options)
-    sd = np.sqrt(TRUTH.cov[0, 0])
-    same = bl.metropolis(TARGET, STARTS, scale=sd, **options)
-    wide = bl.metropolis(TARGET, STARTS, scale=2.4 * sd, **options)
-    assert per_thousand(near) > 2 * per_thousand(prior)
-    assert per_thousand(wide) > 1.5 * per_thousand(same)
-    assert prior.settings["acceptance"] > np.exp(TRUTH.log_evidence) * np.sqrt(8)
-    for run in (prior, near, same, wide):
-        assert abs(run.expect().z(TRUTH.mean[0])[0]) < Z_LIMIT
 
 
 @every_seed
@@ -319,7 +255,7 @@ def test_mcmc_each_way_to_write_a_chain_down_has_its_own_average():
     averages = [np.mean(slip) for slip in slips]
     assert len({np.mean(draws), *averages}) == 5
     assert exercise.expects.truth == np.mean(draws)
-    assert {value for value, _ in exercise.mistakes} == set(averages)
+    assert set(exercise.mistakes.values()) == set(averages)
 
 
 def test_mcmc_the_formula_for_the_variance_agrees_with_many_walks():

@@ -5,10 +5,9 @@ import itertools
 import numpy as np
 import pytest
 from sparing import over
-from twins import Z_LIMIT, page, plain_twin, quiet
+from twins import Z_LIMIT, page, quiet
 
 import bayeslib as bl
-from bayeslib import posteriors
 
 pytestmark = quiet
 every_seed = over("seed", range(1, 4))
@@ -47,22 +46,6 @@ def test_sghmc_noise_is_n_over_b_in_posterior_units():
     np.testing.assert_allclose(target.truth.cov, np.eye(DIM), atol=0.02)
 
 
-@pytest.mark.parametrize("eps", [0.02, 0.1, 0.5])
-def test_sghmc_naive_heating(eps):
-    """The energy grows by eps^2 V / 2 a step, exactly; with friction it does not."""
-    covariances = page("sghmc", "covariances")
-    V, form = 3.0, np.array([[1, eps / 2], [eps / 2, 1]])
-
-    def energies(C, steps=200):
-        return [np.trace(form @ P) / 2 for P in covariances(eps, C, eps**2 * V, steps)]
-
-    np.testing.assert_allclose(np.diff(energies(0.0)), eps**2 * V / 2, rtol=1e-9)
-    assert not np.allclose(np.diff(energies(0.1)), eps**2 * V / 2, rtol=0.01)
-    steps = int(100 / (eps**2 * V))
-    *_, P = covariances(eps, 0.0, eps**2 * V, steps)
-    assert abs(P[0, 0] * (1 - eps**2 / 4) / (1 + eps**2 * V * steps / 2) - 1) < 0.02
-
-
 @every_seed
 def test_sghmc_naive_runs_away(seed):
     """Four hundred chains; the variance's relative error is 1/14, and the law 51 against 1."""
@@ -74,15 +57,6 @@ def test_sghmc_naive_runs_away(seed):
     )  # fmt: skip
     assert 30 < naive.values[:, -1].var() < 75
     assert any("friction" in problem for problem in naive.problems)
-
-
-def test_sghmc_the_operator_vanishes_with_friction_only():
-    leak = page("sghmc", "leak")
-    coarse, fine = leak(0.1, 0.1, 0.02), leak(0.1, 0.1, 0.01)
-    assert 3.8 < coarse / fine < 4.2 and fine < 0.002
-    for C, noise in ((0.0, 0.1), (0.1, 0.2), (0.1, 0.0)):
-        assert leak(C, noise, 0.01) > 0.1
-        assert 0.9 < leak(C, noise, 0.02) / leak(C, noise, 0.01) < 1.1
 
 
 @pytest.mark.parametrize("eps", [0.01, 0.2, 0.7])
@@ -105,24 +79,6 @@ def test_sghmc_stationary_formula_holds_where_it_is_stable():
 
 
 @every_seed
-def test_sghmc_measured_variances(seed):
-    log_normal, stationary = page("sghmc", "log_normal", "stationary")
-    normal = bl.Target(log_normal, dim=1)
-    run = {"batch_size": None, "num_steps": 20, "num_samples": 8_000, "rng": seed}
-    run |= {"progress": False}
-    for eps, C, V, B_hat in ((0.05, 1.0, 4.0, 0.0), (0.5, 1.0, 2.0, 0.5), (0.05, 0.2, 4.0, 0.0)):
-        draws = bl.sghmc(
-            normal, None, gradient_noise=V, step_size=eps, friction=C, noise_estimate=B_hat, **run
-        )
-        second = draws.expect(lambda theta: theta[:, 0] ** 2)
-        assert abs(second.z(stationary(eps, C, V, B_hat))) < Z_LIMIT
-        assert abs(second.z(1.0)) > Z_LIMIT
-    draws = bl.sgld(normal, None, gradient_noise=4.0, step_size=0.2, **run)
-    second = draws.expect(lambda theta: theta[:, 0] ** 2)
-    assert abs(second.z(1.2 / 0.95)) < Z_LIMIT < abs(second.z(1.0))
-
-
-@every_seed
 def test_sghmc_falling_steps(seed):
     """The weighted draws of a run have the expectation that the page computes."""
     expected, falling, log_normal = page("sghmc", "expected", "falling", "log_normal")
@@ -137,25 +93,6 @@ def test_sghmc_falling_steps(seed):
     second = draws.expect(lambda theta: theta[:, 0] ** 2)
     assert abs(second.z(exact[1])) < Z_LIMIT
     assert abs(second.z(2 * exact[1] - 1)) > 3
-
-
-@every_seed
-def test_sghmc_running_example(seed):
-    running = page("sghmc", "running")
-    truth = posteriors.gamma_student().truth.mean[0]
-    need = {"batch_size": None, "gradient_noise": 4.0, "num_samples": 10_000, "rng": seed}
-    need |= {"progress": False}
-
-    def z(draws):
-        return draws.expect(lambda eta: np.exp(eta[:, 0])).z(truth)
-
-    for estimate, step, off in ((0.04, 0.02, False), (None, 0.1, True)):
-        draws = bl.sghmc(
-            running, None, step_size=step, friction=2.0, noise_estimate=estimate,
-            num_steps=int(1 / step), **need,
-        )  # fmt: skip
-        assert (abs(z(draws)) > Z_LIMIT) == off
-    assert z(bl.sgld(running, None, step_size=0.1, num_steps=10, **need)) < -Z_LIMIT
 
 
 @pytest.mark.slow
@@ -178,27 +115,6 @@ def test_sghmc_a_hundred_thousand_rows(seed):
     assert abs(width(cured, target).value - 1.0) < 0.12
     price = [d.settings["passes"].sum() / np.mean(bl.ess(d)) for d in (ignored, cured)]
     assert price[0] > 5 * price[1]
-
-
-@every_seed
-def test_sghmc_too_wide_and_convinced(seed):
-    """On the subset of the page: R-hat sees nothing; halving the step and the virial do."""
-    sigma, x, y, features, n = page("sghmc", "SIGMA", "x", "y", "features", "n")
-    few = slice(0, 2_000)
-    subset = posteriors.linear_regression(
-        features(x[few]) * np.sqrt(n / 2_000), y[few],
-        noise_scale=sigma, prior_scale=np.sqrt(2_000) / sigma,
-    )  # fmt: skip
-    start = subset.truth.sample(4, np.random.default_rng(seed))
-    run = {"batch_size": 5, "num_samples": 1_000, "num_warmup": 50, "rng": seed, "progress": False}
-    long = bl.sgld(subset, start, step_size=0.02, num_steps=100, **run)
-    half = bl.sgld(subset, start, step_size=0.01, num_steps=200, **run)
-    assert bl.rhat(long).max() < 1.03
-    wide, less = width(long, subset), width(half, subset)
-    assert abs(wide.value - 3.0) < 0.4 and abs(less.value - 2.0) < 0.3
-    assert less.value < 0.8 * wide.value
-    assert abs(2 * less.value - wide.value - 1.0) < 0.5
-    assert long.settings["virial"].mean() > 2.0
 
 
 def autocorrelations(eps, C, lags):
@@ -260,28 +176,3 @@ def test_sghmc_when_the_noise_of_a_batch_is_normal(seed):
     g[0] = 60.0
     kurtosis, _ = shape(g, 50, rng, count=20_000)
     assert kurtosis > 5.0
-
-
-@every_seed
-def test_sghmc_without_a_push_is_descent_with_momentum(seed):
-    """Learning rate eps^2 and momentum 1 - eps C, iterate for iterate; with the push it is not."""
-    Z, y = page("sghmc", "LINE")
-    eps, friction, rows, start = 0.02, 1.5, 20, np.array([1.0, -1.0])
-
-    def slope(theta, Z, y):
-        return Z.T @ (y - Z @ theta)
-
-    options = {"batch_size": rows, "step_size": eps, "friction": friction, "num_samples": 200}
-    sghmc, batch = plain_twin("sghmc", "sghmc"), plain_twin("sghmc", "sghmc").__globals__
-    rng, perm = np.random.default_rng(seed), np.arange(1000)
-    theta, v, path = start, eps * rng.standard_normal(2), []
-    for _ in range(200):
-        theta = theta + v
-        g = batch["minibatch"](slope, (Z, y), theta, perm, rows, rng)
-        rng.standard_normal(2)
-        v = (1 - eps * friction) * v + eps**2 * g
-        path.append(theta)
-    still = sghmc(slope, (Z, y), start, noise_estimate=friction, rng=seed, **options)
-    np.testing.assert_allclose(still, path, rtol=1e-9, atol=1e-12)
-    pushed = sghmc(slope, (Z, y), start, noise_estimate=0.0, rng=seed, **options)
-    assert np.abs(pushed - path).max() > 0.1

@@ -104,59 +104,6 @@ def test_bounded_weights_give_the_rate(s):
     assert min(rates) > 1 - 1 / (0.8 * bound)  # a bound that is a fifth smaller would be broken
 
 
-def test_a_walk_after_a_fit_comes_nearer_and_never_arrives():
-    target = posteriors.gamma_student()
-    width = (14 - 0.02) / 299
-    for seed in (1, 2):
-        q = bl.advi(target, rng=seed)
-        paces, slowest = [], []
-        for end in (12, 14, 20):
-            cells = np.arange(0.02, end, width)
-            log_p = target.many(cells)
-            exact = np.exp(log_p - log_p.max())
-            exact /= exact.sum()
-            K = page("together", "walk_on")(cells, log_p, 0.5)
-            np.testing.assert_allclose(exact @ K, exact, atol=1e-15)
-            law = np.exp(q.logdensity(cells[:, None]))
-            law /= law.sum()
-            biases, divergences = [], []
-            for _ in range(61):
-                biases.append(law @ cells - exact @ cells)
-                divergences.append(law @ np.log(law / exact))
-                law = law @ K
-            assert np.all(np.diff(divergences) < 1e-12)
-            assert 0 < biases[60] < biases[10] < biases[0]
-            paces.append((biases[60] / biases[20]) ** (1 / 40))
-            slowest.append(np.sort(np.linalg.eigvals(K).real)[-2])
-        # The pace of the bias does not know where the grid ends; the second eigenvalue does.
-        assert np.ptp(paces) < 0.002 < 0.005 < np.diff(slowest).min()
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_mode_never_met_leaves_no_sign(seed):
-    target = posteriors.mixture([0.3, 0.7], [-10, 10], 1.0)
-    q = bl.advi(target, num_steps=1000, num_check=100, rng=seed)
-    chain = bl.independence_metropolis(target, q, num_samples=500, rng=seed)
-    weights = bl.importance_sample(target, q, num_samples=4000, rng=seed)
-    assert chain.stats["acceptance_rate"].mean() > 0.95 and weights.settings["khat"] < 0.7
-    assert abs(chain.expect().z(target.truth.mean)[0]) > 50 and not chain.problems
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_chains_started_in_one_mode_are_wrong_in_silence(seed):
-    target = posteriors.mixture([0.3, 0.7], [-10, 10], 1.0)
-    q = bl.advi(target, num_steps=1000, num_check=100, rng=seed)
-    together = bl.nuts(target, num_samples=500, initial_position=q.sample(4, seed), rng=seed)
-    assert abs(together.expect().z(target.truth.mean)[0]) > 50
-    assert not any("R-hat" in problem for problem in together.problems)
-    apart = bl.nuts(
-        target, num_samples=500, initial_position=np.array([[-9.0], [9], [10], [11]]), rng=seed
-    )
-    assert any("R-hat" in problem for problem in apart.problems)
-    bridged = bl.smc(target, stats.norm(scale=10), num_samples=1000, rng=seed).expect()
-    assert abs(bridged.z(target.truth.mean)[0]) < RUN_LIMIT
-
-
 @pytest.mark.parametrize("w", [10.0, 100.0])
 def test_a_state_of_large_weight_is_held(w):
     """The chance of a first move from a state of weight w is below 1 / w: exactly, on a grid."""
@@ -220,15 +167,6 @@ def test_five_moves_of_smc_are_too_few_and_said():
     assert few.problems and z > 5
     many, z = run()
     assert z < 5
-
-
-def test_the_reference_of_the_regression_agrees_with_a_long_chain():
-    p = page("together", "PROBLEMS")["regression"]
-    draws = bl.nuts(p.target, num_samples=2000, metric="dense", rng=5)
-    sd = np.sqrt(np.diag(p.truth.cov))
-    off = (draws.expect().value - p.truth.mean) / np.hypot(draws.expect().mcse, p.blur * sd)
-    assert np.abs(off).max() < RUN_LIMIT and p.blur < 0.005
-    np.testing.assert_allclose(draws.flat.std(axis=0), sd, rtol=0.1)
 
 
 def test_a_silent_lie_would_be_seen():

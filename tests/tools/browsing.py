@@ -3,6 +3,7 @@
 import functools
 import gzip
 import http.server
+import re
 import shutil
 import threading
 from contextlib import contextmanager
@@ -26,18 +27,16 @@ SOURCES = (
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 FLAGS += ["--disable-component-update", "--no-first-run", "--disable-quic"]
+FLAGS += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 COMPRESSED = {".woff2", ".png", ".webp", ".jpg"}
+TEMPLATE = re.compile(r"<template\b.*?</template>", re.DOTALL)
 
 
 def newest_source():
     """Return the time of the last change to anything the book is made of."""
-    times = []
-    for name in SOURCES:
-        path = ROOT / name
-        files = [path] if path.is_file() else path.rglob("*")
-        times += [f.stat().st_mtime for f in files if f.is_file() and "__pycache__" not in f.parts]
-    return max(times)
+    paths = [path for name in SOURCES for path in ((ROOT / name), *(ROOT / name).rglob("*"))]
+    return max(p.stat().st_mtime for p in paths if p.is_file() and "__pycache__" not in p.parts)
 
 
 def built():
@@ -49,12 +48,15 @@ def built():
     return sorted(name for name in names if any(HTML.glob(f"_sources/{name}.*")))
 
 
+@functools.cache
+def markup(name):
+    """Return the text of a built page, without what its templates hold ready."""
+    return TEMPLATE.sub("", (HTML / f"{name}.html").read_text("utf-8"))
+
+
 def soup(name):
-    """Return a built page as a tree, without what its templates hold ready."""
-    tree = BeautifulSoup((HTML / f"{name}.html").read_text("utf-8"), "html.parser")
-    for template in tree.find_all("template"):
-        template.decompose()
-    return tree
+    """Return the same as a tree."""
+    return BeautifulSoup(markup(name), "html.parser")
 
 
 @contextmanager
@@ -84,35 +86,38 @@ class Visit:
     def __init__(self, context, address):
         self.home = address
         self.page = context.new_page()
-        self.foreign, self.trouble, self.weights = [], [], {}
-        self.page.route("**/*", self._admit)
+        self.foreign, self.trouble, self.loaded = [], [], set()
+        self.page.on("request", self._asked)
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.trouble.append(str(error)))
-        self.page.on("response", self._weigh)
+        self.page.on("response", self._answered)
 
-    def _admit(self, route):
-        if route.request.url.startswith((self.home, "data:", "blob:")):
-            route.continue_()
-        else:
-            self.foreign.append(route.request.url)
-            route.abort()
+    def _asked(self, request):
+        if not request.url.startswith((self.home, "data:", "blob:")):
+            self.foreign.append(request.url)
 
     def _console(self, message):
         if message.type in ("error", "warning"):
             self.trouble.append(message.text)
 
-    def _weigh(self, response):
+    def _answered(self, response):
         path = urlsplit(response.url).path
         if response.status >= 400:
             self.trouble.append(f"{response.status} {path}")
-        file = Path(self.folder) / path.lstrip("/")
-        if response.url.startswith(self.home) and file.is_file():
-            body = file.read_bytes()
-            packed = body if file.suffix in COMPRESSED else gzip.compress(body, 6)
-            self.weights[path] = len(packed)
+        elif response.url.startswith(self.home):
+            self.loaded.add(path)
 
-    folder = HTML
+    def weights(self):
+        """Return {path: bytes} of what was loaded, as it travels."""
+        return {path: travelling(HTML / path.lstrip("/")) for path in self.loaded}
 
-    def open(self, name, wait="load"):
-        self.page.goto(f"{self.home}/{name}", wait_until=wait)
+    def open(self, name):
+        self.page.goto(f"{self.home}/{name}")
         return self.page
+
+
+@functools.cache
+def travelling(file):
+    """Return how many bytes of a file travel, compressed where that helps."""
+    body = file.read_bytes()
+    return len(body if file.suffix in COMPRESSED else gzip.compress(body, 6))

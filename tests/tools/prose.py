@@ -67,6 +67,11 @@ def cells(path):
     return found
 
 
+def markdown(path):
+    """Return the Markdown of a page."""
+    return "\n\n".join(cell.source for cell in cells(path) if cell.kind == "markdown")
+
+
 def texts(path):
     """Return everything on a page that is read as text: Markdown, and captions of figures."""
     found = cells(path)
