@@ -135,6 +135,19 @@ def test_amortised_an_honest_spread_hides_the_fault_from_the_parameter(k):
     assert calibrate(line, answer(0.7)).pvalues[0] < 1e-6
 
 
+def test_amortised_the_family_is_at_fault():
+    """The best Gaussian is as uncalibrated as the network; weights repair it (p > 1e-6)."""
+    calibrate, running, best_gaussian, draws_of, net, repaired = page(
+        "amortised", "calibrate", "running", "best_gaussian", "draws_of", "net", "repaired"
+    )
+    failed = calibrate(running, best_gaussian)
+    learned_too = calibrate(running, draws_of(net, True))
+    assert max(failed.pvalues[0], learned_too.pvalues[0]) < 1e-3
+    assert failed.z[0, 1] * learned_too.z[0, 1] > 0 or failed.z[0, 0] * learned_too.z[0, 0] > 0
+    weighed = calibrate(running, repaired, num_fits=2_000, rng=21)
+    assert weighed.pvalues.min() > 1e-6
+
+
 def test_amortised_the_loss_is_drawn_from_its_beginning(monkeypatch):
     """The curve of the page: at step 0 the first batch alone, later a mean over the past only."""
     recent = page("amortised", "recent")
@@ -143,6 +156,20 @@ def test_amortised_the_loss_is_drawn_from_its_beginning(monkeypatch):
     assert [recent(t) for t in (0, 1, 2, 3)] == [1.0, 0.9, 0.8, 0.6]
     trace[:] = np.where(np.arange(100) > 50, 0.0, 1.0)  # what comes later does not count
     assert recent(50) == 1.0 and recent(60) < 0.5 and recent(99) == recent(100) == 0.0
+
+
+@pytest.mark.parametrize("y", [0.0, 2.0, 5.0, 9.0, 15.0, 20.0, 30.0])
+def test_amortised_weights_repair_every_answer(y):
+    """|z| < 4.9 for the weighted mean (false alarm 1e-6); a network far off is seen by it."""
+    weighted, exact_mean, learned_mean = page("amortised", "weighted", "exact_mean", "learned_mean")
+    theta, w = weighted(y, 20_000, np.random.default_rng(11))
+    w = w / w.sum()
+    mean = w @ theta
+    mcse = np.sqrt(np.sum((w * (theta - mean)) ** 2))
+    assert abs(mean - exact_mean(y)[0]) < 4.9 * mcse
+    assert w.max() * w.size < 60 and 1 / np.sum(w**2) > 0.4 * w.size
+    if y >= 15:
+        assert abs(mean - learned_mean(y)) > 10 * mcse
 
 
 def test_amortised_the_bound_of_the_weights():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import signal, stats
 from sparing import over
 from twins import Z_LIMIT, page, quiet, source
 
@@ -52,6 +52,15 @@ def test_a_slow_run_is_told_by_its_worth(seed):
     x = page("diagnostics", "make")("slow", 1000 + seed)
     assert bl.ess(x) < 150 and bl.rhat(x) > 1.01
     assert abs(x.mean() - posteriors.gamma_student().truth.mean[0]) < Z_LIMIT * bl.mcse(x)
+
+
+@every_seed
+def test_nothing_sees_the_mode_that_all_chains_missed(seed):
+    x = page("diagnostics", "make")("stuck", 1000 + seed)
+    assert bl.rhat(x) < 1.02 and bl.ess(x) > 500
+    assert abs(bl.autocorrelation(x, max_lag=10)[10]) < 0.15
+    assert abs(x.mean()) > 100 * bl.mcse(x), "the exact mean is zero"
+    assert np.max(x) < 0
 
 
 @every_seed
@@ -242,6 +251,29 @@ def test_thinning_never_helps_and_pays_for_a_dear_function():
         assert np.argmin(price(k, 0, rho)) == 0
         assert np.argmin(price(k, 50, rho)) > 0
     assert price(2, 0, -0.9) > 50 * price(1, 0, -0.9), "of an antithetic chain it is a disaster"
+
+
+@every_seed
+def test_thinned_averages_vary_more(seed):
+    price = page("diagnostics", "price")
+    x = autoregression(0.9, 3_000, 1_200, [12, seed])
+    all_of_them = x.mean(axis=1).var()
+    for k in (20, 50):
+        ratio = x[:, ::k].mean(axis=1).var() / all_of_them
+        assert ratio == pytest.approx(price(k, 0) / price(1, 0), rel=0.2)
+
+
+@every_seed
+def test_burn_in_trades_bias_for_variance_as_computed(seed):
+    noise = np.sqrt(1 - 0.81) * np.random.default_rng([13, seed]).standard_normal((3_000, 1_000))
+    paths = signal.lfilter([1.0], [1.0, -0.9], noise, axis=1)
+    for x0 in (0, 10, 100):
+        decay = x0 * 0.9 ** np.arange(1, 1_001)
+        for drop in (0, 30, 500):
+            mean = (paths[:, drop:] + decay[drop:]).mean(axis=1)
+            bias, sd = page("diagnostics", "exact_error")(x0, drop)
+            assert abs(mean.mean() - bias) < Z_LIMIT * sd / np.sqrt(3_000)
+            assert abs(mean.var() / sd**2 - 1) < Z_LIMIT * np.sqrt(2 / 3_000)
 
 
 def test_dropping_half_costs_the_root_of_two():

@@ -14,6 +14,8 @@ from bayeslib import posteriors
 
 SEEDS = range(1, 5)
 every_seed = over("seed", SEEDS)
+STARTS = [[1.0, 1.0], [3.0, 1.0], [5.0, 1.0], [8.0, 1.0]]
+RUN = {"data": (5.0,), "num_samples": 10_000, "num_warmup": 200}
 
 
 def update(joint, axis):
@@ -72,6 +74,38 @@ def test_the_staircase_forgets_at_rate_rho_squared(rho):
     assert draws.flat.shape[0] / bl.ess(draws, kind="mean")[0] == pytest.approx(formula, rel=0.2)
 
 
+@every_seed
+def test_a_rate_for_a_scale_converges_beautifully_to_something_else(seed):
+    """R-hat 1.00, more effective draws than the right program, and a mean far off."""
+    draw_theta, draw_w, slip_w = page("gibbs", "draw_theta", "draw_w", "slip_w")
+    truth = posteriors.gamma_student().truth
+    options = RUN | {"rng": seed}
+    right = bl.gibbs([draw_theta, draw_w], STARTS, **options)
+    wrong = bl.gibbs([draw_theta, slip_w], STARTS, **options)
+    mean = right.expect(lambda s: s[:, 0])
+    tail = right.expect(lambda s: (s[:, 0] > 6) * 1.0)
+    assert abs(mean.z(truth.mean[0])) < Z_LIMIT
+    assert abs(tail.z(float(1 - truth.cdf(6.0)))) < Z_LIMIT
+    assert bl.rhat(wrong).max() < 1.005
+    assert bl.ess(wrong, kind="mean")[0] > 1.3 * bl.ess(right, kind="mean")[0]
+    assert not wrong.problems
+    assert wrong.expect(lambda s: s[:, 0]).z(truth.mean[0]) > 20
+
+
+@every_seed
+def test_it_is_the_slice_step_that_crawls(seed):
+    """Repeated until it is all but a fresh draw, it leaves a price of less than two sweeps."""
+    draw_theta, patient_theta, draw_w = page("gibbs", "draw_theta", "patient_theta", "draw_w")
+    truth = posteriors.gamma_student().truth
+    options = RUN | {"rng": seed}
+    prices = []
+    for update in (draw_theta, patient_theta):
+        run = bl.gibbs([update, draw_w], STARTS, **options)
+        assert abs(run.expect(lambda s: s[:, 0]).z(truth.mean[0])) < Z_LIMIT
+        prices.append(run.flat.shape[0] / bl.ess(run, kind="mean")[0])
+    assert prices[0] > 4.0 and prices[1] < 2.0
+
+
 def log_joint(theta, y):
     if theta[0] <= 0.0 or theta[1] <= 0.0:
         return -np.inf
@@ -103,6 +137,18 @@ def test_running_the_model_forwards_catches_it(seed):
     options = {"num_chains": 50, "num_steps": 50, "rng": seed}
     assert bl.geweke_test(prior, simulate, transition(draw_w), **options).pvalue > 1e-6
     assert bl.geweke_test(prior, simulate, transition(slip_w), **options).pvalue < 1e-12
+
+
+@every_seed
+def test_a_slice_of_the_joint_catches_it_too(seed):
+    draw_w, slip_w = page("gibbs", "draw_w", "slip_w")
+    theta, y, grid = 3.0, 5.0, np.linspace(1e-4, 20, 8_001)
+    cdf = np.cumsum(np.sqrt(grid) * np.exp(-grid * (1 + 0.5 * (y - theta) ** 2)))
+    rng = np.random.default_rng(seed)
+    for conditional, right in ((draw_w, True), (slip_w, False)):
+        draws = [conditional([theta, 1.0], rng, y) for _ in range(500)]
+        pvalue = stats.kstest(draws, lambda w: np.interp(w, grid, cdf / cdf[-1])).pvalue
+        assert pvalue > 1e-6 if right else pvalue < 1e-12
 
 
 def without_the_jacobian(z, log_beta, log_rates):

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import special, stats
 from sparing import over
 from twins import Z_LIMIT, page
 
@@ -118,3 +118,24 @@ def test_messages_are_exact_without_loops(seed):
 def test_a_list_of_all_conditions_is_right_and_not_praised_for_what_it_did_not_do():
     said = check("challenge-quickscore", lambda *a: page("hardness", "list_joint")(*a).sum())
     assert said.passed and "random_clinic(600)?" in said.message
+
+
+@every_seed
+def test_plugged_in_intervals_do_not_hold_what_they_claim(seed):
+    likelihood, peak, whole = page("hardness", "coverage")(seed)
+    assert abs(whole - 0.95) < Z_LIMIT * np.sqrt(0.95 * 0.05 / 4_000)
+    assert likelihood < 0.1 and peak < 0.3
+
+
+@every_seed
+def test_draws_predict_as_the_formula_does(seed):
+    posterior, _ = page("hardness", "ramp_posterior")(5)
+    x = np.polynomial.legendre.legvander([1.0], 5)[0]
+    average = bl.monte_carlo(
+        lambda theta: stats.norm(theta @ x, 10).pdf(573.0), posterior, num_samples=20_000, rng=seed
+    )
+    exact = stats.norm(posterior.mean @ x, np.sqrt(100.0 + x @ posterior.cov @ x)).pdf(573.0)
+    assert abs(average.z(exact)) < Z_LIMIT
+    assert abs(average.z(stats.norm(posterior.mean @ x, 10).pdf(573.0))) > Z_LIMIT, (
+        "a plug-in fails"
+    )

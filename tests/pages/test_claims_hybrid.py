@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 from sparing import over
 from twins import Z_LIMIT, page, quiet
 
@@ -11,6 +11,8 @@ from bayeslib import posteriors
 
 pytestmark = quiet
 every_seed = over("seed", range(11, 16))
+
+BANANA = posteriors.banana(1.0, width=0.8)
 
 
 def test_hybrid_the_runs_side_by_side_are_the_plain_ones():
@@ -114,6 +116,21 @@ def test_hybrid_the_wiggle_by_quadrature(k):
     assert (exact[0] > exact[1]) == (k < 1.10898)
 
 
+@every_seed
+def test_hybrid_values_follow_a_staircase_and_slopes_do_not(seed):
+    when, flat, stairs = page("hybrid", "when", "flat", "stairs")
+    options = {"num_steps": 1_500, "rng": seed}
+    by_values = bl.bbvi(when, estimator="loo", **options)
+    by_slopes = bl.bbvi(flat, estimator="reparam", **options)
+    chance = np.exp(stairs - special.logsumexp(stairs))
+    mean = chance @ (np.arange(chance.size) + 0.5)
+    assert abs(by_values.expect().value[0] - mean) < 0.5
+    assert abs(by_slopes.expect().value[0] - mean) > 10
+    # k-hat does not see it, for a wide q has small weights; the weighted spread does
+    assert "spread is" in by_slopes.problems[0] and by_slopes.settings["khat"] < 0.5
+    assert by_slopes.elbo.value < by_values.elbo.value - 10
+
+
 def test_hybrid_a_staircase_has_no_automatic_gradient():
     log_when, stairs, years = page("hybrid", "log_when", "stairs", "years")
     target = bl.Target(log_when, dim=1, data=(stairs,), support=(0, years - 1))
@@ -182,6 +199,20 @@ def test_hybrid_a_third_optimum_over_both_modes_holds_what_starts_there(seed):
         assert low <= neither <= high
 
 
+@every_seed
+def test_hybrid_a_flat_trace_that_two_starts_give_away(seed):
+    free = bl.unconstrained(posteriors.gamma_student())
+    slow = {"optimiser": "sgd", "step_size": 0.03, "decay": 1.0, "delay": 1, "num_steps": 4000}
+    left, right = (bl.bbvi(free, [m], rng=seed, **slow) for m in (0.6, 2.2))
+    for q in (left, right):
+        assert not any("rose" in problem for problem in q.problems)
+        assert -2.474257 - page("hybrid", "line_elbo")(q.mean[0], q.cov[0, 0] ** 0.5) > 0.1
+    assert right.mean[0] - left.mean[0] > 0.15
+    fine = {"estimator": "loo", "rng": seed}  # the twin: converged fits agree
+    pair = [bl.bbvi(free, [m], **fine).mean[0] for m in (0.6, 2.2)]
+    assert abs(pair[0] - pair[1]) < 0.05
+
+
 @pytest.mark.parametrize("seed", [31, 32])
 def test_hybrid_means_are_ahead_for_a_while_and_sds_are_not(seed):
     schools = posteriors.eight_schools()
@@ -204,6 +235,15 @@ def test_hybrid_means_are_ahead_for_a_while_and_sds_are_not(seed):
     by_bound, by_chain = missed(fits), missed(chains)
     assert by_bound[2] < by_chain[2] and by_bound[0] < 0.8 * by_chain[0]
     assert 0.1 < by_bound[1] < 0.15 and by_chain[1] < by_bound[1]
+
+
+@every_seed
+def test_hybrid_a_sampled_entropy_cancels_at_the_optimum(seed):
+    normal = posteriors.gaussian(0.0, 1.0)
+    at_best = {"estimator": "loo", "num_draws": 10, "num_samples": 500, "rng": seed}
+    sampled = bl.bbvi_gradients(normal, 0.0, 1.0, **at_best)
+    exact = bl.bbvi_gradients(normal, 0.0, 1.0, entropy=False, **at_best)
+    assert np.abs(sampled).max() < 1e-9 and exact.std(axis=0).min() > 0.1
 
 
 def test_hybrid_the_fisher_information_of_a_gaussian():

@@ -11,8 +11,8 @@ from sparing import over
 from twins import Z_LIMIT, page
 
 every_seed = over("seed", range(1, 6))
-JOINT, POSTERIOR, P, INFECTION, AIRWAYS, judged = page(
-    "minds", "joint", "posterior", "matrix", "INFECTION", "AIRWAYS", "judged"
+PRIOR, JOINT, POSTERIOR, P, INFECTION, AIRWAYS, judged = page(
+    "minds", "PRIOR", "joint", "posterior", "matrix", "INFECTION", "AIRWAYS", "judged"
 )
 PERCENT, WEIGHT, ADJUST, fitted_factor = page(
     "minds", "percent", "weight", "adjust", "fitted_factor"
@@ -20,6 +20,22 @@ PERCENT, WEIGHT, ADJUST, fitted_factor = page(
 race, softmax = page("minds", "race", "softmax")
 ODD = np.arange(1, 400, 2)
 WORTH = 0.75 - 1 / (4 * (ODD + 2))
+
+
+def z(values, exact):
+    return (np.mean(values) - exact) / (np.std(values) / np.sqrt(np.size(values)))
+
+
+def people(start, num_ideas, rng, num_people=4_000):
+    """Share of infections among each person's ideas."""
+    cumulative = np.cumsum(P, axis=1)
+    cumulative[:, -1] = 1
+    h = rng.choice(12, size=num_people, p=start)
+    hits = np.zeros(num_people)
+    for _ in range(num_ideas):
+        hits += INFECTION[h]
+        h = (cumulative[h] < rng.random(num_people)[:, None]).sum(axis=1)
+    return hits / num_ideas
 
 
 @every_seed
@@ -78,6 +94,26 @@ def test_a_race_is_a_softmax_with_its_own_clock(seed, p, lead):
     time = lead**2 if p == 0.5 else lead * (2 * chosen - 1) / (2 * p - 1)
     assert lead - 1e-9 <= time <= lead**2 + 1e-9
     assert abs(spent.mean() - time) < Z_LIMIT * spent.std() / np.sqrt(4_000) + 1e-12
+
+
+@every_seed
+def test_a_sampler_is_fitted_perfectly_by_an_exact_mind_and_caught_by_its_clock(seed):
+    p, trials = np.linspace(0.1, 0.9, 9), 2_000
+    rng = np.random.default_rng(seed)
+    won, spent = zip(*(race(q, 2, trials, rng) for q in p), strict=True)
+    hits = np.sum(won, axis=1)
+
+    def loss(beta):
+        return -(hits @ np.log(softmax(p, beta)) + (trials - hits) @ np.log(softmax(p, -beta)))
+
+    beta = optimize.minimize_scalar(loss, bounds=(0.1, 20), method="bounded").x
+    curve = softmax(p, beta)
+    misfit = np.sum((hits - trials * curve) ** 2 / (trials * curve * (1 - curve)))
+    assert stats.chi2(8).sf(misfit) > 1e-6, "the naive check passes"
+    assert abs(beta - 2) < 0.2
+    hard, easy = spent[4], spent[0]
+    gap = hard.mean() - easy.mean()
+    assert gap > 10 * np.sqrt((hard.var() + easy.var()) / trials), "the clock tells"
 
 
 def test_a_majority_of_five_is_nearly_a_softmax():
@@ -156,6 +192,18 @@ def test_thinking_stops_early_when_time_is_dear_and_never_starts_near_the_mean()
     assert best(42, 0.0) == 0 and best(10, 1.0) > 0
     biases = [bias_path(80)[n] for n in numbers]
     assert biases == sorted(biases)
+
+
+@every_seed
+def test_named_examples_raise_and_lower_judgements(seed):
+    starts = [PRIOR, np.eye(12)[[0, 1]].mean(axis=0), np.eye(12)[7]]
+    rng = np.random.default_rng(seed)
+    packed, typical, rare = (people(start, 12, rng) for start in starts)
+    for values, start in zip((packed, typical, rare), starts, strict=True):
+        assert abs(z(values, judged(start, 12))) < Z_LIMIT
+    error = np.sqrt((typical.var() + packed.var()) / packed.size)
+    assert typical.mean() - packed.mean() > 10 * error
+    assert packed.mean() - rare.mean() > 10 * error
 
 
 def test_the_effects_of_examples_fade_and_a_single_rare_idea_still_raises():

@@ -42,10 +42,28 @@ def test_a_rare_event_is_reported_as_zero_plus_minus_zero(seed):
 
 
 @every_seed
+def test_infinite_variance_makes_the_error_bar_a_fiction(seed):
+    rng = np.random.default_rng(seed)
+    theta = rng.gamma(3, size=(300, 10_000))
+    calm, wild = np.exp(0.2 * theta), np.exp(0.8 * theta)
+    assert covered(calm, 0.8**-3) > 0.87
+    assert covered(wild, 0.2**-3) < 0.6
+    assert np.mean(wild.mean(axis=1) < 0.2**-3) > 0.7
+
+
+@every_seed
 def test_averages_of_cauchy_draws_are_cauchy(seed):
     means = np.random.default_rng(seed).standard_cauchy((2_000, 1_000)).mean(axis=1)
     assert stats.kstest(means, stats.cauchy.cdf).pvalue > 1e-6
     assert stats.kstest(means * 10, stats.cauchy.cdf).pvalue < 1e-6, "no error shrinks"
+
+
+@every_seed
+def test_the_average_flood_does_no_damage(seed):
+    theta = posteriors.gamma_student().truth.sample(40_000, np.random.default_rng(seed))[:, 0]
+    damage = np.maximum(theta - 6, 0) ** 2
+    assert np.maximum(theta.mean() - 6, 0) == 0
+    assert damage.mean() / (damage.std() / np.sqrt(damage.size)) > 10
 
 
 @every_seed
@@ -80,6 +98,19 @@ def test_common_draws_and_integrated_noise_pay(seed):
     assert separate.var() > 9 * common.var()
     drawn = theta + noise.rvs(theta.size, random_state=rng) > 8
     assert drawn.var() > 3 * noise.sf(8 - theta).var()
+
+
+@every_seed
+def test_unbiased_and_consistent_are_two_promises(seed):
+    theta = np.random.default_rng(seed).gamma(3, size=(2_000, 1_000))
+    error = np.sqrt(3 / 2_000)
+    assert abs(theta[:, 0].mean() - 3) < Z_LIMIT * error, "the first draw is unbiased"
+    assert theta[:, 0].std() > 1.5, "and never settles"
+    shrunk = theta[:, :3].sum(axis=1) / 8
+    assert abs(shrunk.mean() - 9 / 8) < Z_LIMIT * shrunk.std() / np.sqrt(2_000)
+    assert abs(theta.sum(axis=1) / 1_005 - 3).mean() < 0.1, "biased, and settles on the truth"
+    assert abs(np.median(theta, axis=1) - PRIOR.median()).mean() < 0.1, "settles elsewhere"
+    assert PRIOR.median() < 2.7
 
 
 @every_seed
@@ -119,6 +150,16 @@ def test_the_mean_square_of_scrambles_falls_as_the_theory_says_and_few_scrambles
     assert power(np.median(np.abs(errors), axis=0)) < -2.0, "the typical scramble does better"
     last = np.sort(errors[:, -1] ** 2)
     assert last[-5:].sum() > 0.5 * last.sum(), "five scrambles of 512 carry the mean square"
+
+
+@every_seed
+def test_the_largest_of_exponential_terms_has_a_share_of_log_n_over_n(seed):
+    n = 10_000
+    terms = np.random.default_rng(seed).exponential(size=(400, n))
+    shares = terms.max(axis=1) / terms.sum(axis=1)
+    error = shares.std(ddof=1) / 20
+    assert abs(shares.mean() - np.sum(1 / np.arange(1, n + 1)) / n) < Z_LIMIT * error
+    assert shares.mean() - 1 / n > 20 * error, "not one over N"
 
 
 def test_where_monte_carlo_overtakes_simpsons_rule():

@@ -231,6 +231,37 @@ def test_nuts_the_other_form_of_the_schools_is_right(seed):
 
 
 @every_seed
+def test_nuts_which_form_is_better_depends_on_the_data(seed):
+    y, sigma = page("nuts", "y", "sigma")
+    for factor, better in ((1.0, "noncentred_schools"), (0.05, "centred_schools")):
+        costs = {}
+        for name in ("centred_schools", "noncentred_schools"):
+            run = bl.nuts(bl.Target(page("nuts", name), dim=10, data=(y, factor * sigma)), rng=seed)
+            costs[name] = run.stats["n_steps"].sum() / bl.ess(run).min()
+        assert costs[better] < 0.3 * max(costs.values())
+
+
+@every_seed
+def test_nuts_cost_against_dimension(seed):
+    cost, prices = page("nuts", "cost"), {}
+    for d in (4, 64):
+        target = posteriors.gaussian(np.zeros(d), np.eye(d))
+        start, run = np.outer([1.0, -1.0], np.ones(d)), {"num_chains": 2, "rng": seed}
+        free = bl.nuts(target, start, metric="unit", **run)
+        walk = bl.metropolis(target, start, scale=2.38 / np.sqrt(d), num_samples=20_000, **run)
+        steps = int(np.ceil(np.pi / 2 / free.settings["step_size"].mean()))
+        told = bl.hmc(target, start, num_steps=steps, step_size=np.pi / 2 / steps, **run)
+        prices[d] = (
+            cost(walk, 40_000), cost(free, free.stats["n_steps"].sum()),
+            cost(told, told.stats["n_steps"].sum()),
+        )  # fmt: skip
+    slopes = np.log(np.divide(prices[64], prices[4])) / np.log(16.0)
+    assert 0.75 < slopes[0] < 1.2
+    assert slopes[1] < 0.6 and slopes[2] < 0.5
+    assert prices[64][0] > 4 * prices[64][1] > 4 * prices[64][2]
+
+
+@every_seed
 def test_nuts_a_room_without_a_door(seed):
     shapes = np.array([np.eye(5), 0.05**2 * np.eye(5)])
     ball = posteriors.mixture([0.7, 0.3], np.zeros((2, 5)), shapes)

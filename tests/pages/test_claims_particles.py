@@ -93,3 +93,12 @@ def test_particles_a_learned_proposal_forgets_a_bad_start(seed):
     )
     first, last = taught.settings["round_ess"][[0, -1]]
     assert last > 4 * first and last > 800
+
+
+@every_seed
+def test_particles_a_right_mean_with_the_evidence_of_one_mode(seed):
+    blind = bl.smc(TWO_MODES, stats.norm(6, 1.3), num_samples=2_000, rng=seed)
+    wide = bl.smc(TWO_MODES, stats.norm(0, 10), num_samples=2_000, rng=seed)
+    assert blind.problems == () and abs(blind.expect().z(TWO_MODES.truth.mean)[0]) < 5
+    assert abs(blind.log_evidence.value - np.log(0.6)) < 0.05
+    assert abs(wide.log_evidence.z(0.0)) < 5 < 20 < abs(blind.log_evidence.z(0.0))

@@ -8,6 +8,7 @@ from sparing import over
 from twins import Z_LIMIT, page, quiet
 
 import bayeslib as bl
+from bayeslib import posteriors
 
 pytestmark = quiet
 every_seed = over("seed", range(1, 4))
@@ -79,6 +80,24 @@ def test_sghmc_stationary_formula_holds_where_it_is_stable():
 
 
 @every_seed
+def test_sghmc_measured_variances(seed):
+    log_normal, stationary = page("sghmc", "log_normal", "stationary")
+    normal = bl.Target(log_normal, dim=1)
+    run = {"batch_size": None, "num_steps": 20, "num_samples": 8_000, "rng": seed}
+    run |= {"progress": False}
+    for eps, C, V, B_hat in ((0.05, 1.0, 4.0, 0.0), (0.5, 1.0, 2.0, 0.5), (0.05, 0.2, 4.0, 0.0)):
+        draws = bl.sghmc(
+            normal, None, gradient_noise=V, step_size=eps, friction=C, noise_estimate=B_hat, **run
+        )
+        second = draws.expect(lambda theta: theta[:, 0] ** 2)
+        assert abs(second.z(stationary(eps, C, V, B_hat))) < Z_LIMIT
+        assert abs(second.z(1.0)) > Z_LIMIT
+    draws = bl.sgld(normal, None, gradient_noise=4.0, step_size=0.2, **run)
+    second = draws.expect(lambda theta: theta[:, 0] ** 2)
+    assert abs(second.z(1.2 / 0.95)) < Z_LIMIT < abs(second.z(1.0))
+
+
+@every_seed
 def test_sghmc_falling_steps(seed):
     """The weighted draws of a run have the expectation that the page computes."""
     expected, falling, log_normal = page("sghmc", "expected", "falling", "log_normal")
@@ -93,6 +112,25 @@ def test_sghmc_falling_steps(seed):
     second = draws.expect(lambda theta: theta[:, 0] ** 2)
     assert abs(second.z(exact[1])) < Z_LIMIT
     assert abs(second.z(2 * exact[1] - 1)) > 3
+
+
+@every_seed
+def test_sghmc_running_example(seed):
+    running = page("sghmc", "running")
+    truth = posteriors.gamma_student().truth.mean[0]
+    need = {"batch_size": None, "gradient_noise": 4.0, "num_samples": 10_000, "rng": seed}
+    need |= {"progress": False}
+
+    def z(draws):
+        return draws.expect(lambda eta: np.exp(eta[:, 0])).z(truth)
+
+    for estimate, step, off in ((0.04, 0.02, False), (None, 0.1, True)):
+        draws = bl.sghmc(
+            running, None, step_size=step, friction=2.0, noise_estimate=estimate,
+            num_steps=int(1 / step), **need,
+        )  # fmt: skip
+        assert (abs(z(draws)) > Z_LIMIT) == off
+    assert z(bl.sgld(running, None, step_size=0.1, num_steps=10, **need)) < -Z_LIMIT
 
 
 @pytest.mark.slow
@@ -115,6 +153,27 @@ def test_sghmc_a_hundred_thousand_rows(seed):
     assert abs(width(cured, target).value - 1.0) < 0.12
     price = [d.settings["passes"].sum() / np.mean(bl.ess(d)) for d in (ignored, cured)]
     assert price[0] > 5 * price[1]
+
+
+@every_seed
+def test_sghmc_too_wide_and_convinced(seed):
+    """On the subset of the page: R-hat sees nothing; halving the step and the virial do."""
+    sigma, x, y, features, n = page("sghmc", "SIGMA", "x", "y", "features", "n")
+    few = slice(0, 2_000)
+    subset = posteriors.linear_regression(
+        features(x[few]) * np.sqrt(n / 2_000), y[few],
+        noise_scale=sigma, prior_scale=np.sqrt(2_000) / sigma,
+    )  # fmt: skip
+    start = subset.truth.sample(4, np.random.default_rng(seed))
+    run = {"batch_size": 5, "num_samples": 1_000, "num_warmup": 50, "rng": seed, "progress": False}
+    long = bl.sgld(subset, start, step_size=0.02, num_steps=100, **run)
+    half = bl.sgld(subset, start, step_size=0.01, num_steps=200, **run)
+    assert bl.rhat(long).max() < 1.03
+    wide, less = width(long, subset), width(half, subset)
+    assert abs(wide.value - 3.0) < 0.4 and abs(less.value - 2.0) < 0.3
+    assert less.value < 0.8 * wide.value
+    assert abs(2 * less.value - wide.value - 1.0) < 0.5
+    assert long.settings["virial"].mean() > 2.0
 
 
 def autocorrelations(eps, C, lags):

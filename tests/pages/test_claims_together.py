@@ -104,6 +104,31 @@ def test_bounded_weights_give_the_rate(s):
     assert min(rates) > 1 - 1 / (0.8 * bound)  # a bound that is a fifth smaller would be broken
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_mode_never_met_leaves_no_sign(seed):
+    target = posteriors.mixture([0.3, 0.7], [-10, 10], 1.0)
+    q = bl.advi(target, num_steps=1000, num_check=100, rng=seed)
+    chain = bl.independence_metropolis(target, q, num_samples=500, rng=seed)
+    weights = bl.importance_sample(target, q, num_samples=4000, rng=seed)
+    assert chain.stats["acceptance_rate"].mean() > 0.95 and weights.settings["khat"] < 0.7
+    assert abs(chain.expect().z(target.truth.mean)[0]) > 50 and not chain.problems
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_chains_started_in_one_mode_are_wrong_in_silence(seed):
+    target = posteriors.mixture([0.3, 0.7], [-10, 10], 1.0)
+    q = bl.advi(target, num_steps=1000, num_check=100, rng=seed)
+    together = bl.nuts(target, num_samples=500, initial_position=q.sample(4, seed), rng=seed)
+    assert abs(together.expect().z(target.truth.mean)[0]) > 50
+    assert not any("R-hat" in problem for problem in together.problems)
+    apart = bl.nuts(
+        target, num_samples=500, initial_position=np.array([[-9.0], [9], [10], [11]]), rng=seed
+    )
+    assert any("R-hat" in problem for problem in apart.problems)
+    bridged = bl.smc(target, stats.norm(scale=10), num_samples=1000, rng=seed).expect()
+    assert abs(bridged.z(target.truth.mean)[0]) < RUN_LIMIT
+
+
 @pytest.mark.parametrize("w", [10.0, 100.0])
 def test_a_state_of_large_weight_is_held(w):
     """The chance of a first move from a state of weight w is below 1 / w: exactly, on a grid."""

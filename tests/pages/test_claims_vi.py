@@ -112,6 +112,24 @@ def test_vi_coordinate_ascent_never_lowers_the_bound(seed):
         np.testing.assert_allclose(joint - posterior, log_evidence, rtol=1e-8)
 
 
+@every_seed
+def test_vi_the_bound_from_the_log_density_agrees_with_the_algebra(seed):
+    prior, cavi, EARTH, log_earth, Factorised = page(
+        "vi", "PRIOR", "cavi", "EARTH", "log_earth", "Factorised"
+    )
+    path, bounds = cavi(EARTH, **prior, a=10.0, b=1.0, sweeps=12)
+    earth = bl.Target(
+        log_earth, dim=2, data=(EARTH, *prior.values()), gradient=None,
+        support=((-np.inf, np.inf), (0.0, np.inf)),
+    )  # fmt: skip
+    m, lam, a, b = path[-1]
+    factors = stats.norm(m, lam**-0.5), stats.gamma(a, scale=1 / b)
+    drawn = bl.elbo(earth, Factorised(*factors), num_samples=20_000, rng=seed)
+    assert abs(drawn.z(bounds[-1])) < Z_LIMIT
+    # the twin: the model miscopied, its prior precision dropped from the bound
+    assert abs(drawn.z(bounds[-1] - 0.5 * np.log(prior["k0"]))) > Z_LIMIT
+
+
 @pytest.mark.parametrize("seeds", [range(100, 140), range(200, 240)])
 def test_vi_the_mixture_has_two_optima_and_never_falls(seeds):
     GALAXIES, cavi_mixture = page("vi", "GALAXIES", "cavi_mixture")
@@ -146,6 +164,24 @@ def test_vi_the_bound_of_the_mixture_by_its_definition(seed):
 
 
 @every_seed
+def test_vi_mean_field_intervals_cover_too_little(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((30, 2))
+    x[:, 1] = 0.95 * x[:, 0] + np.sqrt(1 - 0.95**2) * x[:, 1]
+    precision = np.eye(2) + x.T @ x
+    cov = np.linalg.inv(precision)
+    theta = rng.standard_normal((20_000, 2))
+    y = theta @ x.T + rng.standard_normal((20_000, 30))
+    off = np.abs(y @ x @ cov - theta)[:, 0]
+    rho = cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1])
+    expected = 2 * special.ndtr(1.645 * np.sqrt(1 - rho**2)) - 1
+    limit = Z_LIMIT * np.sqrt(0.25 / off.size)
+    assert abs(np.mean(off < 1.645 * precision[0, 0] ** -0.5) - expected) < limit
+    assert abs(np.mean(off < 1.645 * cov[0, 0] ** 0.5) - 0.9) < limit
+    assert expected < 0.7  # what is claimed and what is covered lie far apart
+
+
+@every_seed
 def test_vi_khat_convicts_the_log_normal_and_a_student_cures_it(seed):
     assert weigh(TARGET, stats.lognorm(SD, scale=np.exp(MEAN)), seed).settings["khat"] > 0.7
     cured = weigh(bl.unconstrained(TARGET), stats.t(4, MEAN, 1.3 * SD), seed, 20_000)
@@ -167,6 +203,17 @@ def test_vi_weights_do_not_mend_a_strongly_correlated_fit(seed):
     wide = weigh(pair, stats.multivariate_t([0, 0], np.eye(2) * 0.76, df=5), seed, 20_000)
     assert wide.settings["khat"] < 0.5
     assert abs(wide.expect(lambda t: t[:, 0] ** 2).z(1.0)) < Z_LIMIT
+
+
+@every_seed
+def test_vi_a_missing_mode_is_silent(seed):
+    apart = posteriors.mixture([0.4, 0.6], [-4.0, 4.0], 1.0)
+    q = stats.norm(4.0, 1.001)
+    lost = weigh(apart, q, seed)
+    assert lost.settings["khat"] < 0.7 and lost.settings["ess"] > 3_900
+    assert abs(lost.expect().z(apart.truth.mean)[0]) > 50
+    bound = bl.elbo(apart, q, num_samples=4_000, rng=seed)
+    np.testing.assert_allclose(bound.value, np.log(0.6), atol=2e-3)
 
 
 @every_seed
@@ -193,6 +240,20 @@ def test_vi_what_a_factorised_fit_must_get_wrong(seed):
     rho = rng.uniform(-0.95, 0.95)
     scaled = np.linalg.inv([[1, rho], [rho, 1]]) * (1 - rho**2)
     np.testing.assert_allclose(1 - np.linalg.eigvalsh(scaled)[0], abs(rho), rtol=1e-9)
+
+
+@every_seed
+@pytest.mark.parametrize("noise", [0.3, 1.0])
+def test_vi_one_model_in_two_descriptions_has_two_bounds(seed, noise):
+    precision = np.eye(2) + np.ones((2, 2)) / noise**2
+    middle = np.linalg.solve(precision, np.ones(2) / noise**2)
+    two = bl.Target(page("vi", "log_sum"), dim=2, data=(1.0, noise), gradient=None)
+    fitted = bl.Gaussian(middle, np.diag(1 / np.diag(precision)))
+    bound = bl.elbo(two, fitted, num_samples=20_000, rng=seed)
+    evidence = stats.norm(0, np.sqrt(2 + noise**2)).logpdf(1.0)
+    gap = -0.5 * np.log(1 - (1 / (1 + noise**2)) ** 2)
+    assert abs(bound.z(evidence - gap)) < Z_LIMIT
+    assert abs(bound.z(evidence)) > Z_LIMIT
 
 
 def test_vi_three_local_optima_while_the_modes_are_far_and_not_too_far():
