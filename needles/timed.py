@@ -149,6 +149,14 @@ def times_less(rows, of):
     return min(of(row) for row in rows if not _is_ours(row)) / mine
 
 
+def lost_from(rows, family):
+    """Return the first rows of a family, by size, in which another is quicker; None if none is."""
+    return next(
+        (h for h in shared(rows, family) if times_less(h, lambda r: middle(r, "to_1000")) < 1.0),
+        None,
+    )
+
+
 def growth_ends(rows, family):
     """Return the smallest and the largest size shared, the lead in time at each, and in memory."""
     found = shared(rows, family)

@@ -118,7 +118,7 @@ def test_the_trust_page_says_what_is_recorded(trust):
     assert (said["num_flagged"], said["num_false_alarms"]) == (2, 0)
     assert said["room"] == pytest.approx(0.95), "of one run, and in general about 3 / N"
     assert said["lies"].startswith("none") and said["rms_error"] > 1.0
-    assert len(names["shown"]) == 1 + 4, "a figure, and one with a frame for each choice"
+    assert len(names["shown"]) == 1 + 4 + 6, "a figure, and two with a frame for each choice"
 
 
 def rows_of(part, tests):
@@ -269,7 +269,8 @@ def test_the_speed_page_says_what_is_stored_and_what_is_not_met(tmp_path):
     assert (said["num_verdicts"], said["outcomes"]) == (1, "1 not met")
     assert said["missed"] == "effective draws a second, gradient by hand, g (3, promised 4)"
     assert (said["speed_day"], said["cold"]) == ("2024-02-03", "2")
-    (_, rows) = names["tables"][-1]
+    (_, rows), (_, grown) = names["tables"]
+    assert [row[1:] for row in grown] == [["–"] * 5] * 3, "nothing was stored"
     assert rows[0] == ["g", "3", "–", "–", "–"]
     data, _ = timed.load(tmp_path)
     (row,) = speed_report.verdicts(data)[1]
@@ -283,7 +284,7 @@ def test_the_speed_page_says_what_is_stored_and_what_is_not_met(tmp_path):
 def test_the_speed_page_runs_on_what_is_there(tmp_path):
     names = speed(tmp_path)
     said = [p for p in names["problems"] if p]
-    assert len(said) == 5 and said[0].startswith("against_peers.json is not there; make bench")
+    assert len(said) == 6 and said[0].startswith("against_peers.json is not there; make bench")
     whole = contest()
     del whole["rows"][1]["cold"]
     (tmp_path / "against_peers.json").write_text(json.dumps(whole))
@@ -301,7 +302,15 @@ def test_the_stored_benchmarks_are_whole():
     assert not names["problems"] and len(names["RANKED"]) == 4
     assert names["said"]["num_verdicts"] == len(peers["verdicts"])
     # what the prose says of them without a number
-    assert timed.lead(peers, "gaussian_100", "auto") < 0.5, "slow in a hundred dimensions"
+    growth = names["GROWTH"]
+    for family in ("ar", "groups"):
+        (fastest,) = {
+            min(here, key=lambda row: timed.middle(row, "to_1000"))["contestant"]
+            for here in timed.shared(growth, family)
+            if here[0]["size"] >= timed.lost_from(growth, family)[0]["size"]
+        }
+        assert fastest == "nutpie", "once lost, it stays lost, to the one that the page names"
+    assert timed.lost_from(growth, "rows") is None, "rows are not where we lose"
     assert timed.lead(peers, "logistic", "naive") < 1.5, "no better than others"
     assert min(names["ps"]) > 1e-4, "the answers are right"
     assert min(names["c_ratios"]) < 1.0 < max(names["c_ratios"])
