@@ -396,7 +396,7 @@ def test_a_density_is_compiled_once_and_found_on_disk(kind, tmp_path, monkeypatc
     assert len(list(tmp_path.glob("bayeslib/density_*/*.py"))) == 1
     compiled = compiler._compiled
     monkeypatch.setattr(compiler, "_compiled", {})
-    monkeypatch.setattr(compiler, "_jitted", lambda *_: pytest.fail("compiled again"))
+    monkeypatch.setattr(compiler, "_compiled_entry", lambda *_: pytest.fail("compiled again"))
     again = bind(kind, (cached,), data, 2)
     assert again(theta, grad) == value
     assert compiled.keys() == compiler._compiled.keys()
