@@ -1,14 +1,10 @@
 """Automatic gradients: against closed forms, finite differences and the same duals in Python."""
 
 import math
-import os
-import subprocess
-import sys
-import textwrap
-from pathlib import Path
 
 import numpy as np
 import pytest
+from calling import python
 from numba import njit
 from scipy import special, stats
 
@@ -26,7 +22,6 @@ from bayeslib.compile.autodiff.rules import BINARY, UNARY
 from bayeslib.compile.functions.special import digamma, log_ndtr
 from bayeslib.errors import GradientError
 
-ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(20)
 A = RNG.normal(size=(3, 3))
 X = RNG.normal(size=(7, 3))
@@ -567,13 +562,6 @@ def test_errors_reach_the_compiled_caller_too():
 
 
 # --------------------------------------------------------------------------- cache, start, fallback
-def run_python(source, *arguments, **environment):
-    command = [sys.executable, "-c", textwrap.dedent(source), *arguments]
-    done = subprocess.run(
-        command, env={**os.environ, **environment}, cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
 
 
 CACHED = """
@@ -611,10 +599,8 @@ CACHED = """
 
 def test_cached_targets_of_one_name_stay_apart(tmp_path):
     run = [
-        run_python(
-            CACHED, str(tmp_path), *weights, NUMBA_CACHE_DIR=str(tmp_path), PYTHONHASHSEED="0"
-        )
-        for weights in (["1"], ["2"], ["1", "2"])
+        python(CACHED, tmp_path, *weights, NUMBA_CACHE_DIR=tmp_path, PYTHONHASHSEED=0).split()
+        for weights in ([1], [2], [1, 2])
     ]
     assert [run[0][0], run[1][0], *run[2][::2]] == ["0", "0", "1", "1"]
     assert run[2][1::2] == [run[0][1], run[1][1]]
@@ -629,7 +615,7 @@ def test_compiled_names_are_never_reused():
 def test_importing_is_cheap():
     module = "bayeslib.compile.autodiff"
     source = f"import sys, {module}; print('{module}.duals' in sys.modules)"
-    assert run_python(source) == ["False"]
+    assert python(source).split() == ["False"]
 
 
 def test_without_a_compiler():
@@ -641,7 +627,7 @@ def test_without_a_compiler():
         fused, grad = differentiate(density, 2), np.empty(2)
         print(type(fused).__name__, fused(np.array([1.5, 0.3]), grad, np.eye(2)), *grad)
     """
-    name, *numbers = run_python(source, NUMBA_DISABLE_JIT="1")
+    name, *numbers = python(source, NUMBA_DISABLE_JIT=1).split()
     assert name == "function"
     value = math.lgamma(1.5) + math.tanh(1.5) + math.tanh(0.3) - 0.3
     by = [special.digamma(1.5) + math.cosh(1.5) ** -2, math.cosh(0.3) ** -2 - 1.0]

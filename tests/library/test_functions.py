@@ -1,14 +1,11 @@
 """Fast functions: accurate everywhere, the same plain and compiled, and differentiated exactly."""
 
 import decimal
-import os
-import subprocess
-import sys
-import textwrap
 from decimal import Decimal
 
 import numpy as np
 import pytest
+from calling import python
 from numba import njit
 from scipy import special, stats
 
@@ -319,26 +316,22 @@ def test_an_edited_compiled_form_is_compiled_again():
 
 
 def test_without_a_compiler():
-    code = textwrap.dedent("""
+    code = """
         import numpy as np
         from bayeslib import Target, linear_log_likelihood, log1pexp, posteriors
+
         def density(theta, X, y):
             value = linear_log_likelihood(theta[:2], X, y, np.exp(theta[2]))
             return value - np.sum(log1pexp(theta))
+
         X = np.column_stack([np.ones(9), np.arange(9.0)])
         target = Target(density, dim=3, data=(X, np.arange(9.0) ** 2))
         target.check_gradient([0.1, 0.4, 0.3])
         posteriors.challenger().check_gradient([-1.0, -2.0])
         print(repr(target([0.1, 0.4, 0.3])))
-    """)
-    values = []
-    for disable in ("0", "1"):
-        env = dict(os.environ, NUMBA_DISABLE_JIT=disable)
-        run = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env
-        )
-        values.append(float(run.stdout))
-    assert values[0] == pytest.approx(values[1], rel=1e-13)
+    """
+    compiled, plain = (float(python(code, NUMBA_DISABLE_JIT=disabled)) for disabled in (0, 1))
+    assert compiled == pytest.approx(plain, rel=1e-13)
 
 
 def test_linear_log_likelihood_in_plain_python():

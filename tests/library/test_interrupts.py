@@ -135,14 +135,34 @@ class Bar:
     made = []
 
     def __init__(self, **options):
-        self.options, self.n = options, 0
+        self.options, self.n, self.open = options, 0, True
         self.made.append(self)
 
     def update(self, more):
         self.n += more
 
     def close(self):
-        pass
+        self.open = False
+
+
+@pytest.fixture
+def bars(monkeypatch):
+    """Return the bars that are made."""
+    monkeypatch.setattr(waiting, "_bar", Bar)
+    monkeypatch.setattr(Bar, "made", [])
+    return Bar.made
+
+
+def test_a_bar_counts_the_evaluations_of_the_outermost_run(bars):
+    with waiting.watching("outer", progress=True):
+        TARGET.many(np.zeros((7, 2)))
+        TARGET.many(np.zeros((5, 2)))
+    (bar,) = bars
+    assert bar.options["desc"] == "outer" and bar.n == 12 and not bar.open
+    TARGET.many(np.zeros((7, 2)))
+    with waiting.watching("silent", progress=False):
+        TARGET.many(np.zeros((7, 2)))
+    assert len(bars) == 1
 
 
 LONG = {
@@ -167,14 +187,12 @@ LONG = {
 
 @pytest.mark.filterwarnings("ignore::bayeslib.errors.BayeslibWarning")
 @pytest.mark.parametrize("name", LONG)
-def test_every_long_method_has_one_bar_of_its_evaluations(name, monkeypatch):
-    monkeypatch.setattr(waiting, "_bar", Bar)
-    monkeypatch.setattr(Bar, "made", [])
+def test_every_long_method_has_one_bar_of_its_evaluations(name, bars):
     shown = LONG[name](rng=1, progress=True)
-    (bar,) = Bar.made
+    (bar,) = bars
     assert bar.options["desc"] == name and 0 < bar.n <= shown.num_evals
     silent = LONG[name](rng=1, progress=False)
-    assert len(Bar.made) == 1
+    assert len(bars) == 1
     np.testing.assert_array_equal(shown.expect().value, silent.expect().value)
     with pytest.raises(TypeError, match="progress must be None, True or False, got 3"):
         LONG[name](rng=1, progress=3)

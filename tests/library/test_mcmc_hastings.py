@@ -1,11 +1,6 @@
 """Metropolis-Hastings: its correction, its generator, and proposals that are not as they should."""
 
-import concurrent.futures as futures
 import math
-import multiprocessing
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -84,38 +79,6 @@ def test_a_number_will_do_in_one_dimension():
     assert draws.settings["compiled"]
     other = metropolis_hastings(GAMMA, POSITIVE, propose=stretch, **options)
     np.testing.assert_allclose(draws.values, other.values, rtol=1e-12)
-
-
-def test_other_processes_draw_the_same():
-    def local(theta, rng, scale):
-        return theta * np.exp(scale * rng.standard_normal(1))
-
-    def local_ratio(proposed, current, scale):
-        return math.log(proposed[0] / current[0])
-
-    options = {"propose": local, "log_ratio": local_ratio, "args": (0.8,), **QUICK}
-    here = metropolis_hastings(GAMMA, POSITIVE[:2], num_chains=2, **options)
-    context = multiprocessing.get_context("spawn")
-    with futures.ProcessPoolExecutor(1, mp_context=context) as pool:
-        there = metropolis_hastings(GAMMA, POSITIVE[:2], num_chains=2, executor=pool, **options)
-    np.testing.assert_array_equal(here.values, there.values)
-
-
-def test_without_a_compiler_the_draws_are_the_same():
-    here = metropolis_hastings(GAMMA, POSITIVE, propose=stretch, log_ratio=stretch_ratio, **QUICK)
-    code = (
-        "import test_mcmc_hastings as t\n"
-        "draws = t.metropolis_hastings(t.GAMMA, t.POSITIVE, propose=t.stretch,"
-        " log_ratio=t.stretch_ratio, **t.QUICK)\n"
-        "print(*draws.flat[:, 0])"
-    )
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
-    run = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, check=True, text=True
-    )
-    np.testing.assert_allclose(
-        np.array(run.stdout.split(), dtype=float), here.flat[:, 0], rtol=1e-10
-    )
 
 
 def test_of_proposals_where_the_density_is_zero_the_correction_is_not_asked():
