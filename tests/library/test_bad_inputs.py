@@ -39,14 +39,11 @@ pytestmark = pytest.mark.trust("S15")
 # The log density at the start and on the way: rows 1 to 10
 
 
+@pytest.mark.row(1, 3, 4)
 @pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
 @pytest.mark.parametrize(
     ("value", "words"),
-    [
-        pytest.param(math.nan, "is nan", marks=pytest.mark.row(1)),
-        pytest.param(-math.inf, "outside the support", marks=pytest.mark.row(3)),
-        pytest.param(math.inf, r"is \+inf", marks=pytest.mark.row(4)),
-    ],
+    [(math.nan, "is nan"), (-math.inf, "outside the support"), (math.inf, r"is \+inf")],
 )
 def test_start_is_not_finite(sampler, value, words):
     target = Target(lambda theta, v: v + 0.0 * theta[0], dim=2, data=(value,))
@@ -118,12 +115,13 @@ def returns_int(theta):
     return 0 if abs(theta[0]) < 1.0 else -5
 
 
+@pytest.mark.row(5, 6, 7)
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        pytest.param(returns_array, "got an array", marks=pytest.mark.row(5)),
-        pytest.param(returns_nothing_on_one_branch, "None on one branch", marks=pytest.mark.row(6)),
-        pytest.param(returns_bool, "got a bool", marks=pytest.mark.row(7)),
+        (returns_array, "got an array"),
+        (returns_nothing_on_one_branch, "None on one branch"),
+        (returns_bool, "got a bool"),
     ],
 )
 def test_density_of_the_wrong_type(function, words):

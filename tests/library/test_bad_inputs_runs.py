@@ -24,15 +24,16 @@ pytestmark = pytest.mark.trust("S15")
 # Starts: rows 15 to 23
 
 
+@pytest.mark.row(15, 16, 18, 19)
 @pytest.mark.parametrize(
     "start",
     [
-        pytest.param([0.0, 1.0], marks=pytest.mark.row(15)),
-        pytest.param((0, 1), marks=pytest.mark.row(15)),
-        pytest.param(np.array([0, 1]), marks=pytest.mark.row(16)),
-        pytest.param(np.array([0.0, 1.0], dtype=np.float32), marks=pytest.mark.row(19)),
-        pytest.param(np.array([0.0, 9.0, 1.0, 9.0])[::2], marks=pytest.mark.row(19)),
-        pytest.param(np.array([[0.0, 1.0]]), marks=pytest.mark.row(18)),
+        [0.0, 1.0],
+        (0, 1),
+        np.array([0, 1]),
+        np.array([0.0, 1.0], dtype=np.float32),
+        np.array([0.0, 9.0, 1.0, 9.0])[::2],
+        np.array([[0.0, 1.0]]),
     ],
     ids=["list", "tuple", "int", "float32", "strided", "a row"],
 )
@@ -52,23 +53,20 @@ def test_the_callers_arrays_are_left_alone():
     assert pickle.dumps((start, scale)) == before
 
 
-def bad(row, start, words, error=BayeslibError):
-    return pytest.param(start, error, words, marks=pytest.mark.row(row))
-
-
+@pytest.mark.row(17, 18, 20, 21, 22)
 @pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
 @pytest.mark.parametrize(
     ("start", "error", "words"),
     [
-        bad(17, 0.5, r"initial_position must have shape \(2,\)"),
-        bad(18, [[0.0, 1.0]] * 3, r"\(1, 2\) for one start a chain, got \(3, 2\)"),
-        bad(20, ["a", "b"], "initial_position must hold real numbers", TypeError),
-        bad(20, [1j, 0], "initial_position must hold real numbers", TypeError),
-        bad(20, [None, 0], "initial_position must hold real numbers", TypeError),
-        bad(20, [[0.0], [0.0, 1.0]], "initial_position is not an array", TypeError),
-        bad(21, [0.0, math.nan], r"initial_position\[1\] is nan"),
-        bad(21, [math.inf, 0.0], r"initial_position\[0\] is inf"),
-        bad(22, [], "initial_position must"),
+        (0.5, BayeslibError, r"initial_position must have shape \(2,\)"),
+        ([[0.0, 1.0]] * 3, BayeslibError, r"\(1, 2\) for one start a chain, got \(3, 2\)"),
+        (["a", "b"], TypeError, "initial_position must hold real numbers"),
+        ([1j, 0], TypeError, "initial_position must hold real numbers"),
+        ([None, 0], TypeError, "initial_position must hold real numbers"),
+        ([[0.0], [0.0, 1.0]], TypeError, "initial_position is not an array"),
+        ([0.0, math.nan], BayeslibError, r"initial_position\[1\] is nan"),
+        ([math.inf, 0.0], BayeslibError, r"initial_position\[0\] is inf"),
+        ([], BayeslibError, "initial_position must"),
     ],
 )
 def test_bad_starts(sampler, start, error, words):
@@ -93,27 +91,7 @@ def test_starts_are_drawn_inside_the_support():
         run(narrow, None)
 
 
-# Counts and seeds: rows 24 to 30
-
-
-@pytest.mark.row(24, 25)
-@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
-@pytest.mark.parametrize("name", ["num_samples", "num_chains", "num_warmup"])
-@pytest.mark.parametrize(
-    ("value", "error"),
-    [(-1, BayeslibError), (2.5, BayeslibError), (True, TypeError), ("100", TypeError)],
-)
-def test_bad_counts(sampler, name, value, error):
-    with pytest.raises(error, match=name):
-        run(sampler=sampler, **{name: value})
-
-
-@pytest.mark.row(24, 25)
-def test_zero_and_integral_counts():
-    for name in ("num_samples", "num_chains"):
-        with pytest.raises(BayeslibError, match=f"{name} must be at least 1, got 0"):
-            run(**{name: 0})
-    assert run(num_samples=1e1).values.shape == (1, 10, 2)
+# Counts and seeds: rows 26 and 27; the others are those of every sampler, in test_registry.py
 
 
 @pytest.mark.row(26)
@@ -124,22 +102,6 @@ def test_no_warmup_with_adaptation_on():
         run(num_warmup=0, sampler="hmc")
     with pytest.raises(BayeslibError, match="num_warmup=0 leaves no time to find a step size"):
         run(num_warmup=0, sampler="nuts")
-
-
-@pytest.mark.row(27, 28, 29, 30)
-@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
-def test_seeds(sampler):
-    first = run(sampler=sampler, rng=None)
-    again = run(sampler=sampler, rng=first.settings["seed"])  # row 27
-    np.testing.assert_array_equal(first.values, again.values)
-    for bad in ("1", 1.5, True, np.random.RandomState(1)):  # noqa: NPY002  (rows 28 and 30)
-        with pytest.raises(TypeError, match="rng"):
-            run(sampler=sampler, rng=bad)
-    with pytest.raises(BayeslibError, match="rng=-1"):
-        run(sampler=sampler, rng=-1)
-    assert run(sampler=sampler, rng=2**200).num_samples == 20  # row 29
-    with pytest.raises(TypeError, match="rng"):
-        metropolis(gaussian2(), [0, 0], num_chains=1)
 
 
 # Tuning: rows 32 to 39
@@ -214,7 +176,7 @@ def test_bad_jitter(jitter):
         run(sampler="hmc", jitter=jitter)
 
 
-# The run: rows 40, 41, 52, 60
+# The run: rows 40, 52, 60
 
 
 @pytest.mark.row(40)
@@ -226,21 +188,6 @@ def test_improper_posterior():
         run(flat, 0.0, "nuts", num_warmup=100)
     with pytest.warns(BayeslibWarning, match="improper"):
         run(flat, 0.0, num_warmup=1000, num_samples=1000)
-
-
-@pytest.mark.row(41)
-def test_a_border_without_a_gradient_shows_as_divergences():
-    box = Target(lambda theta: 0.0 * theta[0] if abs(theta[0]) < 1.0 else -math.inf, dim=1)
-    with pytest.warns(BayeslibWarning, match="diverged"):
-        draws = run(box, 0.0, "hmc", step_size=0.3, num_samples=2000, num_warmup=0)
-    assert np.all(np.abs(draws.values) < 1.0) and draws.stats["diverging"].mean() < 0.6
-
-
-@pytest.mark.row(52)
-@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
-def test_a_huge_request_is_refused_before_it_runs(sampler):
-    with pytest.raises(MemoryError, match=r"draws .* needs .* GiB"):
-        run(sampler=sampler, num_samples=10**12)
 
 
 @pytest.mark.row(52)

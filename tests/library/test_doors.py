@@ -161,6 +161,7 @@ def centred(theta):
     return -0.5 * (theta[0] - CENTRE) ** 2
 
 
+@pytest.mark.row(54)
 @pytest.mark.parametrize("door", sorted(set(DOORS) - {"adaptive_rejection_sample"}))
 def test_a_changed_global_is_seen_at_every_door(door, monkeypatch):
     target = Target(centred, dim=1)

@@ -123,20 +123,21 @@ def test_khat_orders_the_proposals_and_bounded_weights_have_none():
     assert np.all(np.diff(found) < 0.0) and found[-1] < 0.0 and found[0] > 0.6
 
 
+@pytest.mark.row(49)
 @pytest.mark.trust("M8")
 def test_dominating_weights_are_said():
-    """Row 49."""
     with pytest.warns(BayeslibWarning, match="k-hat is .*heavier tails"):
         draws = bl.importance_sample(NORMAL, stats.norm(0.0, 0.4), num_samples=1000, rng=6)
-    assert draws.settings["khat"] > khat_limit(1000)
+    assert draws.settings["khat"] > khat_limit(1000) and "k-hat" in str(draws.summary())
     with pytest.warns(BayeslibWarning, match="are worth"):
         bl.importance_sample(NORMAL, stats.norm(8.0, 1.0), num_samples=500, rng=6)
 
 
+@pytest.mark.row(49)
 def test_equal_weights_are_no_reason_to_warn():
     draws = bl.importance_sample(NORMAL, stats.norm(), num_samples=500, rng=7)
     assert draws.settings["khat"] < 0.0 or np.isnan(draws.settings["khat"])
-    assert draws.settings["ess"] == pytest.approx(500.0)
+    assert draws.settings["ess"] == pytest.approx(500.0) and draws.problems == ()
     assert draws.log_evidence.value == pytest.approx(0.0, abs=1e-12)
 
 
@@ -209,17 +210,17 @@ class Broken:
         return np.where(x[:, 0] > 1.0, -np.inf, 0.0)
 
 
+@pytest.mark.row(48)
 @pytest.mark.trust("S12")
 def test_all_weights_zero():
-    """Row 48."""
     with pytest.raises(ZeroWeightsError, match="support"):
         bl.importance_sample(TARGET, stats.norm(-50.0, 1.0), num_samples=100, rng=1)
     with pytest.raises(ZeroWeightsError, match="all 3 weights are zero"):
         bl.psis([-np.inf] * 3)
 
 
+@pytest.mark.row(47)
 def test_a_proposal_that_denies_its_own_draws():
-    """Row 47."""
     with pytest.raises(BayeslibError, match=r"is -inf at theta=\[1\.\d+\]"):
         bl.importance_sample(NORMAL, Broken(), num_samples=100, rng=1)
 

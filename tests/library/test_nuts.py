@@ -189,6 +189,7 @@ def test_every_evaluation_is_counted_in_warm_up_too():
     assert plain.num_evals == at_the_start + plain.stats["n_steps"].sum()
 
 
+@pytest.mark.row(42)
 @pytest.mark.trust("M8")
 @pytest.mark.parametrize(
     ("target", "options"),
@@ -199,12 +200,14 @@ def test_every_evaluation_is_counted_in_warm_up_too():
     ids=["centred schools", "funnel"],
 )
 def test_divergences_are_flagged_kept_and_named(target, options):
-    with pytest.warns(BayeslibWarning, match="transitions diverged"):
+    with pytest.warns(BayeslibWarning, match="transitions diverged") as caught:
         draws = nuts(target, rng=315, **options)
-    where = draws.settings["divergences"]
-    assert len(where) == draws.stats["diverging"].sum() > 0
+    (said,) = [str(w.message) for w in caught if "diverged" in str(w.message)]
+    where, counts = draws.settings["divergences"], draws.stats["diverging"].sum(axis=1)
+    assert f"by chain: {', '.join(map(str, counts))}" in said
+    assert len(where) == counts.sum() > 0
     assert np.isfinite(target.many(where)).all()
-    assert any("diverged" in problem for problem in draws.problems)
+    assert any("diverged" in problem and "reparameterise" in problem for problem in draws.problems)
     assert np.all(draws.stats["n_steps"][draws.stats["diverging"]] > 0)
     # They mark where the funnel is too narrow for the step.
     scale = 1 if "log_tau" in target.names else 0
@@ -221,6 +224,7 @@ def test_a_funnel_is_never_trusted(seed):
     assert any("R-hat" in problem for problem in draws.problems)
 
 
+@pytest.mark.row(41)
 def test_a_border_counts_as_a_divergence():
     with pytest.warns(BayeslibWarning, match="transitions diverged"):
         draws = nuts(EXACT["truncated"][0], 0.5 * np.ones(1), rng=316, num_chains=1)

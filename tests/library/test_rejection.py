@@ -144,8 +144,8 @@ def test_what_a_leaky_envelope_samples(constant, evidence, mean):
         draw(log_bound=-np.log(constant))
 
 
+@pytest.mark.row(45)
 def test_envelope_error_says_where_by_how_much_and_what_to_do():
-    """Row 45."""
     with pytest.raises(EnvelopeError, match=r"log_bound >= -1\.039.*heavier tails") as caught:
         draw(5000, log_bound=-np.log(4.0))
     error = caught.value
@@ -163,8 +163,8 @@ def test_touching_the_envelope_is_not_a_violation():
     assert draws.log_evidence.mcse == 0.0 and draws.log_evidence.value == 0.0
 
 
+@pytest.mark.row(46)
 def test_rarely_accepting_ends_and_keeps_what_was_accepted():
-    """Row 46."""
     with pytest.raises(RejectionError, match="raise max_proposals") as caught:
         draw(100, log_bound=4.0, max_proposals=20_000)
     partial = caught.value.partial
@@ -224,8 +224,8 @@ class Interrupting:
         return PRIOR.logpdf(x[:, 0])
 
 
+@pytest.mark.row(53)
 def test_an_interrupt_keeps_what_was_accepted():
-    """Row 53."""
     draws = bl.rejection_sample(
         TARGET, Interrupting(), log_bound=LOG_BOUND, num_samples=1000, rng=9
     )

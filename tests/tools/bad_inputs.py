@@ -1,10 +1,8 @@
 """The table of bad inputs: what each row is, and what its tests share.
 
 A test names the rows it carries by ``pytest.mark.row(1, 2)``; test_bad_inputs_rows.py asks for
-every row of `ROWS`. Loaded as a plugin, this module prints which tests carry which rows.
+every row of `ROWS`.
 """
-
-import json
 
 from densities import gaussian2
 
@@ -88,14 +86,3 @@ def run(target=None, start=(0.1, 0.2), sampler="metropolis", **options):
 
 def value_only(function, dim=2, **options):
     return Target(function, dim=dim, gradient=None, **options)
-
-
-def pytest_collection_finish(session):
-    carried = {}
-    for item in session.items:
-        if item.get_closest_marker("skip") or item.get_closest_marker("xfail"):
-            continue
-        for marker in item.iter_markers("row"):
-            for row in marker.args:
-                carried.setdefault(row, []).append(item.nodeid)
-    print("ROWS", json.dumps(carried))
