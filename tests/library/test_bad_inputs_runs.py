@@ -166,8 +166,9 @@ def test_bad_depths(max_tree_depth):
 
 @pytest.mark.parametrize("target_accept", [0.0, 1.0, -0.5, 2.0, math.nan, "high"])
 def test_bad_target_accept(target_accept):
-    with pytest.raises(BayeslibError, match="target_accept"):
-        run(sampler="hmc", target_accept=target_accept)
+    for sampler in ("hmc", "nuts"):
+        with pytest.raises(BayeslibError, match="target_accept"):
+            run(sampler=sampler, target_accept=target_accept)
 
 
 @pytest.mark.parametrize("jitter", [-0.1, 1.0, math.nan, "some", True])

@@ -27,6 +27,7 @@ def correlated_fused(theta, grad, precision):
 
 
 COV = np.array([[1.0, 0.8], [0.8, 2.0]])
+METRICS = {"identity": None, "diagonal": [0.5, 2.0], "dense": [[1.0, 0.5], [0.5, 0.8]]}
 
 
 def gaussian2():
