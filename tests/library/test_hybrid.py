@@ -140,10 +140,6 @@ def test_every_estimator_is_unbiased(estimator, dense):
     assert np.abs((0.75 * gradients.mean(axis=0) - exact) / error).max() > Z_LIMIT
 
 
-def test_the_estimator_of_draws_left_out_is_unbiased():
-    test_every_estimator_is_unbiased("loo", False)
-
-
 def plain_bbvi(target, start, estimator, optimiser, num_steps, num_draws, rng, step, decay, delay):
     """Black-box variational inference as one reads it, mean-field, on the whole line."""
     dim = target.dim

@@ -85,10 +85,6 @@ def test_the_gradient_is_the_derivative_of_the_loss(free, dense):
     assert largest > 0.1  # the twin: a gradient of zero would be 0.1 away
 
 
-def test_the_gradient_of_pairs_is_the_derivative():
-    test_the_gradient_is_the_derivative_of_the_loss(None, True)
-
-
 def test_log_q_is_the_density_of_the_gaussian_it_stands_for():
     rng = np.random.default_rng(1)
     outputs, x = rng.standard_normal((20, 9)), rng.standard_normal((20, 3))

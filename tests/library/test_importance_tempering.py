@@ -1,10 +1,9 @@
 """Annealed importance sampling, the SMC sampler and adaptive proposals against exact evidences."""
 
-import warnings
-
 import numpy as np
 import pytest
 from answers import measure
+from calling import quietly
 from outside_models import OUTSIDE, proposal
 from scipy import integrate, stats
 
@@ -30,12 +29,6 @@ FIXED = {
     "annealed_importance_sample": {"inverse_temperatures": 4, "scale": 1.5},
     "smc": {"inverse_temperatures": 4, "scale": 1.5, "ess_threshold": 0.9, "num_steps": 2},
 }
-
-
-def quietly(function, *args, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BayeslibWarning)
-        return function(*args, **options)
 
 
 def unbiased_z(function, target, proposal, num_runs=400, **options):

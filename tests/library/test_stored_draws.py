@@ -4,12 +4,11 @@
 """
 
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
-from calling import python
+from calling import python, quietly
 from scipy import stats
 
 import bayeslib as bl
@@ -147,9 +146,7 @@ RUNS = {
 
 def drawn(name):
     """Return what a short run drew: its states and their log densities, energies or none."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        draws = RUNS[name](num_samples=12, num_warmup=60, num_chains=2, rng=7)
+    draws = quietly(RUNS[name], num_samples=12, num_warmup=60, num_chains=2, rng=7)
     if name == "anneal":
         return {"values": draws.final_states, "energies": draws.energies}
     values = {"values": draws.values, "num_evals": draws.num_evals}
