@@ -1,5 +1,7 @@
 """Full conditionals tested against a target: what `gibbs` refuses, and what it lets through."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from test_gibbs import CONDITIONALS, DATA, STARTS, draw_mean, draw_precision, draw_y, normal_target
@@ -16,9 +18,8 @@ def checks(functions, data, target, starts, seeds):
     conditionals = Conditionals(functions, data)
     conditionals.arrange(None, starts[0], np.random.default_rng(1))
     for seed in seeds:
-        yield lambda rng=np.random.default_rng(seed): check_conditionals(
-            conditionals, target, starts, rng
-        )
+        rng = np.random.default_rng(seed)
+        yield partial(check_conditionals, conditionals, target, starts, rng)
 
 
 def rate_for_scale(theta, rng, y, sd, shape, rate):
