@@ -3,12 +3,11 @@
 import concurrent.futures as futures
 import math
 import multiprocessing
-import sys
-import threading
-import time
 
 import numpy as np
 import pytest
+from calling import interrupted_after, needs_signals
+from densities import slow
 from scipy import stats
 
 import bayeslib as bl
@@ -308,30 +307,15 @@ def test_bad_temperatures_are_named(options, words):
         bl.anneal(well, 1.0, propose=step, rng=1, **options)
 
 
-def slow(state, n):
-    total = 0.0
-    for i in range(n):
-        total += math.sin(state[0] + i)
-    return total
+def slow_step(state, rng, n):
+    return state + rng.standard_normal(1)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to oneself")
+@needs_signals
 def test_an_interrupt_keeps_what_was_found():
-    import signal
-
-    def slow_step(state, rng, n):
-        return state + rng.standard_normal(1)
-
     options = {"propose": slow_step, "args": (20_000,), "initial_temperature": 1.0}
     bl.anneal(slow, 0.0, num_iterations=5, rng=1, **options)
-
-    def interrupt():
-        time.sleep(0.5)
-        signal.raise_signal(signal.SIGINT)
-
-    timer = threading.Thread(target=interrupt)
-    timer.start()
-    found = bl.anneal(slow, 0.0, num_iterations=1_000_000, rng=1, progress=False, **options)
-    timer.join()
+    with interrupted_after(0.5):
+        found = bl.anneal(slow, 0.0, num_iterations=1_000_000, rng=1, progress=False, **options)
     assert found.settings["interrupted"] and "interrupted" in found.summary()
     assert 1 < found.energies.shape[1] == found.temperatures.size < 1_000_000

@@ -16,8 +16,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from calling import python
-from densities import EXACT, gaussian2
+from calling import interrupted_after, needs_signals, python
+from densities import EXACT, SAMPLERS, SHORT, gaussian2, slow
 from numba import njit
 
 from bayeslib import Target, hmc, metropolis, nuts, waiting
@@ -27,13 +27,6 @@ from bayeslib.compile.callback import aligned
 from bayeslib.compile.compiler import bind
 from bayeslib.compile.fingerprint import fingerprint
 from bayeslib.errors import BayeslibWarning
-
-SAMPLERS = {
-    "metropolis": lambda **options: metropolis(gaussian2(), None, **options),
-    "hmc": lambda **options: hmc(gaussian2(), num_steps=4, **options),
-    "nuts": lambda **options: nuts(gaussian2(), **options),
-}
-SHORT = {"num_samples": 200, "num_warmup": 150, "rng": 11}
 
 
 @pytest.mark.trust("S14")
@@ -65,29 +58,9 @@ def test_one_chain_uses_the_generator_itself_and_several_spawn():
     assert not np.array_equal(runs[0].values, runs[1].values)
 
 
-def slow(theta, size):
-    total = 0.0
-    for i in range(size):
-        total += math.sin(theta[0] + i)
-    return -0.5 * theta[0] ** 2 + 1e-12 * total
-
-
 def slow_gradient(theta, size):
     slow(theta, size)
     return -theta
-
-
-@contextlib.contextmanager
-def interrupted_after(seconds):
-    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    yield
-    timer.join()
-
-
-needs_signals = pytest.mark.skipif(
-    sys.platform == "win32", reason="SIGINT cannot be sent to oneself"
-)
 
 
 @needs_signals

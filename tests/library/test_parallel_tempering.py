@@ -1,8 +1,6 @@
 """Parallel tempering: its swaps, its ladder, its evidence, and what it says when it fails."""
 
-import concurrent.futures as futures
 import math
-import multiprocessing
 
 import numpy as np
 import pytest
@@ -190,20 +188,6 @@ def test_the_number_of_rungs_follows_the_dimension():
     # In many dimensions the barrier is sqrt(dim / 2 pi) log(1 / 0.01).
     expected = np.sqrt(20 / (2 * np.pi)) * np.log(100.0)
     np.testing.assert_allclose(draws.settings["barrier"], expected, rtol=0.12)
-
-
-@pytest.mark.trust("S14")
-def test_threads_and_processes_draw_the_same():
-    options = {"num_samples": 200, "num_warmup": 200, "rng": 6}
-    first = bl.parallel_tempering(LOST, None, reference=WIDE, **options)
-    context = multiprocessing.get_context("spawn")
-    with futures.ProcessPoolExecutor(2, mp_context=context) as pool:
-        other = bl.parallel_tempering(LOST, None, reference=WIDE, executor=pool, **options)
-    with futures.ThreadPoolExecutor(1) as pool:
-        third = bl.parallel_tempering(LOST, None, reference=WIDE, executor=pool, **options)
-    for again in (other, third):
-        assert again.values.tobytes() == first.values.tobytes()
-        assert again.stats["replica"].tobytes() == first.stats["replica"].tobytes()
 
 
 def cauchy(theta):

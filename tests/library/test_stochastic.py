@@ -330,17 +330,6 @@ def test_without_friction_the_variance_grows_as_the_recursion_says():
     assert any("friction is 0" in problem for problem in draws.problems)
 
 
-def test_all_rows_make_unadjusted_langevin_steps():
-    """The exact gradient leaves one leapfrog step of size sqrt(eps), never rejected."""
-    eps, rng = 0.3, np.random.default_rng(7)
-    draws = sgld(REGRESSION, [0.5, -1.0], batch_size=None, step_size=eps, rng=7, **RUN)
-    theta = np.array([0.5, -1.0])
-    for t in range(5):
-        theta = theta + 0.5 * eps * REGRESSION.gradient(theta)
-        theta = theta + np.sqrt(eps) * rng.standard_normal(2)
-        np.testing.assert_allclose(draws.values[0, t], theta, rtol=1e-10)
-
-
 def linear(theta, weights):
     total = 0.0
     for i in range(weights.size):

@@ -1,10 +1,15 @@
-"""Calls as many tests make them: in another process, or with warnings left aside."""
+"""Calls as many tests make them: in another process, interrupted, or without warnings."""
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import warnings
+
+import pytest
 
 from bayeslib import BayeslibWarning
 
@@ -25,3 +30,15 @@ def quietly(function, *arguments, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayeslibWarning)
         return function(*arguments, **options)
+
+
+needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+
+
+@contextlib.contextmanager
+def interrupted_after(seconds):
+    """Send an interrupt to what is done inside."""
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    yield
+    timer.join()

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from bayeslib import Target, posteriors
+from bayeslib import Target, hmc, metropolis, nuts, posteriors
 
 
 def correlated(theta, precision):
@@ -102,6 +102,22 @@ def sample_truncated(num_samples, rng):
     draws = rng.standard_normal(4 * num_samples)
     return draws[draws > -0.5][:num_samples, None]
 
+
+def slow(theta, size):
+    """A normal density that takes as long as `size` sines."""
+    total = 0.0
+    for i in range(size):
+        total += math.sin(theta[0] + i)
+    return -0.5 * theta[0] ** 2 + 1e-12 * total
+
+
+# Short runs of three samplers, for what is the same in all.
+SHORT = {"num_samples": 200, "num_warmup": 150, "rng": 11}
+SAMPLERS = {
+    "metropolis": lambda **options: metropolis(gaussian2(), None, **options),
+    "hmc": lambda **options: hmc(gaussian2(), num_steps=4, **options),
+    "nuts": lambda **options: nuts(gaussian2(), **options),
+}
 
 EXACT = {
     "log_gamma_normal": (

@@ -2,14 +2,23 @@
 
 import concurrent.futures as futures
 import multiprocessing
+from functools import partial
 
 import numpy as np
 import pytest
 from registry import ALGORITHMS
 
+import bayeslib as bl
+
 pytestmark = pytest.mark.trust("S14")
 
 CHAINS = {a.name: a for a in ALGORITHMS if a.chains}
+MACHINE = bl.BoltzmannMachine(np.full((6, 6), 0.3) - 0.3 * np.eye(6), np.linspace(-0.5, 0.5, 6))
+OF_SPINS = {
+    "checkerboard": partial(bl.ising_sample, (9, 8), inverse_temperature=0.4),
+    "wolff": partial(bl.ising_sample, (9, 8), inverse_temperature=0.4, method="wolff"),
+    "boltzmann": MACHINE.sample,
+}
 SHORT = {"num_samples": 60, "num_warmup": 60, "num_chains": 4}
 
 
@@ -29,6 +38,8 @@ class LastFirst(futures.Executor):
 
 
 def short_run(name, **changes):
+    if name in OF_SPINS:
+        return OF_SPINS[name](**SHORT | {"rng": 7} | changes)
     algorithm = CHAINS[name]
     case = next(iter(algorithm.cases))
     options = SHORT | changes
@@ -40,7 +51,7 @@ def short_run(name, **changes):
 
 @pytest.mark.row(55)
 @pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")  # so few draws
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("name", [*CHAINS, *OF_SPINS])
 def test_draws_are_the_same_for_any_number_of_threads_and_chains(name):
     draws = short_run(name)
     for workers in (1, 2):
