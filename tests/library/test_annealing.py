@@ -9,6 +9,7 @@ import pytest
 from calling import interrupted_after, needs_signals
 from densities import slow
 from scipy import stats
+from sparing import over
 
 import bayeslib as bl
 
@@ -109,7 +110,7 @@ def test_at_a_fixed_temperature_the_states_have_boltzmanns_weights():
     assert np.abs(boltzmann_z(0.8)).max() > LIMIT
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@over("seed", [1, 2, 3], few=1)
 def test_finds_the_lower_well_and_a_descent_does_not(seed):
     """Of 40 chains at least half; a chain that only descends stays in the well it begins in."""
     options = {"num_chains": 40, "rng": seed}
@@ -120,7 +121,7 @@ def test_finds_the_lower_well_and_a_descent_does_not(seed):
     assert np.mean(small.final_states > 0.0) > 0.9
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@over("seed", [1, 2, 3], few=1)
 def test_finds_the_shortest_tour(seed):
     found = bl.anneal(length, ROUND, rng=seed, **TOUR)
     np.testing.assert_allclose(found.best_energy, shortest(DISTANCE), rtol=1e-12)

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from bad_inputs import run, value_only
+from bad_inputs import FIXED, SAMPLERS, run, value_only
 from densities import gaussian2
 from scipy import special, stats
 from scipy.special import jv
@@ -75,7 +75,7 @@ def minus_theta(theta):
 
 
 @pytest.mark.row(2)
-@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
+@pytest.mark.parametrize("sampler", SAMPLERS)
 def test_nan_on_the_way_is_rejected_counted_and_said_once(sampler):
     target = Target(nan_beyond_one, dim=1, gradient=minus_theta)
     with pytest.warns(BayeslibWarning) as caught:
@@ -90,12 +90,8 @@ def test_nan_on_the_way_is_rejected_counted_and_said_once(sampler):
 def test_plus_infinity_on_the_way_ends_the_run(sampler):
     target = Target(inf_beyond_two, dim=1, gradient=minus_theta)
     with pytest.raises(TargetError, match=r"\+inf at theta=.*iteration") as caught:
-        run(target, 0.5, sampler, num_samples=5000, num_warmup=0, **_fixed(sampler))
+        run(target, 0.5, sampler, num_samples=5000, num_warmup=0, **FIXED[sampler])
     assert np.all(caught.value.partial.values < 2.0)
-
-
-def _fixed(sampler):
-    return {"scale": 0.5} if sampler == "metropolis" else {"step_size": 0.3}
 
 
 def returns_array(theta):

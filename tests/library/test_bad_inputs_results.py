@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from bad_inputs import run, value_only
+from bad_inputs import FIXED, run, value_only
 from scipy import stats
 
 import bayeslib as bl
@@ -28,9 +28,6 @@ def raises_beyond_two(theta):
     if theta[0] > 2.0:
         raise ValueError("theta[0] is too large")
     return -0.5 * theta[0] ** 2
-
-
-FIXED = {"metropolis": {"scale": 0.5}, "hmc": {"step_size": 0.3}, "nuts": {"step_size": 0.3}}
 
 
 @pytest.mark.row(8)

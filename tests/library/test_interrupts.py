@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from scipy import stats
+from test_doors import FITS, WEIGHTED
 
 import bayeslib as bl
 from bayeslib import posteriors, waiting
@@ -165,34 +165,17 @@ def test_a_bar_counts_the_evaluations_of_the_outermost_run(bars):
     assert len(bars) == 1
 
 
-LONG = {
-    "importance_sample": lambda **how: bl.importance_sample(TARGET, WIDE, num_samples=99, **how),
-    "smc": lambda **how: bl.smc(TARGET, WIDE, num_samples=99, **how),
-    "annealed_importance_sample": lambda **how: bl.annealed_importance_sample(
-        TARGET, WIDE, num_samples=99, **how
-    ),
-    "adaptive_importance_sample": lambda **how: bl.adaptive_importance_sample(
-        TARGET, WIDE, num_samples=99, **how
-    ),
-    "advi": lambda **how: bl.advi(TARGET, num_steps=50, **how),
-    "bbvi": lambda **how: bl.bbvi(TARGET, num_steps=50, **how),
-    "laplace": lambda rng, **how: bl.laplace(TARGET, **how),
-    "pathfinder": lambda **how: bl.pathfinder(TARGET, **how),
-    "multipathfinder": lambda **how: bl.multipathfinder(TARGET, num_samples=99, **how),
-    "rejection_sample": lambda **how: bl.rejection_sample(
-        posteriors.coin(8, 2), stats.uniform(), log_bound=0.0, num_samples=9, **how
-    ),
-}
+LONG, LINE = WEIGHTED | FITS, posteriors.gaussian([1.0], [[2.0]])
 
 
 @pytest.mark.filterwarnings("ignore::bayeslib.errors.BayeslibWarning")
 @pytest.mark.parametrize("name", LONG)
 def test_every_long_method_has_one_bar_of_its_evaluations(name, bars):
-    shown = LONG[name](rng=1, progress=True)
+    shown = LONG[name](LINE, progress=True)
     (bar,) = bars
     assert bar.options["desc"] == name and 0 < bar.n <= shown.num_evals
-    silent = LONG[name](rng=1, progress=False)
+    silent = LONG[name](LINE, progress=False)
     assert len(bars) == 1
     np.testing.assert_array_equal(shown.expect().value, silent.expect().value)
     with pytest.raises(TypeError, match="progress must be None, True or False, got 3"):
-        LONG[name](rng=1, progress=3)
+        LONG[name](LINE, progress=3)

@@ -105,50 +105,53 @@ def refused(error, words, propose=stretch, log_ratio=stretch_ratio, start=POSITI
     return caught.value
 
 
-def test_functions_of_other_arguments():
-    refused(BayeslibTypeError, r"propose must take \(theta, rng\)", propose=lambda theta: theta)
-    refused(
-        BayeslibTypeError, r"log_ratio must take \(proposed, current, args\[0\]\)", args=(1.0,),
-        propose=lambda theta, rng, a: theta,
-    )  # fmt: skip
-    refused(BayeslibTypeError, "propose must be a function", propose=None)
-    refused(BayeslibTypeError, r"args must be a tuple .* write args=\(array,\)", args=1.0)
+OWN = np.random.default_rng(1)
+
+
+def overwrites(theta, rng):
+    theta[0] *= math.exp(rng.standard_normal())
+    return theta
+
+
+@pytest.mark.parametrize(
+    ("error", "words", "options"),
+    [
+        (
+            BayeslibTypeError, r"propose must take \(theta, rng\)",
+            {"propose": lambda theta: theta},
+        ),
+        (
+            BayeslibTypeError, r"log_ratio must take \(proposed, current, args\[0\]\)",
+            {"propose": lambda theta, rng, a: theta, "args": (1.0,)},
+        ),
+        (BayeslibTypeError, "propose must be a function", {"propose": None}),
+        (BayeslibTypeError, r"args must be a tuple .* write args=\(array,\)", {"args": 1.0}),
+        (
+            BayeslibTypeError, r"must return an array of shape \(1,\), got \(2,\)",
+            {"propose": lambda theta, rng: rng.standard_normal(2)},
+        ),
+        (
+            BayeslibTypeError, "must return a number, got an array of shape",
+            {"log_ratio": lambda proposed, current: np.log(proposed / current)},
+        ),
+        (
+            BayeslibError, "must draw from the rng it is given",
+            {"propose": lambda theta, rng: theta + OWN.standard_normal(1), "log_ratio": None},
+        ),
+        (
+            BayeslibError, "must change its sign only",
+            {"log_ratio": lambda there, here: -0.5 * (math.log(there[0] / here[0]) ** 2)},
+        ),
+        (ValueError, "read-only", {"propose": overwrites}),
+    ],
+)  # fmt: skip
+def test_functions_that_cannot_be_taken(error, words, options):
+    refused(error, words, **options)
+
+
+def test_a_correction_is_asked_for():
     with pytest.raises(TypeError, match="log_ratio"):
         metropolis_hastings(GAMMA, POSITIVE, propose=stretch, rng=1)
-
-
-def test_proposals_of_another_shape():
-    refused(
-        BayeslibTypeError, r"must return an array of shape \(1,\), got \(2,\)",
-        propose=lambda theta, rng: rng.standard_normal(2),
-    )  # fmt: skip
-    refused(
-        BayeslibTypeError, "must return a number, got an array of shape",
-        log_ratio=lambda proposed, current: np.log(proposed / current),
-    )  # fmt: skip
-
-
-def test_randomness_from_elsewhere():
-    own = np.random.default_rng(1)
-    refused(
-        BayeslibError, "must draw from the rng it is given",
-        propose=lambda theta, rng: theta + own.standard_normal(1), log_ratio=None,
-    )  # fmt: skip
-
-
-def test_a_ratio_that_is_only_one_of_the_two():
-    refused(
-        BayeslibError, "must change its sign only",
-        log_ratio=lambda proposed, current: -0.5 * (math.log(proposed[0] / current[0]) ** 2),
-    )  # fmt: skip
-
-
-def test_a_state_written_to():
-    def overwrites(theta, rng):
-        theta[0] *= math.exp(rng.standard_normal())
-        return theta
-
-    refused(ValueError, "read-only", propose=overwrites)
 
 
 def far_is_nan(proposed, current):
@@ -184,16 +187,3 @@ def test_a_proposal_that_raises_is_shown_with_its_place(propose):
     error = refused(OverflowError, "too far", propose=propose, start=start, **options)
     assert any("raised by propose at theta=" in note for note in error.__notes__)
     assert 0 < error.partial.num_samples < 2000
-
-
-@pytest.mark.filterwarnings("ignore:the log density was nan")
-def test_a_density_that_is_nan_is_rejected_and_counted():
-    target = Target(
-        lambda theta: -(theta[0] ** 2) + math.sqrt(theta[0] + 1.0), dim=1, gradient=None
-    )
-    draws = metropolis_hastings(
-        target, 0.0, propose=lambda theta, rng: theta + rng.standard_normal(1), log_ratio=None,
-        num_chains=1, num_samples=500, rng=1,
-    )  # fmt: skip
-    assert draws.settings["num_nan"] > 0
-    assert draws.values.min() > -1.0

@@ -86,18 +86,17 @@ def test_no_gradient_is_said():
         target.gradient(np.zeros(3))
 
 
-@pytest.mark.parametrize("factor", [-1.0, 1.001, 0.0])
-@pytest.mark.parametrize("component", [0, 2])
-@pytest.mark.parametrize("thorough", [True, False])
-def test_a_wrong_gradient_is_found_and_its_component_named(factor, component, thorough):
+@pytest.mark.parametrize(("factor", "component"), [(-1.0, 0), (1.001, 2), (0.0, 2)])
+def test_a_wrong_gradient_is_found_and_its_component_named(factor, component):
     def wrong(theta, X, y, scale):
         grad = X.T @ (y - X @ theta) / scale**2 - theta
         grad[component] *= factor
         return grad
 
     target = regression_target(gradient=wrong, names=("a", "b", "c"))
-    with pytest.raises(GradientError, match=rf"component {component} \({'abc'[component]}\)"):
-        target.check_gradient([0.3, -0.2, 0.9], thorough=thorough)
+    for thorough in (True, False):
+        with pytest.raises(GradientError, match=rf"component {component} \({'abc'[component]}\)"):
+            target.check_gradient([0.3, -0.2, 0.9], thorough=thorough)
 
 
 def test_the_check_copes_with_tiny_huge_shifted_and_bounded_densities():

@@ -4,9 +4,11 @@ A test names the rows it carries by ``pytest.mark.row(1, 2)``; test_bad_inputs_r
 every row of `ROWS`.
 """
 
+from functools import partial
+
 from densities import gaussian2
 
-from bayeslib import Target, hmc, metropolis, nuts
+from bayeslib import Target, hmc, metropolis, metropolis_hastings, nuts
 
 ROWS = {
     1: "log density nan at the start",
@@ -75,13 +77,22 @@ ROWS = {
 QUICK = {"num_samples": 20, "num_warmup": 20, "num_chains": 1, "rng": 1}
 
 
+def jump(theta, rng):
+    return theta + rng.standard_normal(theta.size)
+
+
+SAMPLERS = {
+    "metropolis": metropolis,
+    "metropolis_hastings": partial(metropolis_hastings, propose=jump, log_ratio=None),
+    "hmc": partial(hmc, num_steps=3),
+    "nuts": nuts,
+}
+FIXED = {"metropolis": {"scale": 0.5}, "hmc": {"step_size": 0.3}, "nuts": {"step_size": 0.3}}
+
+
 def run(target=None, start=(0.1, 0.2), sampler="metropolis", **options):
     target = gaussian2() if target is None else target
-    if sampler == "hmc":
-        return hmc(target, start, num_steps=options.pop("num_steps", 3), **{**QUICK, **options})
-    if sampler == "nuts":
-        return nuts(target, start, **{**QUICK, **options})
-    return metropolis(target, start, **{**QUICK, **options})
+    return SAMPLERS[sampler](target, start, **QUICK | options)
 
 
 def value_only(function, dim=2, **options):
