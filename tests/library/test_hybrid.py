@@ -283,7 +283,7 @@ def test_speaks_the_targets_coordinates():
 
 
 @pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")  # thirty steps are few
-def test_costs_are_counted_and_seeds_repeat():
+def test_costs_are_counted():
     options = {"num_steps": 30, "num_draws": 4, "num_check": 200}
     for estimator, each in (("loo", 1), ("rao_blackwell", 3)):
         q = bl.bbvi(BANANA, [0.0, 0.0], estimator=estimator, rng=1, **options)
@@ -291,15 +291,8 @@ def test_costs_are_counted_and_seeds_repeat():
         assert q.num_evals == 1 + 30 * 4 * each + weighed + scouted == q.elbo.num_evals
         assert weighed >= 250
         assert q.elbo_trace.shape == (30,)
-    again = bl.bbvi(BANANA, rng=7, **options)
-    same = bl.bbvi(BANANA, rng=np.random.default_rng(7), **options)
-    np.testing.assert_array_equal(again.mean, same.mean)
-    with np.testing.assert_raises(AssertionError):
-        np.testing.assert_array_equal(bl.bbvi(BANANA, rng=8, **options).mean, again.mean)
-    assert again.settings["num_check"] == 200 and (again.settings["initial_scale"] > 0.0).all()
-    fresh = bl.bbvi(BANANA, rng=None, **options)
-    repeated = bl.bbvi(BANANA, rng=fresh.settings["seed"], **options)
-    np.testing.assert_array_equal(fresh.mean, repeated.mean)
+    settings = bl.bbvi(BANANA, rng=7, **options).settings
+    assert settings["num_check"] == 200 and (settings["initial_scale"] > 0.0).all()
 
 
 @pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")

@@ -210,18 +210,9 @@ def test_is_calibrated_where_the_family_holds_the_posterior():
     assert calibration(net, narrower=0.7).pvalue < 1e-6  # the twin
 
 
-def test_seeds_repeat_and_a_network_is_pickled():
-    options = {"num_simulations": 500, "num_steps": 20}
-    one = bl.train_amortised(on_the_line, rng=3, **options)
-    same = bl.train_amortised(on_the_line, rng=np.random.default_rng(3), **options)
+def test_a_network_is_pickled():
+    one = bl.train_amortised(on_the_line, num_simulations=500, num_steps=20, rng=3)
     near = partial(np.testing.assert_allclose, rtol=1e-9)  # BLAS: rounding depends on addresses
-    near(one.loss_trace, same.loss_trace)
-    near(one.posterior(1.0).mean, same.posterior(1.0).mean)
-    other = bl.train_amortised(on_the_line, rng=4, **options)
-    assert not np.allclose(one.loss_trace, other.loss_trace, rtol=1e-3)
-    fresh = bl.train_amortised(on_the_line, rng=None, **options)
-    again = bl.train_amortised(on_the_line, rng=fresh.settings["seed"], **options)
-    near(fresh.loss_trace, again.loss_trace)
     back = pickle.loads(pickle.dumps(one))
     near(back.posterior(1.0).mean, one.posterior(1.0).mean)
     assert repr(one) == "Amortised(dim=1, data=1, num_evals=500)"

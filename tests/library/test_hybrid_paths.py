@@ -1,7 +1,5 @@
 """Pathfinder: its inverse Hessians, what it finds on known targets, and when it fails."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from recording import measured
@@ -272,20 +270,9 @@ def _best(q):
 
 
 @pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
-def test_seeds_repeat_and_costs_are_counted():
+def test_costs_are_counted():
     options = {"num_check": 100, "num_elbo_draws": 10}
     one = bl.pathfinder(SCHOOLS, rng=3, **options)
-    same = bl.pathfinder(SCHOOLS, rng=np.random.default_rng(3), **options)
-    # BLAS sums in an order that depends on where in memory arrays lie, and where a path has all but
-    # converged, its curvatures are differences of nearly equal gradients: equal to rounding there
-    near = partial(np.testing.assert_allclose, rtol=1e-6)
-    near(one.mean, same.mean)
-    near(one.elbo_trace, same.elbo_trace)
-    other = bl.pathfinder(SCHOOLS, rng=4, **options)
-    assert not np.allclose(one.mean, other.mean, rtol=1e-3)
-    fresh = bl.pathfinder(SCHOOLS, rng=None, **options)
-    again = bl.pathfinder(SCHOOLS, rng=fresh.settings["seed"], **options)
-    near(fresh.mean, again.mean)
     points = one.settings["lengths"].sum()
     assert one.num_evals > 10 * points * 0.8 + 100
     assert bl.pathfinder(SCHOOLS, rng=3, num_paths=1, **options).num_evals < one.num_evals

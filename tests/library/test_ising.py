@@ -241,16 +241,6 @@ def test_transition_matrices_leave_the_model_alone(periodic, field):
     assert max(np.abs(weights @ matrix - weights).max() for matrix in wrong) > 1e-6
 
 
-@pytest.mark.trust("S14")
-def test_the_recorded_seed_repeats_a_run():
-    draws, again = (run(0.4, "wolff", seed, num_samples=60) for seed in (17, 17))
-    fresh = run(0.4, "wolff", None, num_samples=60)
-    repeated = run(0.4, "wolff", fresh.settings["seed"], num_samples=60)
-    for one, other in ((draws, again), (fresh, repeated)):
-        np.testing.assert_array_equal(one.settings["lattices"], other.settings["lattices"])
-    assert not np.array_equal(fresh.values, draws.values)
-
-
 def test_a_run_goes_on_where_another_ended():
     options = {"inverse_temperature": 0.4, "num_warmup": 0, "num_chains": 1}
     whole = bl.ising_sample((6, 6), num_samples=30, rng=18, **options)
