@@ -10,11 +10,6 @@ from scipy import stats
 import bayeslib as bl
 from bayeslib import Draws, Target
 from bayeslib.compile.arithmetic import FAST
-from bayeslib.errors import (
-    BayeslibTypeError,
-    BayeslibWarning,
-    StartError,
-)
 from bayeslib.exact.enumerate_posterior import Enumeration
 
 pytestmark = pytest.mark.trust("S15")
@@ -68,7 +63,7 @@ def test_no_fast_mathematics_that_breaks_the_guards():
     target = value_only(guarded, dim=1)
     assert [target(x) for x in (-1.0, 1.0, 3.0)] == [-math.inf, 1.0, 2.0]
     half = value_only(lambda t: -t[0] if t[0] > 0.0 else math.nan, dim=1)
-    with pytest.warns(BayeslibWarning, match="nan at"):
+    with pytest.warns(bl.BayeslibWarning, match="nan at"):
         draws = run(half, 1.0, num_samples=500)
     assert np.all(draws.values > 0.0) and np.isfinite(draws.values).all()
 
@@ -109,9 +104,9 @@ def test_a_table_of_numbers_is_data_and_one_with_text_is_not():
     table = Table([1.0, 2.0], [3.0, 5.0])
     assert value_only(logdensity, dim=1, data=(table,))(4.0) == -2.0
     for other in (Table([1.0, None], [3.0, 5.0]), Table(["a", "b"], ["c", "d"])):
-        with pytest.raises(BayeslibTypeError, match=r"data\[0\] must hold numbers, got dtype"):
+        with pytest.raises(bl.BayeslibTypeError, match=r"data\[0\] must hold numbers, got dtype"):
             value_only(logdensity, dim=1, data=(other,))
-    with pytest.raises(StartError, match=r"data\[0\] holds 1 nan"):
+    with pytest.raises(bl.StartError, match=r"data\[0\] holds 1 nan"):
         run(value_only(logdensity, dim=1, data=(Table([1.0, 2.0], [3.0, math.nan]),)), 0.0)
 
 

@@ -6,14 +6,6 @@ from scipy import stats
 
 import bayeslib as bl
 from bayeslib import posteriors
-from bayeslib.errors import (
-    BayeslibError,
-    BayeslibTypeError,
-    BayeslibWarning,
-    GradientError,
-    StartError,
-    TargetError,
-)
 from bayeslib.variational import bbvi_ascent, gaussian_family
 
 ESTIMATORS = ("score", "baseline", "loo", "rao_blackwell", "reparam")
@@ -265,7 +257,7 @@ def test_the_score_asks_for_no_gradient(estimator):
     options = {"estimator": estimator, "num_steps": 50, "num_check": 100, "rng": 1}
     one, other = (bl.bbvi(t, [0.0, 0.0], **options) for t in (blind, BANANA))
     np.testing.assert_allclose(one.mean, other.mean, rtol=1e-10)
-    with pytest.raises(GradientError, match="has no gradient"):
+    with pytest.raises(bl.GradientError, match="has no gradient"):
         bl.bbvi(blind, [0.0, 0.0], **options | {"estimator": "reparam"})
 
 
@@ -336,7 +328,7 @@ def raises_somewhere(theta):
 @pytest.mark.trust("S15", "M8")
 def test_mass_outside_the_support_is_said():
     target = bl.Target(half_line, dim=1)
-    with pytest.warns(BayeslibWarning, match="steps were not taken.*support") as caught:
+    with pytest.warns(bl.BayeslibWarning, match="steps were not taken.*support") as caught:
         q = bl.bbvi(target, 2.0, num_steps=300, rng=1)
     assert len(caught) == 1 and q.settings["num_skipped"] > 0
     assert np.isnan(q.elbo_trace).sum() > 0 and q.elbo.value == -np.inf
@@ -347,25 +339,25 @@ def test_mass_outside_the_support_is_said():
 
 @pytest.mark.trust("S15")
 def test_densities_that_cannot_be_followed():
-    with pytest.raises(TargetError, match=r"\+inf at x=.*step"):
+    with pytest.raises(bl.TargetError, match=r"\+inf at x=.*step"):
         bl.bbvi(bl.Target(infinite_somewhere, dim=1), 0.0, rng=1)
-    with pytest.raises(TargetError, match="every one of 20 steps"):
+    with pytest.raises(bl.TargetError, match="every one of 20 steps"):
         bl.bbvi(bl.Target(never, dim=1), 0.0, num_steps=20, rng=1)
-    with pytest.warns(BayeslibWarning, match="not finite"):
+    with pytest.warns(bl.BayeslibWarning, match="not finite"):
         bl.bbvi(bl.Target(nan_somewhere, dim=1), 0.0, rng=1)
     with pytest.raises(ValueError, match="too far") as caught:
         bl.bbvi(bl.Target(raises_somewhere, dim=1), 0.0, rng=1)
     assert any("step" in note for note in caught.value.__notes__)
-    with pytest.raises(BayeslibError, match="ran off at step.*smaller step_size"):
+    with pytest.raises(bl.BayeslibError, match="ran off at step.*smaller step_size"):
         bl.bbvi(BANANA, [0.0, 0.0], estimator="score", optimiser="sgd", step_size=100.0, rng=1)
-    with pytest.raises(TargetError, match="not finite at .* narrower scale"):
+    with pytest.raises(bl.TargetError, match="not finite at .* narrower scale"):
         bl.bbvi_gradients(bl.Target(half_line, dim=1), 1.0, 1.0, estimator="score", rng=1)
 
 
 @pytest.mark.trust("M8")
 def test_a_bound_that_still_rises_is_said():
     far = posteriors.gaussian([50.0], [[1.0]])
-    with pytest.warns(BayeslibWarning, match="the bound rose by .* not converged"):
+    with pytest.warns(bl.BayeslibWarning, match="the bound rose by .* not converged"):
         bl.bbvi(far, 0.0, num_steps=400, rng=1)
     assert bl.bbvi(far, 49.0, num_steps=2000, rng=1).problems == ()
 
@@ -381,33 +373,33 @@ def test_an_interrupt_returns_what_was_fitted(monkeypatch):
 
     kernel = bbvi_ascent.bbvi_kernel
     monkeypatch.setattr(bbvi_ascent, "bbvi_kernel", interrupted)
-    with pytest.warns(BayeslibWarning, match="interrupted after 50 of 1000 steps"):
+    with pytest.warns(bl.BayeslibWarning, match="interrupted after 50 of 1000 steps"):
         q = bl.bbvi(BANANA, [0.0, 0.0], num_steps=1000, rng=1)
     assert q.settings["interrupted"] and q.elbo_trace.shape == (50,)
 
 
 BAD = [
-    ({"target": square}, BayeslibTypeError, "target must be a Target"),
-    ({"initial_position": [0.0]}, BayeslibError, "initial_position must have shape"),
-    ({"initial_position": [np.nan, 0.0]}, BayeslibError, "finite"),
-    ({"initial_scale": 0.0}, BayeslibError, "initial_scale must be positive"),
-    ({"initial_scale": [1.0, 1.0, 1.0]}, BayeslibError, "initial_scale"),
-    ({"family": "full"}, BayeslibError, 'family must be one of "meanfield", "fullrank"'),
-    ({"estimator": "reinforce"}, BayeslibError, "estimator must be one of"),
-    ({"estimator": "loo", "num_draws": 1}, BayeslibError, "num_draws must be at least 2"),
-    ({"estimator": "rao_blackwell", "family": "fullrank"}, BayeslibError, "independent"),
-    ({"num_steps": 0}, BayeslibError, "num_steps must be at least 1"),
-    ({"num_draws": 2.5}, BayeslibError, "num_draws must be a whole number"),
-    ({"num_check": 10}, BayeslibError, "num_check must be at least 100"),
-    ({"optimiser": "newton"}, BayeslibError, "optimiser must be one of"),
-    ({"step_size": 0.0}, BayeslibError, "step_size must be positive"),
-    ({"step_size": np.nan}, BayeslibError, "step_size must be finite"),
-    ({"decay": 1.5}, BayeslibError, "decay must be at most 1"),
-    ({"decay": -0.1}, BayeslibError, "decay must be at least 0"),
-    ({"delay": 0.0}, BayeslibError, "delay must be positive"),
-    ({"average": 1}, BayeslibError, "average must be True or False"),
-    ({"rng": "1"}, BayeslibTypeError, "cannot seed"),
-    ({"rng": -1}, BayeslibError, "cannot seed"),
+    ({"target": square}, bl.BayeslibTypeError, "target must be a Target"),
+    ({"initial_position": [0.0]}, bl.BayeslibError, "initial_position must have shape"),
+    ({"initial_position": [np.nan, 0.0]}, bl.BayeslibError, "finite"),
+    ({"initial_scale": 0.0}, bl.BayeslibError, "initial_scale must be positive"),
+    ({"initial_scale": [1.0, 1.0, 1.0]}, bl.BayeslibError, "initial_scale"),
+    ({"family": "full"}, bl.BayeslibError, 'family must be one of "meanfield", "fullrank"'),
+    ({"estimator": "reinforce"}, bl.BayeslibError, "estimator must be one of"),
+    ({"estimator": "loo", "num_draws": 1}, bl.BayeslibError, "num_draws must be at least 2"),
+    ({"estimator": "rao_blackwell", "family": "fullrank"}, bl.BayeslibError, "independent"),
+    ({"num_steps": 0}, bl.BayeslibError, "num_steps must be at least 1"),
+    ({"num_draws": 2.5}, bl.BayeslibError, "num_draws must be a whole number"),
+    ({"num_check": 10}, bl.BayeslibError, "num_check must be at least 100"),
+    ({"optimiser": "newton"}, bl.BayeslibError, "optimiser must be one of"),
+    ({"step_size": 0.0}, bl.BayeslibError, "step_size must be positive"),
+    ({"step_size": np.nan}, bl.BayeslibError, "step_size must be finite"),
+    ({"decay": 1.5}, bl.BayeslibError, "decay must be at most 1"),
+    ({"decay": -0.1}, bl.BayeslibError, "decay must be at least 0"),
+    ({"delay": 0.0}, bl.BayeslibError, "delay must be positive"),
+    ({"average": 1}, bl.BayeslibError, "average must be True or False"),
+    ({"rng": "1"}, bl.BayeslibTypeError, "cannot seed"),
+    ({"rng": -1}, bl.BayeslibError, "cannot seed"),
 ]
 
 
@@ -436,13 +428,13 @@ def test_bad_arguments_are_named(changes, error, words):
 )
 def test_bad_arguments_of_gradients_are_named(changes, words):
     options = {"mean": [0.0, 0.0], "scale": [1.0, 1.0], "estimator": "score", "rng": 1} | changes
-    with pytest.raises(BayeslibError, match=words):
+    with pytest.raises(bl.BayeslibError, match=words):
         bl.bbvi_gradients(BANANA, options.pop("mean"), options.pop("scale"), **options)
 
 
 @pytest.mark.trust("S15")
 def test_a_start_outside_the_support_is_refused():
-    with pytest.raises(BayeslibError, match="strictly inside the support"):
+    with pytest.raises(bl.BayeslibError, match="strictly inside the support"):
         bl.bbvi(GAMMA_STUDENT, -1.0, rng=1)
-    with pytest.raises(StartError):
+    with pytest.raises(bl.StartError):
         bl.bbvi(bl.Target(half_line, dim=1), -1.0, rng=1)

@@ -7,14 +7,7 @@ import pytest
 from densities import gaussian2
 from stepping import Z_LIMIT, batch_z
 
-from bayeslib import (
-    BayeslibError,
-    BayeslibTypeError,
-    BayeslibWarning,
-    Target,
-    metropolis,
-    metropolis_hastings,
-)
+import bayeslib as bl
 
 
 def gamma(theta):
@@ -30,7 +23,7 @@ def stretch_ratio(proposed, current):
     return math.log(proposed[0]) - math.log(current[0])
 
 
-GAMMA = Target(gamma, dim=1, gradient=None, support=(0.0, None))
+GAMMA = bl.Target(gamma, dim=1, gradient=None, support=(0.0, None))
 POSITIVE = np.array([[1.0], [2.0], [3.0], [5.0]])
 QUICK = {"num_samples": 50, "num_warmup": 10, "rng": 1}
 
@@ -38,7 +31,7 @@ QUICK = {"num_samples": 50, "num_warmup": 10, "rng": 1}
 @pytest.mark.parametrize(("log_ratio", "shape"), [(stretch_ratio, 3.0), (None, 2.0)])
 def test_a_lognormal_walk_without_its_correction_draws_from_another_gamma(log_ratio, shape):
     """Gamma(3, 1) becomes Gamma(2, 1): mean and variance are the shape."""
-    draws = metropolis_hastings(
+    draws = bl.metropolis_hastings(
         GAMMA, POSITIVE, propose=stretch, log_ratio=log_ratio, num_samples=50_000, rng=114
     )
     x = draws.values[:, :, 0]
@@ -53,8 +46,8 @@ def test_a_symmetric_gaussian_step_is_the_random_walk():
 
     start = np.array([0.5, -1.0])
     options = {"num_samples": 200, "num_chains": 1, "rng": 8}
-    walk = metropolis(gaussian2(), start, scale=0.7, **options)
-    draws = metropolis_hastings(gaussian2(), start, propose=step, log_ratio=None, **options)
+    walk = bl.metropolis(gaussian2(), start, scale=0.7, **options)
+    draws = bl.metropolis_hastings(gaussian2(), start, propose=step, log_ratio=None, **options)
     np.testing.assert_array_equal(draws.values, walk.values)
 
 
@@ -63,9 +56,11 @@ def test_what_does_not_compile_draws_the_same_in_plain_python():
         return getattr(theta, "__mul__")(math.exp(rng.standard_normal()))  # noqa: B009
 
     options = {"log_ratio": stretch_ratio, "num_samples": 300, "rng": 9}
-    fast = metropolis_hastings(GAMMA, POSITIVE, propose=stretch, **options)
-    with pytest.warns(BayeslibWarning, match="plain Python, which is slow: 'stretch_by_name' does"):
-        slow = metropolis_hastings(GAMMA, POSITIVE, propose=stretch_by_name, **options)
+    fast = bl.metropolis_hastings(GAMMA, POSITIVE, propose=stretch, **options)
+    with pytest.warns(
+        bl.BayeslibWarning, match="plain Python, which is slow: 'stretch_by_name' does"
+    ):
+        slow = bl.metropolis_hastings(GAMMA, POSITIVE, propose=stretch_by_name, **options)
     assert fast.settings["compiled"] and not slow.settings["compiled"]
     np.testing.assert_allclose(slow.values, fast.values, rtol=1e-12)
 
@@ -75,9 +70,9 @@ def test_a_number_will_do_in_one_dimension():
         return theta[0] * math.exp(rng.standard_normal())
 
     options = {"log_ratio": stretch_ratio, "num_samples": 100, "rng": 9}
-    draws = metropolis_hastings(GAMMA, POSITIVE, propose=number, **options)
+    draws = bl.metropolis_hastings(GAMMA, POSITIVE, propose=number, **options)
     assert draws.settings["compiled"]
-    other = metropolis_hastings(GAMMA, POSITIVE, propose=stretch, **options)
+    other = bl.metropolis_hastings(GAMMA, POSITIVE, propose=stretch, **options)
     np.testing.assert_allclose(draws.values, other.values, rtol=1e-12)
 
 
@@ -88,7 +83,7 @@ def test_of_proposals_where_the_density_is_zero_the_correction_is_not_asked():
     def ratio(proposed, current):  # undefined below zero, where a step may well lead
         return math.log(proposed[0]) - math.log(current[0]) - math.log(proposed[0] / current[0])
 
-    draws = metropolis_hastings(
+    draws = bl.metropolis_hastings(
         GAMMA, POSITIVE, propose=step, log_ratio=ratio, num_samples=20_000, rng=10
     )
     assert abs(batch_z(draws.values[:, :, 0], 3.0, right=True)) < Z_LIMIT
@@ -99,7 +94,7 @@ def test_of_proposals_where_the_density_is_zero_the_correction_is_not_asked():
 
 def refused(error, words, propose=stretch, log_ratio=stretch_ratio, start=POSITIVE, **options):
     with pytest.raises(error, match=words) as caught:
-        metropolis_hastings(
+        bl.metropolis_hastings(
             GAMMA, start, propose=propose, log_ratio=log_ratio, **{**QUICK, **options}
         )
     return caught.value
@@ -117,29 +112,29 @@ def overwrites(theta, rng):
     ("error", "words", "options"),
     [
         (
-            BayeslibTypeError, r"propose must take \(theta, rng\)",
+            bl.BayeslibTypeError, r"propose must take \(theta, rng\)",
             {"propose": lambda theta: theta},
         ),
         (
-            BayeslibTypeError, r"log_ratio must take \(proposed, current, args\[0\]\)",
+            bl.BayeslibTypeError, r"log_ratio must take \(proposed, current, args\[0\]\)",
             {"propose": lambda theta, rng, a: theta, "args": (1.0,)},
         ),
-        (BayeslibTypeError, "propose must be a function", {"propose": None}),
-        (BayeslibTypeError, r"args must be a tuple .* write args=\(array,\)", {"args": 1.0}),
+        (bl.BayeslibTypeError, "propose must be a function", {"propose": None}),
+        (bl.BayeslibTypeError, r"args must be a tuple .* write args=\(array,\)", {"args": 1.0}),
         (
-            BayeslibTypeError, r"must return an array of shape \(1,\), got \(2,\)",
+            bl.BayeslibTypeError, r"must return an array of shape \(1,\), got \(2,\)",
             {"propose": lambda theta, rng: rng.standard_normal(2)},
         ),
         (
-            BayeslibTypeError, "must return a number, got an array of shape",
+            bl.BayeslibTypeError, "must return a number, got an array of shape",
             {"log_ratio": lambda proposed, current: np.log(proposed / current)},
         ),
         (
-            BayeslibError, "must draw from the rng it is given",
+            bl.BayeslibError, "must draw from the rng it is given",
             {"propose": lambda theta, rng: theta + OWN.standard_normal(1), "log_ratio": None},
         ),
         (
-            BayeslibError, "must change its sign only",
+            bl.BayeslibError, "must change its sign only",
             {"log_ratio": lambda there, here: -0.5 * (math.log(there[0] / here[0]) ** 2)},
         ),
         (ValueError, "read-only", {"propose": overwrites}),
@@ -151,7 +146,7 @@ def test_functions_that_cannot_be_taken(error, words, options):
 
 def test_a_correction_is_asked_for():
     with pytest.raises(TypeError, match="log_ratio"):
-        metropolis_hastings(GAMMA, POSITIVE, propose=stretch, rng=1)
+        bl.metropolis_hastings(GAMMA, POSITIVE, propose=stretch, rng=1)
 
 
 def far_is_nan(proposed, current):
@@ -162,7 +157,7 @@ def far_is_nan(proposed, current):
 def test_a_ratio_that_is_nan_ends_the_run_and_keeps_the_draws():
     start, options = POSITIVE[:1], {"num_chains": 1, "num_samples": 2000, "num_warmup": 0}
     error = refused(
-        BayeslibError, "log_ratio is nan for proposed=", log_ratio=far_is_nan, start=start,
+        bl.BayeslibError, "log_ratio is nan for proposed=", log_ratio=far_is_nan, start=start,
         **options,
     )  # fmt: skip
     assert error.partial.num_samples < 2000

@@ -8,15 +8,6 @@ from twins import plain_twin
 
 import bayeslib as bl
 from bayeslib import posteriors
-from bayeslib.errors import (
-    BayeslibError,
-    BayeslibTypeError,
-    BayeslibWarning,
-    EnvelopeError,
-    GradientError,
-    RejectionError,
-    TargetError,
-)
 
 TARGET = posteriors.gamma_student()
 PRIOR = stats.gamma(3)
@@ -134,13 +125,13 @@ def test_what_a_leaky_envelope_samples(constant, evidence, mean):
     leaky, estimate = unguarded(TARGET, PRIOR, -np.log(constant), 40_000, 6)
     assert estimate == pytest.approx(evidence, rel=0.03)
     assert leaky.mean() == pytest.approx(mean, abs=0.05)
-    with pytest.raises(EnvelopeError):
+    with pytest.raises(bl.EnvelopeError):
         draw(log_bound=-np.log(constant))
 
 
 @pytest.mark.row(45)
 def test_envelope_error_says_where_by_how_much_and_what_to_do():
-    with pytest.raises(EnvelopeError, match=r"log_bound >= -1\.039.*heavier tails") as caught:
+    with pytest.raises(bl.EnvelopeError, match=r"log_bound >= -1\.039.*heavier tails") as caught:
         draw(5000, log_bound=-np.log(4.0))
     error = caught.value
     assert error.position.shape == (1,)
@@ -159,12 +150,12 @@ def test_touching_the_envelope_is_not_a_violation():
 
 @pytest.mark.row(46)
 def test_rarely_accepting_ends_and_keeps_what_was_accepted():
-    with pytest.raises(RejectionError, match="raise max_proposals") as caught:
+    with pytest.raises(bl.RejectionError, match="raise max_proposals") as caught:
         draw(100, log_bound=4.0, max_proposals=20_000)
     partial = caught.value.partial
     assert 0 < partial.num_samples < 100 and partial.num_evals == 20_000
     assert abs(partial.log_evidence.z(TARGET.truth.log_evidence)) < 4.9
-    with pytest.raises(RejectionError, match="at most") as caught:
+    with pytest.raises(bl.RejectionError, match="at most") as caught:
         draw(100, log_bound=40.0, max_proposals=1000)
     assert caught.value.partial.values.shape == (1, 0, 1)
 
@@ -188,7 +179,7 @@ def simple(function):
 
 
 def test_nan_is_rejected_counted_and_said_once():
-    with pytest.warns(BayeslibWarning, match="is nan at theta=") as caught:
+    with pytest.warns(bl.BayeslibWarning, match="is nan at theta=") as caught:
         draws = bl.rejection_sample(
             simple(nan_above_six), PRIOR, log_bound=np.log(2.0), num_samples=2000, rng=8
         )
@@ -196,7 +187,7 @@ def test_nan_is_rejected_counted_and_said_once():
 
 
 def test_plus_infinity_and_exceptions_end_the_run():
-    with pytest.raises(TargetError, match=r"\+inf at theta="):
+    with pytest.raises(bl.TargetError, match=r"\+inf at theta="):
         bl.rejection_sample(simple(inf_above_six), PRIOR, log_bound=1.0, num_samples=2000, rng=8)
     with pytest.raises(ValueError, match="too large"):
         bl.rejection_sample(simple(raises_above_six), PRIOR, log_bound=1.0, num_samples=99, rng=8)
@@ -233,15 +224,15 @@ class Broken(Interrupting):
 
 
 BAD = [
-    (PRIOR, {"log_bound": np.inf}, BayeslibError, "log_bound must be finite"),
-    (PRIOR, {"log_bound": "0"}, BayeslibTypeError, "log_bound must be a number"),
-    (PRIOR, {"max_proposals": 0}, BayeslibError, "max_proposals must be at least 1"),
-    (stats.gamma, {}, BayeslibTypeError, "not frozen"),
-    (stats.poisson(3), {}, BayeslibTypeError, "discrete"),
-    (3.0, {}, BayeslibTypeError, "needs sample"),
-    (stats.multivariate_normal([0, 0]), {}, BayeslibError, "dim=2, the target has dim=1"),
-    (stats.norm([0, 1], 1), {}, BayeslibError, "2 dimension"),
-    (Broken(), {}, BayeslibError, "a point it drew itself"),
+    (PRIOR, {"log_bound": np.inf}, bl.BayeslibError, "log_bound must be finite"),
+    (PRIOR, {"log_bound": "0"}, bl.BayeslibTypeError, "log_bound must be a number"),
+    (PRIOR, {"max_proposals": 0}, bl.BayeslibError, "max_proposals must be at least 1"),
+    (stats.gamma, {}, bl.BayeslibTypeError, "not frozen"),
+    (stats.poisson(3), {}, bl.BayeslibTypeError, "discrete"),
+    (3.0, {}, bl.BayeslibTypeError, "needs sample"),
+    (stats.multivariate_normal([0, 0]), {}, bl.BayeslibError, "dim=2, the target has dim=1"),
+    (stats.norm([0, 1], 1), {}, bl.BayeslibError, "2 dimension"),
+    (Broken(), {}, bl.BayeslibError, "a point it drew itself"),
 ]
 
 
@@ -362,21 +353,21 @@ CONVEX = {
 @pytest.mark.parametrize("name", CONVEX)
 def test_a_density_that_is_not_log_concave_is_found_out(name):
     target, points = CONVEX[name]
-    with pytest.raises(EnvelopeError, match="not concave") as caught:
+    with pytest.raises(bl.EnvelopeError, match="not concave") as caught:
         bl.adaptive_rejection_sample(target, points=points, num_samples=5000, rng=13)
     assert caught.value.position.shape == (1,)
 
 
 ADAPTIVE_BAD = [
-    (TARGET, {"points": [3.0, 4.0]}, BayeslibError, "support has no end on the right"),
-    (GAMMA, {"points": [1.0]}, BayeslibError, "rightmost point must lie beyond the mode"),
-    (posteriors.gaussian(0, 1), {"points": [1.0, 2.0]}, BayeslibError, "further left"),
-    (GAMMA, {"points": []}, BayeslibError, "points must be 1 to"),
-    (GAMMA, {"points": [-1.0, 4.0]}, BayeslibError, "inside the support"),
-    (GAMMA, {"points": [np.nan, 4.0]}, BayeslibError, r"points\[1\] is nan|points\[0\] is nan"),
-    (GAMMA, {"points": ["a"]}, BayeslibTypeError, "points must hold real numbers"),
-    (posteriors.gaussian([0, 0], [1, 1]), {"points": [-1, 1]}, BayeslibError, "dim=2"),
-    (simple(gamma_plain), {"points": [1.0, 4.0]}, GradientError, "no gradient"),
+    (TARGET, {"points": [3.0, 4.0]}, bl.BayeslibError, "support has no end on the right"),
+    (GAMMA, {"points": [1.0]}, bl.BayeslibError, "rightmost point must lie beyond the mode"),
+    (posteriors.gaussian(0, 1), {"points": [1.0, 2.0]}, bl.BayeslibError, "further left"),
+    (GAMMA, {"points": []}, bl.BayeslibError, "points must be 1 to"),
+    (GAMMA, {"points": [-1.0, 4.0]}, bl.BayeslibError, "inside the support"),
+    (GAMMA, {"points": [np.nan, 4.0]}, bl.BayeslibError, r"points\[1\] is nan|points\[0\] is nan"),
+    (GAMMA, {"points": ["a"]}, bl.BayeslibTypeError, "points must hold real numbers"),
+    (posteriors.gaussian([0, 0], [1, 1]), {"points": [-1, 1]}, bl.BayeslibError, "dim=2"),
+    (simple(gamma_plain), {"points": [1.0, 4.0]}, bl.GradientError, "no gradient"),
 ]
 
 
@@ -388,7 +379,7 @@ def test_adaptive_bad_arguments_are_named(target, options, error, words):
 
 def test_support_wider_than_the_density_is_found():
     wide = bl.Target(gamma_plain, dim=1, gradient="auto", support=(-5.0, np.inf))
-    with pytest.raises(TargetError, match="true support") as caught:
+    with pytest.raises(bl.TargetError, match="true support") as caught:
         bl.adaptive_rejection_sample(wide, points=[1.0, 4.0], num_samples=20_000, rng=14)
     assert caught.value.partial is not None
 
