@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from bayeslib import Target, enumerate_posterior, logistic_log_likelihood, posteriors
+from bayeslib import enumerate_posterior, posteriors
 from bayeslib.errors import BayeslibError, BayeslibTypeError
 from bayeslib.posteriors.counts import DISASTERS, FAILURES, FIRST_YEAR, HOURS
 from bayeslib.posteriors.regressions import DISTRESS, TEMPERATURES
@@ -182,24 +182,6 @@ def test_coal_mining_against_the_record():
     truth = TARGETS["coal_mining"].truth
     early, late = np.exp(truth.mean)
     assert 2.5 < early < 3.5 and 0.7 < late < 1.2  # three a year until about 1890, then one
-
-
-def test_the_helper_and_the_posterior_are_one_density():
-    def density(theta, X, y):
-        log_prior = 0.0
-        for j in range(theta.size):
-            log_prior -= 0.5 * theta[j] ** 2 + 0.5 * np.log(2.0 * np.pi)
-        return log_prior + logistic_log_likelihood(theta, X, y)
-
-    rng = np.random.default_rng(8)
-    wide = rng.normal(size=(130, 30))
-    labels = (rng.random(130) < 0.5).astype(float)
-    target = posteriors.logistic_regression(wide, labels, prior_scale=1.0)
-    assert target.truth is None
-    own = Target(density, dim=30, data=(wide, labels))
-    theta = 0.3 * rng.normal(size=30)
-    assert own(theta) == pytest.approx(target(theta), rel=1e-13)
-    np.testing.assert_allclose(own.gradient(theta), target.gradient(theta), rtol=1e-11, atol=1e-12)
 
 
 # Diagnosis
