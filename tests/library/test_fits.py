@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from calling import quietly
+from densities import cut_off
 from test_importance_filter import run as filtered
 
 import bayeslib as bl
@@ -35,11 +36,7 @@ def undefined(theta):
     return -0.5 * theta[0] ** 2 if theta[0] > -1.0 else np.nan
 
 
-def blows_up(theta):
-    return -0.5 * theta[0] ** 2 if theta[0] < 2.8 else np.inf
-
-
-BLOWS_UP = bl.Target(blows_up, dim=1)
+BLOWS_UP = bl.Target(cut_off, dim=1, data=(2.8, np.inf))
 LINE = bl.Target(standard, dim=1)
 PLANE = bl.Target(standard, dim=2)
 SCHOOLS = bl.posteriors.eight_schools(centered=False)

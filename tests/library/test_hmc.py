@@ -4,17 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
-from densities import COV, EXACT, METRICS, gaussian2, sample_gaussian2
+from densities import COV, EXACT, METRICS, gaussian2, sample_gaussian2, standard
 from linear_chains import as_matrix
 from recording import measured
 from stepping import check_moments
 
 from bayeslib import Target, hmc, leapfrog
 from bayeslib.errors import BayeslibWarning
-
-
-def standard(theta):
-    return -0.5 * theta[0] ** 2
 
 
 def standard_gradient(theta):

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from calling import quietly
+from densities import cut_off
 from scipy import stats
 
 import bayeslib as bl
@@ -191,14 +192,6 @@ def test_psis_at_its_edges():
 # Bad input
 
 
-def nan_above_one(theta):
-    return -0.5 * theta[0] ** 2 if theta[0] < 1.0 else np.nan
-
-
-def inf_above_one(theta):
-    return -0.5 * theta[0] ** 2 if theta[0] < 1.0 else np.inf
-
-
 class Broken:
     def sample(self, num_samples, rng):
         return rng.standard_normal((num_samples, 1))
@@ -223,11 +216,11 @@ def test_a_proposal_that_denies_its_own_draws():
 
 
 def test_nan_and_infinity_of_the_target():
-    target = bl.Target(nan_above_one, dim=1, gradient=None)
+    target = bl.Target(cut_off, dim=1, data=(1.0, np.nan), gradient=None)
     with pytest.warns(bl.BayeslibWarning, match="nan at theta=.*get no weight"):
         draws = bl.importance_sample(target, stats.norm(), num_samples=1000, rng=1)
     assert np.all(draws.weights[draws.flat[:, 0] >= 1.0] == 0.0)
-    target = bl.Target(inf_above_one, dim=1, gradient=None)
+    target = bl.Target(cut_off, dim=1, data=(1.0, np.inf), gradient=None)
     with pytest.raises(bl.TargetError, match=r"\+inf at theta="):
         bl.importance_sample(target, stats.norm(), num_samples=1000, rng=1)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from answers import measure
 from calling import quietly
+from densities import cut_off
 from outside_models import OUTSIDE, proposal
 from scipy import integrate, stats
 
@@ -238,21 +239,13 @@ def test_a_learned_proposal_leaves_the_evidence_unbiased():
 # Bad input
 
 
-def nan_above_four(theta):
-    return -0.5 * theta[0] ** 2 if theta[0] < 4.0 else np.nan
-
-
-def inf_above_one(theta):
-    return -0.5 * theta[0] ** 2 if theta[0] < 1.0 else np.inf
-
-
 @pytest.mark.parametrize("function", [bl.annealed_importance_sample, bl.smc])
 def test_trouble_of_the_target(function):
-    target = bl.Target(nan_above_four, dim=1, gradient=None)
+    target = bl.Target(cut_off, dim=1, data=(4.0, np.nan), gradient=None)
     with pytest.warns(bl.BayeslibWarning, match=r"nan at \d+ points"):
         draws = function(target, stats.norm(0.0, 3.0), num_samples=1_000, rng=1)
     assert np.all(draws.weights[draws.flat[:, 0] >= 4.0] == 0.0)
-    target = bl.Target(inf_above_one, dim=1, gradient=None)
+    target = bl.Target(cut_off, dim=1, data=(1.0, np.inf), gradient=None)
     with pytest.raises(bl.TargetError, match=r"\+inf at theta="):
         function(target, stats.norm(), num_samples=1_000, rng=1)
     with pytest.raises(bl.ZeroWeightsError, match="support: move or widen"):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from densities import COV, gaussian2, sample_gaussian2
+from densities import COV, gaussian2, sample_gaussian2, standard
 from recording import measured
 from stepping import check_moments
 from steps import steps
@@ -14,17 +14,13 @@ from bayeslib.markov.metropolis import METROPOLIS
 STARTS = 50_000
 
 
-def normal(theta):
-    return -0.5 * theta[0] ** 2
-
-
 @pytest.mark.trust("S10")
 @pytest.mark.parametrize("scale", [0.5, 2.4, 10.0])
 def test_acceptance_on_a_normal_is_known(scale):
     """E min(1, ratio) = (2 / pi) arctan(2 / scale) for N(0, 1)."""
     rng = np.random.default_rng(104)
     starts = rng.standard_normal((STARTS, 1))
-    target = Target(normal, dim=1)
+    target = Target(standard, dim=1)
     options = {"root": np.array([[scale]]), "adapted": False}
     _, notes = steps(METROPOLIS, target, starts, options, num_steps=1, rng=rng)
     rates = notes["acceptance_rate"]

@@ -5,7 +5,7 @@ import multiprocessing
 
 import numpy as np
 import pytest
-from densities import EXACT, gaussian2
+from densities import EXACT, gaussian2, standard
 from scipy import stats
 from stepping import Z_LIMIT
 from steps import algorithm, steps
@@ -14,10 +14,6 @@ import bayeslib as bl
 from bayeslib.chains.functions import Portable
 
 STARTS = 50_000
-
-
-def standard(theta):
-    return -0.5 * theta[0] ** 2
 
 
 STANDARD = bl.Target(standard, dim=1, gradient=None)

@@ -201,16 +201,6 @@ def test_divergences_are_flagged_kept_and_named(target, options):
     assert np.median(where[:, scale]) < np.median(draws.flat[:, scale])
 
 
-@pytest.mark.trust("M8")
-@pytest.mark.filterwarnings("ignore:.*diverged")
-@pytest.mark.parametrize("seed", range(5))
-def test_a_funnel_is_never_trusted(seed):
-    """Also where the adapted step is so small that hardly anything diverges."""
-    draws = nuts(posteriors.funnel(10), rng=seed)
-    assert any("E-BFMI" in problem for problem in draws.problems)
-    assert any("R-hat" in problem for problem in draws.problems)
-
-
 @pytest.mark.row(41)
 def test_a_border_counts_as_a_divergence():
     with pytest.warns(BayeslibWarning, match="transitions diverged"):

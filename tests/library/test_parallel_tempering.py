@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from densities import cut_off
 from sparing import over
 from stepping import Z_LIMIT, batch_z
 from steps import algorithm
@@ -195,10 +196,6 @@ def cauchy(theta):
     return -math.log1p(theta[0] ** 2)
 
 
-def holed(theta):
-    return math.nan if theta[0] > 2.0 else -0.5 * theta[0] ** 2
-
-
 def raising(theta):
     if theta[0] > 2.0:
         raise ArithmeticError("beyond two")
@@ -214,7 +211,7 @@ def test_a_density_whose_power_is_not_integrable_is_refused():
 
 
 def test_a_nan_is_rejected_and_said():
-    target = bl.Target(holed, dim=1, gradient=None)
+    target = bl.Target(cut_off, dim=1, data=(2.0, math.nan), gradient=None)
     with pytest.warns(bl.BayeslibWarning, match="nan"):
         draws = bl.parallel_tempering(target, None, num_samples=500, rng=1)
     assert draws.settings["num_nan"] > 0 and draws.values.max() <= 2.0

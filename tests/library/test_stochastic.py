@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from densities import standard
 from linear_chains import batches, hamilton, langevin, law, regression_batches
 from scipy import stats
 from stepping import batch_z, moments_z
@@ -26,10 +27,6 @@ def quadratic(theta, precision):
 
 def plane():
     return Target(quadratic, dim=2, data=(PRECISION,))
-
-
-def standard(theta):
-    return -0.5 * theta[0] ** 2
 
 
 def logistic(theta, X, y):

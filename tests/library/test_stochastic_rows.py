@@ -5,6 +5,7 @@ from concurrent.futures import Executor, Future
 
 import numpy as np
 import pytest
+from densities import standard
 
 from bayeslib import (
     BayeslibError,
@@ -301,10 +302,6 @@ def test_weighted_draws_tell_of_divergences_too():
     with pytest.warns(BayeslibWarning, match="diverged"):
         draws = sgld(regression(), [0.0, 0.0], batch_size=2, **RUN | {"step_size": [9.0] * 20})
     assert any("diverged" in problem for problem in draws.problems)
-
-
-def standard(theta):
-    return -0.5 * theta[0] ** 2
 
 
 HEAT = {"batch_size": None, "gradient_noise": 4.0, "num_samples": 20_000, "rng": 2}

@@ -103,6 +103,19 @@ def sample_truncated(num_samples, rng):
     return draws[draws > -0.5][:num_samples, None]
 
 
+def standard(theta):
+    return -0.5 * theta[0] ** 2
+
+
+def exponential(theta):
+    return -theta[0] if theta[0] > 0.0 else -math.inf
+
+
+def cut_off(theta, end, value):
+    """A standard normal density up to an end, and `value` from there on."""
+    return -0.5 * theta[0] ** 2 if theta[0] < end else value
+
+
 def slow(theta, size):
     """A normal density that takes as long as `size` sines."""
     total = 0.0

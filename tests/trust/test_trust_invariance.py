@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from densities import gaussian2
+from densities import gaussian2, standard
 from recording import measured
 from scipy import special
 from steps import algorithm, flow, steps
@@ -34,10 +34,6 @@ def test_adaptation_ends_with_the_warm_up(sampler):
         np.testing.assert_array_equal(steps, np.broadcast_to(steps[:, :1], steps.shape))
     shorter = run(num_samples=1, num_warmup=199, num_chains=2, rng=401)
     assert not np.array_equal(shorter.settings[learned[0]], runs[0].settings[learned[0]])
-
-
-def standard(theta):
-    return -0.5 * theta[0] ** 2
 
 
 def standard_gradient(theta):
