@@ -3,13 +3,13 @@
 import concurrent.futures as futures
 import math
 import multiprocessing
-import sys
-import threading
-import time
 
 import numpy as np
 import pytest
+from calling import interrupted_after, needs_signals
+from densities import slow
 from scipy import stats
+from sparing import over
 
 import bayeslib as bl
 
@@ -110,7 +110,7 @@ def test_at_a_fixed_temperature_the_states_have_boltzmanns_weights():
     assert np.abs(boltzmann_z(0.8)).max() > LIMIT
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@over("seed", [1, 2, 3], few=1)
 def test_finds_the_lower_well_and_a_descent_does_not(seed):
     """Of 40 chains at least half; a chain that only descends stays in the well it begins in."""
     options = {"num_chains": 40, "rng": seed}
@@ -121,7 +121,7 @@ def test_finds_the_lower_well_and_a_descent_does_not(seed):
     assert np.mean(small.final_states > 0.0) > 0.9
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@over("seed", [1, 2, 3], few=1)
 def test_finds_the_shortest_tour(seed):
     found = bl.anneal(length, ROUND, rng=seed, **TOUR)
     np.testing.assert_allclose(found.best_energy, shortest(DISTANCE), rtol=1e-12)
@@ -308,30 +308,15 @@ def test_bad_temperatures_are_named(options, words):
         bl.anneal(well, 1.0, propose=step, rng=1, **options)
 
 
-def slow(state, n):
-    total = 0.0
-    for i in range(n):
-        total += math.sin(state[0] + i)
-    return total
+def slow_step(state, rng, n):
+    return state + rng.standard_normal(1)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to oneself")
+@needs_signals
 def test_an_interrupt_keeps_what_was_found():
-    import signal
-
-    def slow_step(state, rng, n):
-        return state + rng.standard_normal(1)
-
     options = {"propose": slow_step, "args": (20_000,), "initial_temperature": 1.0}
     bl.anneal(slow, 0.0, num_iterations=5, rng=1, **options)
-
-    def interrupt():
-        time.sleep(0.5)
-        signal.raise_signal(signal.SIGINT)
-
-    timer = threading.Thread(target=interrupt)
-    timer.start()
-    found = bl.anneal(slow, 0.0, num_iterations=1_000_000, rng=1, progress=False, **options)
-    timer.join()
+    with interrupted_after(0.5):
+        found = bl.anneal(slow, 0.0, num_iterations=1_000_000, rng=1, progress=False, **options)
     assert found.settings["interrupted"] and "interrupted" in found.summary()
     assert 1 < found.energies.shape[1] == found.temperatures.size < 1_000_000

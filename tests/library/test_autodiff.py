@@ -1,14 +1,11 @@
 """Automatic gradients: against closed forms, finite differences and the same duals in Python."""
 
 import math
-import os
-import subprocess
-import sys
-import textwrap
-from pathlib import Path
+import operator
 
 import numpy as np
 import pytest
+from calling import python
 from numba import njit
 from scipy import special, stats
 
@@ -25,8 +22,8 @@ from bayeslib.compile.autodiff.plain import differentiate_plain
 from bayeslib.compile.autodiff.rules import BINARY, UNARY
 from bayeslib.compile.functions.special import digamma, log_ndtr
 from bayeslib.errors import GradientError
+from bayeslib.posteriors import eight_schools
 
-ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(20)
 A = RNG.normal(size=(3, 3))
 X = RNG.normal(size=(7, 3))
@@ -101,15 +98,20 @@ def name_of(function):
     return "abs" if function is abs else f"{module}.{function.__name__}"
 
 
+def summed(lines, **scope):
+    """Return the density that adds up `s` in these lines."""
+    body = "\n    ".join(["s = 0.0", *lines, "return s"])
+    exec(f"def density(theta):\n    {body}\n", scope := {"np": np, "math": math} | scope)
+    return scope["density"]
+
+
 def one_function_a_parameter(point):
     """A density whose i-th parameter goes through the i-th function only: one compilation."""
     known = [function for group, _ in UNARY for function in group]
     theta = [points(group[0])[point] for group, _ in UNARY for _ in group]
     lines = [f"s += {i + 1} * {name_of(f)}(theta[{i}])" for i, f in enumerate(known)]
-    source = "def density(theta):\n    s = 0.0\n    " + "\n    ".join(lines) + "\n    return s\n"
-    scope = {"np": np, "math": math} | vars(functions) | {"digamma": digamma, "log_ndtr": log_ndtr}
-    exec(source, scope)
-    return scope["density"], np.array(theta)
+    known = vars(functions) | {"digamma": digamma, "log_ndtr": log_ndtr}
+    return summed(lines, **known), np.array(theta)
 
 
 @pytest.mark.trust("S1")
@@ -129,15 +131,8 @@ def test_every_function_of_one_argument(derive):
 def test_every_function_of_two_arguments(derive):
     known = [function for group, *_ in BINARY for function in group]
     names = ["operator.pow", "operator.ipow", "pow", "math.pow", "np.power", "np.float_power"]
-    names += [
-        "np.logaddexp",
-        "math.copysign",
-        "np.copysign",
-        "math.atan2",
-        "np.arctan2",
-        "math.hypot",
-        "np.hypot",
-    ]
+    names += ["np.logaddexp", "math.copysign", "np.copysign", "math.atan2", "np.arctan2"]
+    names += ["math.hypot", "np.hypot"]
     assert len(names) == len(known)
     lines, theta = [], []
     for name in names:
@@ -147,10 +142,7 @@ def test_every_function_of_two_arguments(derive):
         theta += [0.9, -1.3, 1.4, 0.8]
     lines += [f"s += theta[{len(theta)}] ** 3 + theta[{len(theta)}] ** -2 + 2 ** theta[0]"]
     theta += [-1.2]
-    source = "def density(theta):\n    s = 0.0\n    " + "\n    ".join(lines) + "\n    return s\n"
-    scope = {"np": np, "math": math, "operator": __import__("operator")}
-    exec(source, scope)
-    check(derive, scope["density"], np.array(theta))
+    check(derive, summed(lines, operator=operator), np.array(theta))
 
 
 @pytest.mark.trust("S1")
@@ -159,11 +151,9 @@ def test_powers_whose_exponent_stands_in_the_code(derive):
     theta = np.linspace(-1.4, -0.8, len(exponents))
     lines = [f"s += {i + 1} * theta[{i}] ** {n}" for i, n in enumerate(exponents)]
     lines += ["t = theta[3]", "t **= 4", "s += t"]
-    source = "def density(theta):\n    s = 0.0\n    " + "\n    ".join(lines) + "\n    return s\n"
-    scope = {}
-    exec(source, scope)
-    value, gradient = gradient_of(derive(scope["density"], theta.size), theta)
-    np.testing.assert_allclose(value, scope["density"](theta), rtol=1e-13)
+    density = summed(lines)
+    value, gradient = gradient_of(derive(density, theta.size), theta)
+    np.testing.assert_allclose(value, density(theta), rtol=1e-13)
     weights, n = np.arange(1.0, theta.size + 1), np.array(exponents, dtype=float)
     exact = weights * n * theta ** (n - 1)
     exact[3] += 4.0 * theta[3] ** 3
@@ -367,25 +357,9 @@ def test_passes_cover_the_dimension_evenly():
 
 
 def test_eight_schools_against_the_hand_written_gradient(derive):
-    y = np.array([28.0, 8, -3, 7, -1, 1, 18, 12])
-    sigma = np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
-
-    def density(theta, y, sigma):
-        mu, tau = theta[0], np.exp(theta[1])
-        lp = -0.5 * mu * mu / 25.0 - np.log1p((tau / 5.0) ** 2) + theta[1]
-        for j in range(8):
-            z = (y[j] - mu - tau * theta[2 + j]) / sigma[j]
-            lp += -0.5 * theta[2 + j] ** 2 - 0.5 * z * z
-        return lp
-
-    theta = RNG.normal(size=10)
-    mu, tau, eta = theta[0], np.exp(theta[1]), theta[2:]
-    w = (y - mu - tau * eta) / sigma**2
-    r = (tau / 5.0) ** 2
-    by_tau = tau * (eta @ w) + 1.0 - 2.0 * r / (1.0 + r)
-    exact = np.concatenate([[w.sum() - mu / 25.0, by_tau], -eta + tau * w])
-    _, gradient = gradient_of(derive(density, 10), theta, y, sigma)
-    np.testing.assert_allclose(gradient, exact, rtol=1e-12)
+    target, theta = eight_schools(centered=False), RNG.normal(size=10)
+    _, gradient = gradient_of(derive(target.logdensity, 10), theta, *target.data)
+    np.testing.assert_allclose(gradient, target.gradient(theta), rtol=1e-12)
 
 
 # -------------------------------------------------------------------------------- branches, guards
@@ -567,13 +541,6 @@ def test_errors_reach_the_compiled_caller_too():
 
 
 # --------------------------------------------------------------------------- cache, start, fallback
-def run_python(source, *arguments, **environment):
-    command = [sys.executable, "-c", textwrap.dedent(source), *arguments]
-    done = subprocess.run(
-        command, env={**os.environ, **environment}, cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
 
 
 CACHED = """
@@ -611,10 +578,8 @@ CACHED = """
 
 def test_cached_targets_of_one_name_stay_apart(tmp_path):
     run = [
-        run_python(
-            CACHED, str(tmp_path), *weights, NUMBA_CACHE_DIR=str(tmp_path), PYTHONHASHSEED="0"
-        )
-        for weights in (["1"], ["2"], ["1", "2"])
+        python(CACHED, tmp_path, *weights, NUMBA_CACHE_DIR=tmp_path, PYTHONHASHSEED=0).split()
+        for weights in ([1], [2], [1, 2])
     ]
     assert [run[0][0], run[1][0], *run[2][::2]] == ["0", "0", "1", "1"]
     assert run[2][1::2] == [run[0][1], run[1][1]]
@@ -629,7 +594,7 @@ def test_compiled_names_are_never_reused():
 def test_importing_is_cheap():
     module = "bayeslib.compile.autodiff"
     source = f"import sys, {module}; print('{module}.duals' in sys.modules)"
-    assert run_python(source) == ["False"]
+    assert python(source).split() == ["False"]
 
 
 def test_without_a_compiler():
@@ -641,7 +606,7 @@ def test_without_a_compiler():
         fused, grad = differentiate(density, 2), np.empty(2)
         print(type(fused).__name__, fused(np.array([1.5, 0.3]), grad, np.eye(2)), *grad)
     """
-    name, *numbers = run_python(source, NUMBA_DISABLE_JIT="1")
+    name, *numbers = python(source, NUMBA_DISABLE_JIT=1).split()
     assert name == "function"
     value = math.lgamma(1.5) + math.tanh(1.5) + math.tanh(0.3) - 0.3
     by = [special.digamma(1.5) + math.cosh(1.5) ** -2, math.cosh(0.3) ** -2 - 1.0]

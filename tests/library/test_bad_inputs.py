@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from bad_inputs import run, value_only
+from bad_inputs import FIXED, SAMPLERS, run, value_only
 from densities import gaussian2
 from scipy import special, stats
 from scipy.special import jv
@@ -39,14 +39,11 @@ pytestmark = pytest.mark.trust("S15")
 # The log density at the start and on the way: rows 1 to 10
 
 
+@pytest.mark.row(1, 3, 4)
 @pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
 @pytest.mark.parametrize(
     ("value", "words"),
-    [
-        pytest.param(math.nan, "is nan", marks=pytest.mark.row(1)),
-        pytest.param(-math.inf, "outside the support", marks=pytest.mark.row(3)),
-        pytest.param(math.inf, r"is \+inf", marks=pytest.mark.row(4)),
-    ],
+    [(math.nan, "is nan"), (-math.inf, "outside the support"), (math.inf, r"is \+inf")],
 )
 def test_start_is_not_finite(sampler, value, words):
     target = Target(lambda theta, v: v + 0.0 * theta[0], dim=2, data=(value,))
@@ -78,7 +75,7 @@ def minus_theta(theta):
 
 
 @pytest.mark.row(2)
-@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
+@pytest.mark.parametrize("sampler", SAMPLERS)
 def test_nan_on_the_way_is_rejected_counted_and_said_once(sampler):
     target = Target(nan_beyond_one, dim=1, gradient=minus_theta)
     with pytest.warns(BayeslibWarning) as caught:
@@ -93,12 +90,8 @@ def test_nan_on_the_way_is_rejected_counted_and_said_once(sampler):
 def test_plus_infinity_on_the_way_ends_the_run(sampler):
     target = Target(inf_beyond_two, dim=1, gradient=minus_theta)
     with pytest.raises(TargetError, match=r"\+inf at theta=.*iteration") as caught:
-        run(target, 0.5, sampler, num_samples=5000, num_warmup=0, **_fixed(sampler))
+        run(target, 0.5, sampler, num_samples=5000, num_warmup=0, **FIXED[sampler])
     assert np.all(caught.value.partial.values < 2.0)
-
-
-def _fixed(sampler):
-    return {"scale": 0.5} if sampler == "metropolis" else {"step_size": 0.3}
 
 
 def returns_array(theta):
@@ -118,12 +111,13 @@ def returns_int(theta):
     return 0 if abs(theta[0]) < 1.0 else -5
 
 
+@pytest.mark.row(5, 6, 7)
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        pytest.param(returns_array, "got an array", marks=pytest.mark.row(5)),
-        pytest.param(returns_nothing_on_one_branch, "None on one branch", marks=pytest.mark.row(6)),
-        pytest.param(returns_bool, "got a bool", marks=pytest.mark.row(7)),
+        (returns_array, "got an array"),
+        (returns_nothing_on_one_branch, "None on one branch"),
+        (returns_bool, "got a bool"),
     ],
 )
 def test_density_of_the_wrong_type(function, words):

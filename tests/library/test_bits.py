@@ -1,11 +1,8 @@
 """The same seed gives the same bits: compiled here or loaded from disk, wherever arrays lie."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from calling import python
 
 import bayeslib as bl
 from bayeslib import posteriors
@@ -78,10 +75,8 @@ SCRIPTS = {"functions": (FUNCTIONS, 6), "samplers": (SAMPLERS, 8)}
 
 
 def digests(folder, script, seed):
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
-    command = [sys.executable, "-W", "ignore", "-c", START + script + END, str(seed)]
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return run.stdout.split()
+    code = START + script + END
+    return python(code, seed, NUMBA_CACHE_DIR=folder, PYTHONWARNINGS="ignore").split()
 
 
 @pytest.mark.slow

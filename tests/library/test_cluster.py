@@ -12,16 +12,14 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from densities import gaussian2
-from test_long_runs import slow
+from densities import SAMPLERS, SHORT, gaussian2, slow
 
-from bayeslib import BayeslibTypeError, Target, hmc, metropolis, nuts
+from bayeslib import BayeslibTypeError, Target, metropolis, nuts
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals"),
 ]
-SHORT = {"num_samples": 200, "num_warmup": 150, "rng": 11}
 
 
 @pytest.fixture(scope="module")
@@ -47,13 +45,8 @@ def client(cluster):
 @pytest.mark.parametrize("options", [{}, {"pure": False}])
 def test_draws_are_those_of_one_process(client, options):
     executor = client.get_executor(**options)
-    runs = [
-        lambda **where: metropolis(gaussian2(), None, **SHORT, **where),
-        lambda **where: hmc(gaussian2(), num_steps=4, **SHORT, **where),
-        lambda **where: nuts(gaussian2(), **SHORT, **where),
-    ]
-    for run in runs:
-        here, there = run(), run(executor=executor)
+    for run in SAMPLERS.values():
+        here, there = run(**SHORT), run(executor=executor, **SHORT)
         np.testing.assert_array_equal(here.values, there.values)
         assert here.num_evals == there.num_evals and there.problems == here.problems
     processes = set(client.run(os.getpid).values())

@@ -1,26 +1,15 @@
 """Fast functions: accurate everywhere, the same plain and compiled, and differentiated exactly."""
 
 import decimal
-import os
-import subprocess
-import sys
-import textwrap
 from decimal import Decimal
 
 import numpy as np
 import pytest
+from calling import python
 from numba import njit
 from scipy import special, stats
 
 import bayeslib as bl
-from bayeslib import (
-    Target,
-    linear_log_likelihood,
-    log1pexp,
-    log_sigmoid,
-    logistic_log_likelihood,
-    sigmoid,
-)
 from bayeslib.compile.autodiff import LANES, WIDE, differentiate, num_lanes
 from bayeslib.compile.autodiff.plain import differentiate_plain
 from bayeslib.compile.autodiff.rewrite import calls_any
@@ -28,11 +17,11 @@ from bayeslib.compile.fingerprint import fingerprint
 from bayeslib.compile.functions.regression import SUMS_OVER_ROWS, logistic_pass, squares_pass
 from bayeslib.errors import GradientError
 
-FUNCTIONS = (log1pexp, sigmoid, log_sigmoid)
+FUNCTIONS = (bl.log1pexp, bl.sigmoid, bl.log_sigmoid)
 COMPILED = {
-    log1pexp: njit(lambda x: log1pexp(x)),
-    sigmoid: njit(lambda x: sigmoid(x)),
-    log_sigmoid: njit(lambda x: bl.log_sigmoid(x)),
+    bl.log1pexp: njit(lambda x: bl.log1pexp(x)),
+    bl.sigmoid: njit(lambda x: bl.sigmoid(x)),
+    bl.log_sigmoid: njit(lambda x: bl.log_sigmoid(x)),
 }
 each = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 SMALLEST = 5e-324
@@ -42,10 +31,10 @@ def exact(function, x):
     """To 60 digits."""
     with decimal.localcontext(prec=60, Emin=-(10**6)):
         x = Decimal(x)
-        if function is log_sigmoid:
-            return -exact(log1pexp, -x)
+        if function is bl.log_sigmoid:
+            return -exact(bl.log1pexp, -x)
         e = (-abs(x)).exp()
-        if function is sigmoid:
+        if function is bl.sigmoid:
             return (1 if x > 0 else e) / (1 + e)
         return max(x, Decimal(0)) + ((1 + e).ln() if abs(x) < 60 else e - e * e / 2)
 
@@ -79,13 +68,13 @@ def test_accurate_to_two_units_in_the_last_place(function):
 
 def test_the_measure_of_accuracy_sees_a_lost_digit():
     x = np.array([-20.0, 25.0])
-    assert worst(log1pexp, np.log(1.0 + np.exp(x)), x) > 1e-10
+    assert worst(bl.log1pexp, np.log(1.0 + np.exp(x)), x) > 1e-10
 
 
 @each
 def test_results_too_small_for_all_digits_are_right_to_the_last_bit_or_two(function):
     x = np.linspace(-745.0, -708.5, 300)
-    x = -x if function is log_sigmoid else x
+    x = -x if function is bl.log_sigmoid else x
     for form in (function, COMPILED[function]):
         for value, at in zip(form(x), x, strict=True):
             assert abs(Decimal(float(value)) - exact(function, float(at))) <= Decimal(2 * SMALLEST)
@@ -93,7 +82,7 @@ def test_results_too_small_for_all_digits_are_right_to_the_last_bit_or_two(funct
 
 @each
 def test_infinities_and_nan(function):
-    limits = {log1pexp: (0.0, np.inf), sigmoid: (0.0, 1.0), log_sigmoid: (-np.inf, 0.0)}
+    limits = {bl.log1pexp: (0.0, np.inf), bl.sigmoid: (0.0, 1.0), bl.log_sigmoid: (-np.inf, 0.0)}
     for form in (function, COMPILED[function]):
         assert (form(-np.inf), form(np.inf)) == limits[function]
         assert np.isnan(form(np.nan))
@@ -115,21 +104,23 @@ def test_numbers_and_arrays_of_every_kind(function):
 
 
 def test_two_names_of_one_number():
-    np.testing.assert_array_equal(log_sigmoid(points()), -log1pexp(-points()))
-    np.testing.assert_allclose(sigmoid(points()), special.expit(points()), rtol=1e-15)
+    np.testing.assert_array_equal(bl.log_sigmoid(points()), -bl.log1pexp(-points()))
+    np.testing.assert_allclose(bl.sigmoid(points()), special.expit(points()), rtol=1e-15)
 
 
 # ------------------------------------------------------------------------------- differentiation
 def everywhere(theta, x):
     total = 0.0
     for i in range(theta.size):
-        total += log1pexp(x[i] * theta[i]) + 2.0 * bl.sigmoid(theta[i]) * log_sigmoid(theta[0])
-    return total + np.sum(log1pexp(x * theta)) + sigmoid(theta)[1] + log_sigmoid(2.0)
+        total += bl.log1pexp(x[i] * theta[i]) + 2.0 * bl.sigmoid(theta[i]) * bl.log_sigmoid(
+            theta[0]
+        )
+    return total + np.sum(bl.log1pexp(x * theta)) + bl.sigmoid(theta)[1] + bl.log_sigmoid(2.0)
 
 
 def test_rules_inside_densities():
     x = np.array([0.7, -1.3, 2.0])
-    target = Target(everywhere, dim=3, data=(x,))
+    target = bl.Target(everywhere, dim=3, data=(x,))
     for theta in ([0.3, -0.8, 1.1], [-3.0, 4.0, 0.0]):
         target.check_gradient(theta)
         target.verify(np.array(theta), gradient=True)
@@ -140,7 +131,7 @@ def test_rules_inside_densities():
 
 def test_slopes_keep_their_digits_far_out():
     def density(theta):
-        return sigmoid(theta[0]) + log1pexp(theta[1]) + log_sigmoid(theta[2])
+        return bl.sigmoid(theta[0]) + bl.log1pexp(theta[1]) + bl.log_sigmoid(theta[2])
 
     theta = np.array([50.0, -60.0, 70.0])
     expected = np.exp([-50.0, -60.0, -70.0])
@@ -151,7 +142,7 @@ def test_slopes_keep_their_digits_far_out():
 
 
 # --------------------------------------------------------------------------------- sums over rows
-SIZES = [(1, 1), (3, 2), (64, 5), (65, 7), (131, 16), (200, 25), (40, 70)]
+SIZES = [(1, 1), (64, 5), (65, 16), (131, 25), (40, 70)]
 
 
 def regression(n, dim, seed=3):
@@ -164,19 +155,7 @@ def with_logistic(theta, X, y):
     log_prior = 0.0
     for j in range(theta.size):
         log_prior -= 0.5 * theta[j] ** 2
-    return log_prior + logistic_log_likelihood(theta, X, y)
-
-
-def naive_logistic(theta, X, y):
-    total = 0.0
-    for j in range(theta.size):
-        total -= 0.5 * theta[j] ** 2
-    for i in range(y.size):
-        s = 0.0
-        for j in range(theta.size):
-            s += X[i, j] * theta[j]
-        total += y[i] * s - max(s, 0.0) - np.log1p(np.exp(-abs(s)))
-    return total
+    return log_prior + bl.logistic_log_likelihood(theta, X, y)
 
 
 @pytest.mark.parametrize(("n", "dim"), SIZES)
@@ -185,20 +164,13 @@ def test_logistic_log_likelihood(n, dim):
     s = X @ theta
     value = stats.bernoulli.logpmf(y, special.expit(s)).sum()
     slopes = (y - special.expit(s)) @ X
-    assert logistic_log_likelihood(theta, X, y) == pytest.approx(value, rel=1e-12)
-    target = Target(with_logistic, dim=dim, data=(X, y))
+    assert bl.logistic_log_likelihood(theta, X, y) == pytest.approx(value, rel=1e-12)
+    target = bl.Target(with_logistic, dim=dim, data=(X, y))
     assert target(theta) == pytest.approx(value - 0.5 * theta @ theta, rel=1e-12)
     np.testing.assert_allclose(target.gradient(theta), slopes - theta, rtol=1e-11, atol=1e-13)
     plain = np.empty(dim)
     differentiate_plain(with_logistic, dim)(theta, plain, X, y)
     np.testing.assert_allclose(plain, slopes - theta, rtol=1e-11, atol=1e-13)
-
-
-def test_helper_and_naive_loop_have_one_gradient():
-    theta, X, y = regression(90, 6)
-    fast = Target(with_logistic, dim=6, data=(X, y)).gradient(theta)
-    slow = Target(naive_logistic, dim=6, data=(X, y)).gradient(theta)
-    np.testing.assert_allclose(fast, slow, rtol=1e-12, atol=1e-13)
 
 
 def with_linear(theta, X, y):
@@ -215,7 +187,7 @@ def test_linear_log_likelihood_with_a_noise_of_unknown_size(n, dim):
     scale, r = np.exp(0.3), y - X @ coefficients
     value = stats.norm.logpdf(r, scale=scale).sum() - 0.045
     slopes = np.append(r @ X / scale**2, r @ r / scale**2 - n - 0.3)
-    target = Target(with_linear, dim=dim + 1, data=(X, y))
+    target = bl.Target(with_linear, dim=dim + 1, data=(X, y))
     assert target(theta) == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(target.gradient(theta), slopes, rtol=1e-11, atol=1e-12)
     plain = np.empty(dim + 1)
@@ -224,22 +196,22 @@ def test_linear_log_likelihood_with_a_noise_of_unknown_size(n, dim):
 
 
 def transformed(theta, X, y):
-    return logistic_log_likelihood(np.exp(0.5 * theta) + theta[0], X, y)
+    return bl.logistic_log_likelihood(np.exp(0.5 * theta) + theta[0], X, y)
 
 
 def test_coefficients_may_be_functions_of_theta():
     theta, X, y = regression(30, 4)
-    Target(transformed, dim=4, data=(X, y)).check_gradient(theta)
+    bl.Target(transformed, dim=4, data=(X, y)).check_gradient(theta)
 
 
 def scaled_data(theta, X, y):
-    return logistic_log_likelihood(theta, X, y * theta[0])
+    return bl.logistic_log_likelihood(theta, X, y * theta[0])
 
 
 def test_outcomes_must_be_data():
     theta, X, y = regression(5, 2)
     with pytest.raises(GradientError, match="by theta only"):
-        Target(scaled_data, dim=2, data=(X, y)).gradient(theta)
+        bl.Target(scaled_data, dim=2, data=(X, y)).gradient(theta)
 
 
 @pytest.mark.parametrize("one_pass", [logistic_pass, squares_pass])
@@ -254,53 +226,53 @@ def test_passes_add_to_the_gradient(one_pass):
 
 def test_outcomes_far_from_their_predictions_do_not_overflow():
     X, y = np.full((200, 1), 1e3), np.zeros(200)
-    target = Target(with_logistic, dim=1, data=(X, y))
+    target = bl.Target(with_logistic, dim=1, data=(X, y))
     assert target([10.0]) == pytest.approx(-2e6, rel=1e-4)
     assert target([-10.0]) == -50.0
     assert np.isnan(
-        njit(lambda t, X, y: logistic_log_likelihood(t, X, y))(np.array([np.nan]), X, y)
+        njit(lambda t, X, y: bl.logistic_log_likelihood(t, X, y))(np.array([np.nan]), X, y)
     )
 
 
 def with_some_columns(theta, X, y):
-    return logistic_log_likelihood(theta, X[:, 1:], y)
+    return bl.logistic_log_likelihood(theta, X[:, 1:], y)
 
 
 def with_all_columns(theta, X, y):
-    return logistic_log_likelihood(theta, X, y)
+    return bl.logistic_log_likelihood(theta, X, y)
 
 
 def test_rows_that_do_not_lie_one_after_another():
     theta, X, y = regression(50, 4)
     part = np.ascontiguousarray(X[:, 1:])
-    whole = Target(with_some_columns, dim=3, data=(X, y))
-    alone = Target(with_all_columns, dim=3, data=(part, y))
-    counted = Target(with_all_columns, dim=3, data=(np.rint(part).astype(int), y > 0.5))
+    whole = bl.Target(with_some_columns, dim=3, data=(X, y))
+    alone = bl.Target(with_all_columns, dim=3, data=(part, y))
+    counted = bl.Target(with_all_columns, dim=3, data=(np.rint(part).astype(int), y > 0.5))
     assert whole(theta[1:]) == pytest.approx(alone(theta[1:]), rel=1e-13)
     np.testing.assert_allclose(
         whole.gradient(theta[1:]), alone.gradient(theta[1:]), rtol=1e-12, atol=1e-12
     )
     counted.check_gradient(theta[1:])
-    floats = Target(with_all_columns, dim=3, data=(np.rint(part), y))
+    floats = bl.Target(with_all_columns, dim=3, data=(np.rint(part), y))
     assert counted(theta[1:]) == pytest.approx(floats(theta[1:]), rel=1e-13)
 
 
 def test_shapes_that_do_not_agree_are_named():
     X, y = np.ones((4, 2)), np.ones(4)
-    for function in (logistic_log_likelihood, squares_pass):
-        arguments = (np.ones(3), X, y) if function is logistic_log_likelihood else None
+    for function in (bl.logistic_log_likelihood, squares_pass):
+        arguments = (np.ones(3), X, y) if function is bl.logistic_log_likelihood else None
         arguments = arguments or (np.ones(3), None, X, y)
         with pytest.raises(ValueError, match=r"shape \(len\(y\), len\(theta\)\) = \(4, 3\), got"):
             function(*arguments)
     for function in (with_logistic, with_linear):
         with pytest.raises(ValueError, match="X must have shape"):
-            Target(function, dim=5, data=(X, y))(np.ones(5))
+            bl.Target(function, dim=5, data=(X, y))(np.ones(5))
 
 
 def test_whole_gradients_in_one_pass():
     assert calls_any(with_logistic, SUMS_OVER_ROWS) and calls_any(with_linear, SUMS_OVER_ROWS)
     assert calls_any(lambda theta, X, y: 2.0 * with_logistic(theta, X, y), SUMS_OVER_ROWS)
-    assert not calls_any(naive_logistic, SUMS_OVER_ROWS)
+    assert not calls_any(everywhere, SUMS_OVER_ROWS)
     assert num_lanes(25, WIDE) == 25 and num_lanes(25) == LANES
     assert num_lanes(100, WIDE) == 52
 
@@ -319,30 +291,26 @@ def test_an_edited_compiled_form_is_compiled_again():
 
 
 def test_without_a_compiler():
-    code = textwrap.dedent("""
+    code = """
         import numpy as np
         from bayeslib import Target, linear_log_likelihood, log1pexp, posteriors
+
         def density(theta, X, y):
             value = linear_log_likelihood(theta[:2], X, y, np.exp(theta[2]))
             return value - np.sum(log1pexp(theta))
+
         X = np.column_stack([np.ones(9), np.arange(9.0)])
         target = Target(density, dim=3, data=(X, np.arange(9.0) ** 2))
         target.check_gradient([0.1, 0.4, 0.3])
         posteriors.challenger().check_gradient([-1.0, -2.0])
         print(repr(target([0.1, 0.4, 0.3])))
-    """)
-    values = []
-    for disable in ("0", "1"):
-        env = dict(os.environ, NUMBA_DISABLE_JIT=disable)
-        run = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env
-        )
-        values.append(float(run.stdout))
-    assert values[0] == pytest.approx(values[1], rel=1e-13)
+    """
+    compiled, plain = (float(python(code, NUMBA_DISABLE_JIT=disabled)) for disabled in (0, 1))
+    assert compiled == pytest.approx(plain, rel=1e-13)
 
 
 def test_linear_log_likelihood_in_plain_python():
     theta, X, _ = regression(12, 3)
     y = X @ theta + 0.5
     expected = stats.norm.logpdf(np.full(12, 0.5), scale=2.0).sum()
-    assert linear_log_likelihood(theta, X, y, 2.0) == pytest.approx(expected, rel=1e-13)
+    assert bl.linear_log_likelihood(theta, X, y, 2.0) == pytest.approx(expected, rel=1e-13)

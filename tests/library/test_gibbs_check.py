@@ -1,13 +1,25 @@
 """Full conditionals tested against a target: what `gibbs` refuses, and what it lets through."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from test_gibbs import CONDITIONALS, DATA, STARTS, draw_mean, draw_precision, draw_y, normal_target
 
 import bayeslib as bl
 from bayeslib import posteriors
+from bayeslib.markov import slice_ranks
 from bayeslib.markov.gibbs import Conditionals
 from bayeslib.markov.slice_ranks import check_conditionals
+
+
+def checks(functions, data, target, starts, seeds):
+    """Check conditionals against a target from these starts, with each seed."""
+    conditionals = Conditionals(functions, data)
+    conditionals.arrange(None, starts[0], np.random.default_rng(1))
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        yield partial(check_conditionals, conditionals, target, starts, rng)
 
 
 def rate_for_scale(theta, rng, y, sd, shape, rate):
@@ -56,11 +68,9 @@ def scaled_y(theta, rng, rho, factor):
 @pytest.mark.parametrize("factor", [0.5, 2.0])
 def test_a_scale_wrong_by_a_factor_of_two_is_found(factor):
     target = posteriors.gaussian([0.0, 0.0], [[1.0, 0.6], [0.6, 1.0]])
-    conditionals = Conditionals((scaled_x, scaled_y), (0.6, factor))
-    conditionals.arrange(None, STARTS[0], np.random.default_rng(1))
-    for seed in range(20):
+    for check in checks((scaled_x, scaled_y), (0.6, factor), target, STARTS, range(20)):
         with pytest.raises(bl.BayeslibError, match="scaled_x"):
-            check_conditionals(conditionals, target, STARTS, np.random.default_rng(seed))
+            check()
 
 
 def student(theta, y):
@@ -95,16 +105,11 @@ def test_a_slip_that_drives_the_chain_to_where_it_hardly_shows_is_found():
     """There rate and scale are both nearly one; at the starts they are not."""
     target = bl.Target(student, dim=2, data=(5.0,), gradient=None)
     starts = np.array([[1.0, 1.0], [8.0, 1.0]])
-    for seed in range(20):
-        for weight in (draw_weight, rate_for_weight):
-            conditionals = Conditionals((draw_location, weight), (5.0,))
-            conditionals.arrange(None, starts[0], np.random.default_rng(1))
-            rng = np.random.default_rng(seed)
-            if weight is draw_weight:
-                check_conditionals(conditionals, target, starts, rng)
-                continue
-            with pytest.raises(bl.BayeslibError, match="rate_for_weight"):
-                check_conditionals(conditionals, target, starts, rng)
+    for check in checks((draw_location, draw_weight), (5.0,), target, starts, range(20)):
+        check()
+    for check in checks((draw_location, rate_for_weight), (5.0,), target, starts, range(20)):
+        with pytest.raises(bl.BayeslibError, match="rate_for_weight"):
+            check()
 
 
 def jump(theta, rng, rho):
@@ -190,23 +195,17 @@ def test_a_right_conditional_passes_on_hard_targets():
     """120 tests at 1e-9: no false alarm is to be seen; heavy tails and poles do not matter."""
     target = bl.Target(hard, dim=3, gradient=None)
     starts = np.array([[0.0, 1.0, 0.5], [1.0, 2.0, 0.2]])
-    conditionals = Conditionals(HARD, ())
-    conditionals.arrange(None, starts[0], np.random.default_rng(1))
-    for seed in range(40):
-        check_conditionals(conditionals, target, starts, np.random.default_rng(seed))
+    for check in checks(HARD, (), target, starts, range(40)):
+        check()
 
 
 def test_ranks_of_right_conditionals_are_uniform(monkeypatch):
     """Their p-values are, over 40 runs: at a false-alarm rate of 0.5 about so many are refused."""
-    from bayeslib.markov import slice_ranks
-
-    conditionals, target = Conditionals(CONDITIONALS, DATA), normal_target()
-    conditionals.arrange(None, STARTS[0], np.random.default_rng(1))
     monkeypatch.setattr(slice_ranks, "FALSE_ALARM", 0.5)
     refused = 0
-    for seed in range(40):
+    for check in checks(CONDITIONALS, DATA, normal_target(), STARTS, range(40)):
         try:
-            check_conditionals(conditionals, target, STARTS, np.random.default_rng(seed))
+            check()
         except bl.BayeslibError:
             refused += 1
     # Bonferroni and Massart's inequality only lower it; binomial(40, 0.5) > 35 has 1e-6.

@@ -8,7 +8,6 @@ import pytest
 from scipy import special, stats
 
 import bayeslib as bl
-from bayeslib import posteriors
 from bayeslib.errors import BayeslibError, BayeslibTypeError, BayeslibWarning, TargetError
 from bayeslib.variational import ascent, gaussian_family, training
 
@@ -83,10 +82,6 @@ def test_the_gradient_is_the_derivative_of_the_loss(free, dense):
     assert worst < 1e-6
     largest = max(np.abs(gradient).max() for gradient in gradients)
     assert largest > 0.1  # the twin: a gradient of zero would be 0.1 away
-
-
-def test_the_gradient_of_pairs_is_the_derivative():
-    test_the_gradient_is_the_derivative_of_the_loss(None, True)
 
 
 def test_log_q_is_the_density_of_the_gaussian_it_stands_for():
@@ -214,18 +209,9 @@ def test_is_calibrated_where_the_family_holds_the_posterior():
     assert calibration(net, narrower=0.7).pvalue < 1e-6  # the twin
 
 
-def test_seeds_repeat_and_a_network_is_pickled():
-    options = {"num_simulations": 500, "num_steps": 20}
-    one = bl.train_amortised(on_the_line, rng=3, **options)
-    same = bl.train_amortised(on_the_line, rng=np.random.default_rng(3), **options)
+def test_a_network_is_pickled():
+    one = bl.train_amortised(on_the_line, num_simulations=500, num_steps=20, rng=3)
     near = partial(np.testing.assert_allclose, rtol=1e-9)  # BLAS: rounding depends on addresses
-    near(one.loss_trace, same.loss_trace)
-    near(one.posterior(1.0).mean, same.posterior(1.0).mean)
-    other = bl.train_amortised(on_the_line, rng=4, **options)
-    assert not np.allclose(one.loss_trace, other.loss_trace, rtol=1e-3)
-    fresh = bl.train_amortised(on_the_line, rng=None, **options)
-    again = bl.train_amortised(on_the_line, rng=fresh.settings["seed"], **options)
-    near(fresh.loss_trace, again.loss_trace)
     back = pickle.loads(pickle.dumps(one))
     near(back.posterior(1.0).mean, one.posterior(1.0).mean)
     assert repr(one) == "Amortised(dim=1, data=1, num_evals=500)"
@@ -331,13 +317,6 @@ def test_a_joint_density_of_zero_is_said():
     joint = bl.Target(outside, dim=2)
     with pytest.raises(TargetError, match="not finite at .* support of theta"):
         bl.train_amortised(on_the_line, objective="elbo", joint=joint, rng=1)
-
-
-def test_the_posterior_at_y_5_is_near_what_quadrature_says():
-    """The mean of theta, through the transform, beside the exact one."""
-    net = bl.train_amortised(running_example, support=(0.0, None), rng=2)
-    truth = posteriors.gamma_student(5.0).truth
-    assert net.posterior(5.0).expect().value[0] == pytest.approx(truth.mean[0], abs=0.25)
 
 
 def heteroscedastic(n, rng):

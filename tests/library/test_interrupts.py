@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from scipy import stats
+from test_doors import FITS, WEIGHTED
 
 import bayeslib as bl
 from bayeslib import posteriors, waiting
@@ -135,46 +135,47 @@ class Bar:
     made = []
 
     def __init__(self, **options):
-        self.options, self.n = options, 0
+        self.options, self.n, self.open = options, 0, True
         self.made.append(self)
 
     def update(self, more):
         self.n += more
 
     def close(self):
-        pass
+        self.open = False
 
 
-LONG = {
-    "importance_sample": lambda **how: bl.importance_sample(TARGET, WIDE, num_samples=99, **how),
-    "smc": lambda **how: bl.smc(TARGET, WIDE, num_samples=99, **how),
-    "annealed_importance_sample": lambda **how: bl.annealed_importance_sample(
-        TARGET, WIDE, num_samples=99, **how
-    ),
-    "adaptive_importance_sample": lambda **how: bl.adaptive_importance_sample(
-        TARGET, WIDE, num_samples=99, **how
-    ),
-    "advi": lambda **how: bl.advi(TARGET, num_steps=50, **how),
-    "bbvi": lambda **how: bl.bbvi(TARGET, num_steps=50, **how),
-    "laplace": lambda rng, **how: bl.laplace(TARGET, **how),
-    "pathfinder": lambda **how: bl.pathfinder(TARGET, **how),
-    "multipathfinder": lambda **how: bl.multipathfinder(TARGET, num_samples=99, **how),
-    "rejection_sample": lambda **how: bl.rejection_sample(
-        posteriors.coin(8, 2), stats.uniform(), log_bound=0.0, num_samples=9, **how
-    ),
-}
+@pytest.fixture
+def bars(monkeypatch):
+    """Return the bars that are made."""
+    monkeypatch.setattr(waiting, "_bar", Bar)
+    monkeypatch.setattr(Bar, "made", [])
+    return Bar.made
+
+
+def test_a_bar_counts_the_evaluations_of_the_outermost_run(bars):
+    with waiting.watching("outer", progress=True):
+        TARGET.many(np.zeros((7, 2)))
+        TARGET.many(np.zeros((5, 2)))
+    (bar,) = bars
+    assert bar.options["desc"] == "outer" and bar.n == 12 and not bar.open
+    TARGET.many(np.zeros((7, 2)))
+    with waiting.watching("silent", progress=False):
+        TARGET.many(np.zeros((7, 2)))
+    assert len(bars) == 1
+
+
+LONG, LINE = WEIGHTED | FITS, posteriors.gaussian([1.0], [[2.0]])
 
 
 @pytest.mark.filterwarnings("ignore::bayeslib.errors.BayeslibWarning")
 @pytest.mark.parametrize("name", LONG)
-def test_every_long_method_has_one_bar_of_its_evaluations(name, monkeypatch):
-    monkeypatch.setattr(waiting, "_bar", Bar)
-    monkeypatch.setattr(Bar, "made", [])
-    shown = LONG[name](rng=1, progress=True)
-    (bar,) = Bar.made
+def test_every_long_method_has_one_bar_of_its_evaluations(name, bars):
+    shown = LONG[name](LINE, progress=True)
+    (bar,) = bars
     assert bar.options["desc"] == name and 0 < bar.n <= shown.num_evals
-    silent = LONG[name](rng=1, progress=False)
-    assert len(Bar.made) == 1
+    silent = LONG[name](LINE, progress=False)
+    assert len(bars) == 1
     np.testing.assert_array_equal(shown.expect().value, silent.expect().value)
     with pytest.raises(TypeError, match="progress must be None, True or False, got 3"):
-        LONG[name](rng=1, progress=3)
+        LONG[name](LINE, progress=3)

@@ -1,7 +1,5 @@
 """The Ising model: exact answers against each other, and samplers against them."""
 
-import concurrent.futures as futures
-
 import numpy as np
 import pytest
 from judging import pvalues_of_means
@@ -241,28 +239,6 @@ def test_transition_matrices_leave_the_model_alone(periodic, field):
     assert np.abs(flow - flow.T).max() > 1e-5
     wrong, _ = heat_bath_matrices((3, 3), 0.4, field, periodic, off=1.01)
     assert max(np.abs(weights @ matrix - weights).max() for matrix in wrong) > 1e-6
-
-
-@pytest.mark.trust("S14")
-@pytest.mark.parametrize("method", ["checkerboard", "wolff"])
-def test_threads_and_chains_leave_no_trace(method):
-    def draw(num_chains=4, **changes):
-        return bl.ising_sample(
-            (9, 8), inverse_temperature=0.4, method=method, num_samples=60, num_warmup=20,
-            num_chains=num_chains, rng=17, **changes,
-        )  # fmt: skip
-
-    draws = draw()
-    for workers in (1, 2):
-        with futures.ThreadPoolExecutor(workers) as pool:
-            np.testing.assert_array_equal(draw(executor=pool).values, draws.values)
-    np.testing.assert_array_equal(draw(3).values, draws.values[:3])
-    assert len({chain.tobytes() for chain in draws.values}) == 4
-    again = bl.ising_sample(
-        (9, 8), inverse_temperature=0.4, method=method, num_samples=60, num_warmup=20,
-        rng=draws.settings["seed"],
-    )  # fmt: skip
-    np.testing.assert_array_equal(again.settings["lattices"], draws.settings["lattices"])
 
 
 def test_a_run_goes_on_where_another_ended():

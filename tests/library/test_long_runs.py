@@ -12,30 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from densities import gaussian2
+from calling import needs_signals
+from densities import SAMPLERS, SHORT, gaussian2, slow
 
 import bayeslib as bl
-from bayeslib import Target, hmc, metropolis, nuts
+from bayeslib import Target, metropolis, nuts
 from bayeslib.memory import available_memory
 
 ROOT = Path(__file__).parents[2]
-SAMPLERS = {
-    "metropolis": lambda **options: metropolis(gaussian2(), None, **options),
-    "hmc": lambda **options: hmc(gaussian2(), num_steps=4, **options),
-    "nuts": lambda **options: nuts(gaussian2(), **options),
-}
-SHORT = {"num_samples": 200, "num_warmup": 150, "rng": 11}
 ENDLESS = 10**8  # iterations, some 100 µs each
-
-needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
-
-
-def slow(theta, size):
-    total = 0.0
-    for i in range(size):
-        total += np.sin(theta[0] + i)
-    return -0.5 * theta[0] ** 2 + 1e-12 * total
-
 
 INTERRUPTED = """
 import signal
@@ -44,7 +29,8 @@ import threading
 import numpy as np
 from bayeslib import Target, metropolis
 from bayeslib.chains.blocks import Control
-from test_long_runs import ENDLESS, slow
+from densities import slow
+from test_long_runs import ENDLESS
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 reported, told, one_at_a_time = [], [], threading.Lock()

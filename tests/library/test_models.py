@@ -6,13 +6,14 @@ each, so that a test of a right program fails in fewer than one of a million run
 """
 
 import numpy as np
-import pytest
 from own_models import MODELS, weighted
+from sparing import over
 from twins import Z_LIMIT, quiet
 
 import bayeslib as bl
 
-SLOW = {"volatility", "item_response", "horseshoe", "correlation", "lotka_volterra"}
+# Of every change: a few that between them ask for shapes, constraints, sums over states and data.
+FEW = ["linear", "centred", "mixture", "hidden_markov", "ordinal", "missing"]
 
 
 def scores(model, x, truth):
@@ -30,9 +31,7 @@ def scores(model, x, truth):
 
 
 @quiet
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in MODELS]
-)
+@over("name", [*FEW, *(name for name in MODELS if name not in FEW)], few=len(FEW))
 def test_a_model_as_a_user_writes_it(name):
     model = MODELS[name]
     truth = weighted(model, np.random.default_rng(1))

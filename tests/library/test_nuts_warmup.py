@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from densities import COV, correlated, gaussian2, gaussian20, sample_gaussian2
+from densities import COV, correlated, cut_off, gaussian2, gaussian20, sample_gaussian2
 from stepping import Z_LIMIT, batch_z
 
 from bayeslib import Target, ess, nuts, posteriors
@@ -16,7 +16,7 @@ from bayeslib.hamiltonian.nuts_warmup import (
 )
 
 
-@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("size", [1e-3, 1e3])
 def test_the_diagonal_metric_is_that_of_draws_and_gradients(size):
     """For a Gaussian: the roots of covariance's diagonal over the precision's."""
     precision = np.linalg.inv(COV) / size**2
@@ -86,8 +86,5 @@ def test_the_warm_up_is_cheaper_than_the_draws():
 def test_a_density_of_plus_infinity_is_not_a_step_to_take():
     """The search for a first step must not take +inf for a flat direction and grow."""
 
-    def explodes(theta):
-        return np.inf if theta[0] > 1.5 else -0.5 * theta[0] ** 2
-
     with pytest.raises(TargetError, match=r"log density is \+inf at theta"):
-        nuts(Target(explodes, dim=1), rng=1)
+        nuts(Target(cut_off, dim=1, data=(1.5, np.inf)), rng=1)

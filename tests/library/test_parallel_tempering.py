@@ -1,11 +1,11 @@
 """Parallel tempering: its swaps, its ladder, its evidence, and what it says when it fails."""
 
-import concurrent.futures as futures
 import math
-import multiprocessing
 
 import numpy as np
 import pytest
+from densities import cut_off
+from sparing import over
 from stepping import Z_LIMIT, batch_z
 from steps import algorithm
 
@@ -50,7 +50,7 @@ def test_neighbours_swap_as_often_as_they_should():
     np.testing.assert_allclose(rates, np.broadcast_to(exact, rates.shape), 0.03)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@over("seed", [1, 2, 3], few=1)
 def test_finds_both_modes_where_single_chains_are_lost(seed):
     """alpha = 2e-8 a seed: |z| < 5.6 with more than 500 draws' worth."""
     draws = bl.parallel_tempering(LOST, None, num_samples=5000, rng=seed)
@@ -76,7 +76,7 @@ UNIFORM = bl.Target(
 )
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@over("seed", [1, 2, 3], few=1)
 def test_the_evidence_is_the_integral(seed):
     """alpha = 2e-8 for each; the evidence of one coin is not that of another."""
     coin, other = posteriors.coin(8, 2), posteriors.coin(7, 3)
@@ -158,7 +158,7 @@ def trips(replica):
     return total
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@over("seed", [1, 2, 3], few=1)
 def test_a_ladder_too_coarse_is_said_and_the_remedy_works(seed):
     starts = np.full((4, 1), -10.0) + np.arange(4.0)[:, None] / 10
     coarse = {"inverse_temperatures": [1e-6, 1.0], "scale": [[1000.0], [2.0]]}
@@ -192,26 +192,8 @@ def test_the_number_of_rungs_follows_the_dimension():
     np.testing.assert_allclose(draws.settings["barrier"], expected, rtol=0.12)
 
 
-@pytest.mark.trust("S14")
-def test_threads_and_processes_draw_the_same():
-    options = {"num_samples": 200, "num_warmup": 200, "rng": 6}
-    first = bl.parallel_tempering(LOST, None, reference=WIDE, **options)
-    context = multiprocessing.get_context("spawn")
-    with futures.ProcessPoolExecutor(2, mp_context=context) as pool:
-        other = bl.parallel_tempering(LOST, None, reference=WIDE, executor=pool, **options)
-    with futures.ThreadPoolExecutor(1) as pool:
-        third = bl.parallel_tempering(LOST, None, reference=WIDE, executor=pool, **options)
-    for again in (other, third):
-        assert again.values.tobytes() == first.values.tobytes()
-        assert again.stats["replica"].tobytes() == first.stats["replica"].tobytes()
-
-
 def cauchy(theta):
     return -math.log1p(theta[0] ** 2)
-
-
-def holed(theta):
-    return math.nan if theta[0] > 2.0 else -0.5 * theta[0] ** 2
 
 
 def raising(theta):
@@ -229,7 +211,7 @@ def test_a_density_whose_power_is_not_integrable_is_refused():
 
 
 def test_a_nan_is_rejected_and_said():
-    target = bl.Target(holed, dim=1, gradient=None)
+    target = bl.Target(cut_off, dim=1, data=(2.0, math.nan), gradient=None)
     with pytest.warns(bl.BayeslibWarning, match="nan"):
         draws = bl.parallel_tempering(target, None, num_samples=500, rng=1)
     assert draws.settings["num_nan"] > 0 and draws.values.max() <= 2.0

@@ -5,8 +5,10 @@ import pickle
 import numpy as np
 import pytest
 from scipy import integrate, special, stats
+from test_posteriors_data import SAME as SAME_OF_DATA
+from test_posteriors_data import TARGETS as OF_DATA
 
-from bayeslib import posteriors, quadrature
+from bayeslib import Target, posteriors, quadrature
 from bayeslib.errors import BayeslibError, BayeslibTypeError
 from bayeslib.posteriors.schools import EFFECTS, STANDARD_ERRORS
 from bayeslib.posteriors.truths import PROBABILITIES, Line, mixture_quantiles
@@ -27,7 +29,7 @@ TARGETS = {
     "funnel": posteriors.funnel(5),
     "eight_schools(centered)": posteriors.eight_schools(centered=True),
     "eight_schools": posteriors.eight_schools(centered=False),
-}
+} | OF_DATA
 every_target = pytest.mark.parametrize("name", TARGETS)
 
 
@@ -44,6 +46,10 @@ def test_gradient_and_fused_value_agree_with_the_plain_density(name):
     for theta in (*points, *(x for x in far if np.isfinite(target(x)))):
         target.check_gradient(theta)
         target.verify(theta, gradient=True)
+        if name in OF_DATA:
+            exact = Target(target.logdensity, dim=target.dim, data=target.data).gradient(theta)
+            close = {"rtol": 1e-10, "atol": 1e-12 * np.abs(exact).max()}
+            np.testing.assert_allclose(target.gradient(theta), exact, **close)
 
 
 SAME = {
@@ -77,7 +83,7 @@ SAME = {
         + schools_likelihood(x[:, :1] + np.exp(x[:, 1:2]) * x[:, 2:])
         + stats.norm.logpdf(x[:, 2:]).sum(axis=1)
     ),
-}
+} | SAME_OF_DATA
 
 
 def schools_prior(x):
@@ -97,8 +103,8 @@ def schools_likelihood(effects):
 def test_density_is_what_its_docstring_says(name):
     target = TARGETS[name]
     points = target.truth.sample(200, 2)
-    expected = SAME[name](points).reshape(200)
-    np.testing.assert_allclose(target.many(points), expected, rtol=1e-10, atol=1e-10)
+    expected, rtol = SAME[name](points).reshape(200), 1e-11 if name in OF_DATA else 1e-10
+    np.testing.assert_allclose(target.many(points), expected, rtol=rtol, atol=rtol)
 
 
 @pytest.mark.parametrize("theta", [0.0, -1.0, -np.pi])
@@ -190,16 +196,9 @@ def test_eight_schools_joint_factors_into_its_truth():
 
 def test_eight_schools_evidence_and_moments_by_another_quadrature():
     """The trapezium rule in log tau on the marginal likelihood, written with scipy."""
-    log_tau = np.linspace(-40.0, 14.0, 5401)
-    log_marginal = np.array(
-        [
-            stats.multivariate_normal(
-                np.zeros(8), 25.0 + np.diag(STANDARD_ERRORS**2 + np.exp(2.0 * t))
-            ).logpdf(EFFECTS)
-            for t in log_tau[::10]
-        ]
-    )
-    log_tau = log_tau[::10]
+    log_tau = np.linspace(-40.0, 14.0, 541)
+    covs = [25.0 + np.diag(STANDARD_ERRORS**2 + np.exp(2.0 * t)) for t in log_tau]
+    log_marginal = [stats.multivariate_normal(np.zeros(8), cov).logpdf(EFFECTS) for cov in covs]
     log_joint = log_marginal + stats.halfcauchy.logpdf(np.exp(log_tau), scale=5.0) + log_tau
     density = np.exp(log_joint - log_joint.max())
     step = log_tau[1] - log_tau[0]
@@ -220,13 +219,19 @@ def test_eight_schools_effects_follow_from_the_noncentred_coordinates():
     assert np.abs(z).max() < 5.5  # 8 tests, alpha 1e-6 after Bonferroni
 
 
-@pytest.mark.parametrize("name", ["gamma_student", "coin", "mixture(2)", "banana", "donut"])
+# How near evidence, mean and covariance are.
+SMOOTH, ROUGH = (1e-8, 1e-7, 1e-6), (1e-6, 1e-5, 2e-4)
+CLOSE = dict.fromkeys(["gamma_student", "coin", "mixture(2)", "banana", "donut"], ROUGH)
+CLOSE |= dict.fromkeys(["logistic(1)", "logistic(2)", "challenger", "coal_mining"], SMOOTH)
+
+
+@pytest.mark.parametrize("name", CLOSE)
 def test_truth_agrees_with_adaptive_quadrature(name):
-    target = TARGETS[name]
+    target, (evidence, mean, cov) = TARGETS[name], CLOSE[name]
     found = quadrature(target)
-    assert found.log_evidence.value == pytest.approx(target.truth.log_evidence, abs=1e-6)
-    np.testing.assert_allclose(found.mean, target.truth.mean, atol=1e-5)
-    np.testing.assert_allclose(found.cov, target.truth.cov, atol=2e-4)
+    assert found.log_evidence.value == pytest.approx(target.truth.log_evidence, abs=evidence)
+    np.testing.assert_allclose(found.mean, target.truth.mean, atol=mean)
+    np.testing.assert_allclose(found.cov, target.truth.cov, atol=cov)
 
 
 def worst_z(x, truth):
@@ -245,7 +250,7 @@ HEAVY = {"funnel", "eight_schools(centered)"}
 
 
 def check_sample(truth, x, name):
-    """Bonferroni over at most 90 statistics: |z| > 6.2 has probability below 1e-6."""
+    """Bonferroni over at most 108 statistics: |z| > 6.2 has probability below 1e-7."""
     if name in HEAVY:
         for p in truth.quantiles:
             share = np.mean(x <= truth.quantiles[p], axis=0)

@@ -1,17 +1,18 @@
-"""Posteriors on data, each against something else: regressions, counts and a diagnosis."""
+"""Posteriors on data, each against something else: regressions, counts and a diagnosis.
+
+What is asked of every posterior is asked of these in test_posteriors.py.
+"""
 
 import itertools
-import pickle
 
 import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from bayeslib import Target, enumerate_posterior, logistic_log_likelihood, posteriors, quadrature
+from bayeslib import enumerate_posterior, posteriors
 from bayeslib.errors import BayeslibError, BayeslibTypeError
 from bayeslib.posteriors.counts import DISASTERS, FAILURES, FIRST_YEAR, HOURS
 from bayeslib.posteriors.regressions import DISTRESS, TEMPERATURES
-from bayeslib.posteriors.truths import PROBABILITIES
 
 RNG = np.random.default_rng(7)
 X = np.column_stack([np.ones(40), RNG.normal(size=(40, 2))])
@@ -26,7 +27,6 @@ TARGETS = {
     "pumps": posteriors.pumps(),
     "coal_mining": posteriors.coal_mining(),
 }
-every_target = pytest.mark.parametrize("name", TARGETS)
 
 
 # Densities
@@ -79,27 +79,6 @@ SAME = {
 }
 
 
-@every_target
-def test_density_is_what_its_docstring_says(name):
-    target = TARGETS[name]
-    x = target.truth.sample(50, 2)
-    np.testing.assert_allclose(target.many(x), SAME[name](x), rtol=1e-11, atol=1e-11)
-
-
-@every_target
-def test_gradient_and_fused_value_agree_with_the_plain_density(name):
-    target = TARGETS[name]
-    points = target.truth.sample(3, 1)
-    automatic = Target(target.logdensity, dim=target.dim, data=target.data)
-    for theta in (*points, *(target.truth.mean + 3.0 * (points - target.truth.mean))):
-        target.check_gradient(theta)
-        target.verify(theta, gradient=True)
-        exact = automatic.gradient(theta)
-        np.testing.assert_allclose(
-            target.gradient(theta), exact, rtol=1e-10, atol=1e-12 * np.abs(exact).max()
-        )
-
-
 def test_coal_mining_far_out_is_impossible_not_undefined():
     for theta in ([800.0, 0.0], [0.0, 800.0], [-1e4, 900.0]):
         assert TARGETS["coal_mining"](theta) == -np.inf
@@ -107,15 +86,6 @@ def test_coal_mining_far_out_is_impossible_not_undefined():
 
 
 # Truths
-
-
-@pytest.mark.parametrize("name", ["logistic(1)", "logistic(2)", "challenger", "coal_mining"])
-def test_truth_agrees_with_adaptive_quadrature(name):
-    target = TARGETS[name]
-    found = quadrature(target)
-    assert found.log_evidence.value == pytest.approx(target.truth.log_evidence, abs=1e-8)
-    np.testing.assert_allclose(found.mean, target.truth.mean, atol=1e-7)
-    np.testing.assert_allclose(found.cov, target.truth.cov, atol=1e-6)
 
 
 def test_logistic_regression_on_the_line_by_quadpack():
@@ -212,57 +182,6 @@ def test_coal_mining_against_the_record():
     truth = TARGETS["coal_mining"].truth
     early, late = np.exp(truth.mean)
     assert 2.5 < early < 3.5 and 0.7 < late < 1.2  # three a year until about 1890, then one
-
-
-def worst_z(x, truth):
-    n = len(x)
-    z = [(x.mean(axis=0) - truth.mean) / np.sqrt(np.diag(truth.cov) / n)]
-    squares = (x - truth.mean) ** 2
-    z.append((squares.mean(axis=0) - np.diag(truth.cov)) / (squares.std(axis=0) / np.sqrt(n)))
-    for p in PROBABILITIES:
-        share = np.mean(x <= truth.quantiles[p], axis=0)
-        z.append((share - p) / np.sqrt(p * (1.0 - p) / n))
-    return np.abs(np.concatenate(z)).max()
-
-
-@every_target
-def test_exact_draws_have_the_exact_moments_and_quantiles(name):
-    """At most 108 statistics of 40,000 draws: |z| > 6.2 has probability below 1e-7."""
-    truth = TARGETS[name].truth
-    x = truth.sample(40_000, 5)
-    np.testing.assert_array_equal(x, truth.sample(40_000, np.random.default_rng(5)))
-    assert worst_z(x, truth) < 6.2
-    # the twin: a shift of a twentieth of a spread is ten standard errors
-    assert worst_z(x + 0.05 * np.sqrt(np.diag(truth.cov)), truth) > 6.2
-
-
-@every_target
-def test_posteriors_travel_to_other_processes(name):
-    target = TARGETS[name]
-    again = pickle.loads(pickle.dumps(target))
-    x = target.truth.sample(2, 6)
-    np.testing.assert_array_equal(again.truth.sample(2, 6), x)
-    np.testing.assert_array_equal(again.many(x), target.many(x))
-    np.testing.assert_array_equal(again.truth.quantiles[0.5], target.truth.quantiles[0.5])
-    assert again.names == target.names
-
-
-def test_the_helper_and_the_posterior_are_one_density():
-    def density(theta, X, y):
-        log_prior = 0.0
-        for j in range(theta.size):
-            log_prior -= 0.5 * theta[j] ** 2 + 0.5 * np.log(2.0 * np.pi)
-        return log_prior + logistic_log_likelihood(theta, X, y)
-
-    rng = np.random.default_rng(8)
-    wide = rng.normal(size=(130, 30))
-    labels = (rng.random(130) < 0.5).astype(float)
-    target = posteriors.logistic_regression(wide, labels, prior_scale=1.0)
-    assert target.truth is None
-    own = Target(density, dim=30, data=(wide, labels))
-    theta = 0.3 * rng.normal(size=30)
-    assert own(theta) == pytest.approx(target(theta), rel=1e-13)
-    np.testing.assert_allclose(own.gradient(theta), target.gradient(theta), rtol=1e-11, atol=1e-12)
 
 
 # Diagnosis

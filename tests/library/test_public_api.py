@@ -4,12 +4,11 @@ import ast
 import importlib
 import inspect
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import jedi
 import pytest
+from calling import python
 
 import bayeslib as bl
 from bayeslib import posteriors
@@ -137,8 +136,7 @@ def test_the_names_are_sorted_complete_and_there():
 
 def test_posteriors_need_no_import_of_their_own():
     code = "import bayeslib as bl; print(bl.posteriors.coin(8, 2).dim)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["1"]
+    assert python(code).split() == ["1"]
 
 
 def test_version_and_changelog_agree():
@@ -200,8 +198,7 @@ def test_importing_is_cheap_and_pulls_in_no_widgets():
         "import sys, bayeslib; heavy = {'matplotlib', 'ipywidgets', 'IPython', 'scipy.stats'}; "
         "print(sorted(heavy & set(sys.modules)))"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    assert python(code).strip() == "[]"
 
 
 @pytest.mark.parametrize(

@@ -10,22 +10,28 @@ import pytest
 from recording import measured
 from registry import ALGORITHMS, scaled
 from scipy import stats
+from sparing import over
 from twins import plain_twin
 
 import bayeslib as bl
 
+
+def first_case(algorithm):
+    return next(iter(algorithm.cases))
+
+
 CASES = [pytest.param(a, c, id=f"{a.name}-{c}") for a in ALGORITHMS for c in a.cases]
 EVERY = [pytest.param(a, id=a.name) for a in ALGORITHMS]
+# A case of each first: a density to another power is compiled for every one.
+WRONG = [(a, first_case(a)) for a in ALGORITHMS]
+WRONG += [(a, c) for a in ALGORITHMS for c in a.cases if c != first_case(a)]
 # Bonferroni within a test: each asks for less than 16 numbers, so 1e-6 a test.
 Z_LIMIT = float(stats.norm.isf(1e-6 / 16 / 2))
+COUNTS = ("num_samples", "num_chains", "num_warmup")
 
 
 def legacy_state():
     return np.random.get_state()[1].copy()  # noqa: NPY002 (to see that nothing touches it)
-
-
-def first_case(algorithm):
-    return next(iter(algorithm.cases))
 
 
 @cache
@@ -76,7 +82,7 @@ def test_recovers_the_truth(algorithm, case):
         assert abs(draws.log_evidence.z(truth.log_evidence)) < Z_LIMIT
 
 
-@pytest.mark.parametrize(("algorithm", "case"), CASES)
+@over(("algorithm", "case"), WRONG, few=len(EVERY))
 def test_a_wrong_sampler_is_rejected(algorithm, case):
     """The twin: drawing from the density to the power 1.2 must not pass for the truth."""
     target, arguments, options = algorithm.cases[case]
@@ -85,20 +91,22 @@ def test_a_wrong_sampler_is_rejected(algorithm, case):
     assert np.max(np.abs(moments(wrong, target.truth, right=False))) > Z_LIMIT
 
 
+@pytest.mark.row(29, 30, 31)
 @pytest.mark.trust("S14")
 @pytest.mark.parametrize("algorithm", EVERY)
 def test_the_seed_decides_everything(algorithm):
-    case = first_case(algorithm)
-    before = legacy_state()
-    first = algorithm.run(case, 5, num_samples=50)
-    np.testing.assert_array_equal(legacy_state(), before)
-    for seed in (5, np.random.default_rng(5), np.random.SeedSequence(5)):
-        np.testing.assert_array_equal(
-            algorithm.run(case, seed, num_samples=50).values, first.values
-        )
-    assert not np.array_equal(algorithm.run(case, 6, num_samples=50).values, first.values)
+    case, found = first_case(algorithm), []
+    for n, seed in enumerate((5, np.random.default_rng(5), np.random.SeedSequence(5), 2**200)):
+        np.random.seed(n)  # noqa: NPY002  (numpy's own generator is not asked, nor touched)
+        before = legacy_state()
+        found.append(algorithm.run(case, seed, num_samples=50).values)
+        np.testing.assert_array_equal(legacy_state(), before)
+    np.testing.assert_array_equal(found[1], found[0])
+    np.testing.assert_array_equal(found[2], found[0])
+    assert not np.array_equal(found[3], found[0])
 
 
+@pytest.mark.row(27)
 @pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")  # fresh entropy may be unlucky
 @pytest.mark.parametrize("algorithm", EVERY)
 def test_an_unseeded_run_can_be_repeated(algorithm):
@@ -138,24 +146,34 @@ def test_arguments_are_not_changed(algorithm):
     assert pickle.dumps((target.data, arguments, options)) == before
 
 
+@pytest.mark.row(24, 25)
 @pytest.mark.trust("S15")
 @pytest.mark.parametrize("algorithm", EVERY)
 @pytest.mark.parametrize(
-    ("change", "error", "words"),
+    ("value", "error", "words"),
     [
-        ({"num_samples": 0}, bl.BayeslibError, "num_samples must be at least"),
-        ({"num_samples": -3}, bl.BayeslibError, "num_samples"),
-        ({"num_samples": 10.5}, bl.BayeslibError, "whole number"),
-        ({"num_samples": True}, bl.BayeslibTypeError, "num_samples"),
-        ({"num_samples": "100"}, bl.BayeslibTypeError, "num_samples"),
-        ({"num_sample": 100}, TypeError, "num_sample"),
+        (0, bl.BayeslibError, "must be at least"),
+        (-3, bl.BayeslibError, "must be at least"),
+        (10.5, bl.BayeslibError, "must be a whole number"),
+        (True, bl.BayeslibTypeError, "must be an integer"),
+        ("100", bl.BayeslibTypeError, "must be an integer"),
     ],
 )
-def test_bad_counts_are_refused(algorithm, change, error, words):
-    with pytest.raises(error, match=words):
-        algorithm.run(first_case(algorithm), 1, **change)
+def test_bad_counts_are_refused(algorithm, value, error, words):
+    for name in COUNTS if algorithm.chains else COUNTS[:1]:
+        if (name, value) != ("num_warmup", 0):
+            with pytest.raises(error, match=f"{name} {words}"):
+                algorithm.run(first_case(algorithm), 1, **{name: value})
 
 
+@pytest.mark.row(60)
+@pytest.mark.parametrize("algorithm", EVERY)
+def test_a_keyword_misspelt_is_named(algorithm):
+    with pytest.raises(TypeError, match="num_sample'"):
+        algorithm.run(first_case(algorithm), 1, num_sample=5)
+
+
+@pytest.mark.row(28, 30)
 @pytest.mark.parametrize("algorithm", EVERY)
 @pytest.mark.parametrize("rng", [True, "one", 1.5, -1, np.random.RandomState(1)])
 def test_bad_seeds_are_refused(algorithm, rng):
@@ -163,15 +181,19 @@ def test_bad_seeds_are_refused(algorithm, rng):
         algorithm.run(first_case(algorithm), rng)
 
 
+@pytest.mark.row(25)
 @pytest.mark.parametrize("algorithm", EVERY)
 def test_an_integral_float_counts(algorithm):
     draws = algorithm.run(first_case(algorithm), 1, num_samples=200.0)
     assert draws.num_samples == 200
 
 
-def test_a_huge_request_is_refused_before_it_is_made():
-    algorithm = ALGORITHMS[3]
-    with pytest.raises(MemoryError, match="GiB"):
+@pytest.mark.row(52)
+@pytest.mark.parametrize("algorithm", EVERY)
+def test_more_draws_than_memory_are_refused_before_the_density_is_touched(algorithm, monkeypatch):
+    monkeypatch.setattr(bl.Target, "many", lambda *_: pytest.fail("evaluated"))
+    monkeypatch.setattr(bl.Target, "bind", lambda *_: pytest.fail("bound"))
+    with pytest.raises(MemoryError, match=r"needs [\d,.]+ GiB, [\d,.]+ GiB are free; ask for"):
         algorithm.run(first_case(algorithm), 1, num_samples=10**13)
 
 

@@ -4,9 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
+from densities import standard
 from linear_chains import batches, hamilton, langevin, law, regression_batches
 from scipy import stats
-from stepping import batch_z
+from stepping import batch_z, moments_z
 
 from bayeslib import BayeslibWarning, Target, posteriors, sghmc, sgld
 
@@ -26,10 +27,6 @@ def quadratic(theta, precision):
 
 def plane():
     return Target(quadratic, dim=2, data=(PRECISION,))
-
-
-def standard(theta):
-    return -0.5 * theta[0] ** 2
 
 
 def logistic(theta, X, y):
@@ -214,16 +211,6 @@ def test_errors_of_weighted_draws_count_blocks_and_not_draws():
     assert np.all(naive / chain.expect().mcse < 0.4)
 
 
-def second_moments_z(draws, mean, cov, *, right):
-    """z of the means and second moments about the exact mean, by batch means."""
-    away = draws.values - mean
-    pairs = [(i, j) for i in range(draws.dim) for j in range(i + 1)]
-    values = [away[:, :, i] for i in range(draws.dim)]
-    values += [away[:, :, i] * away[:, :, j] for i, j in pairs]
-    truths = np.append(np.zeros(draws.dim), [cov[i, j] for i, j in pairs])
-    return batch_z(np.stack(values, axis=2), truths, right=right)
-
-
 LAWS = {
     "exact": {"step_size": 0.5},
     "noise": {"step_size": 0.5, "gradient_noise": 4.0},
@@ -251,8 +238,8 @@ def test_sgld_settles_in_the_law_of_its_steps(name):
     options, exact = LAWS[name], np.linalg.inv(PRECISION)
     mean, cov = law(*langevin(PRECISION[None], np.zeros((1, 2)), **matched(options)))
     draws = long_run(sgld, plane(), cov, options, 601)
-    assert np.abs(second_moments_z(draws, mean, cov, right=True)).max() < Z_LIMIT
-    assert np.abs(second_moments_z(draws, mean, exact, right=False)).max() > Z_LIMIT, (
+    assert np.abs(moments_z(draws.values, mean, cov, right=True)).max() < Z_LIMIT
+    assert np.abs(moments_z(draws.values, mean, exact, right=False)).max() > Z_LIMIT, (
         "the bias is not seen"
     )
 
@@ -278,8 +265,8 @@ def test_sghmc_settles_in_the_law_of_its_steps(name):
     options, exact = {"step_size": 0.6} | FRICTIONS[name], np.linalg.inv(PRECISION)
     mean, cov = law(*hamilton(PRECISION[None], np.zeros((1, 2)), **matched(options)))
     draws = long_run(sghmc, plane(), cov[:2, :2], options, 602)
-    assert np.abs(second_moments_z(draws, mean[:2], cov, right=True)).max() < Z_LIMIT
-    assert np.abs(second_moments_z(draws, mean[:2], exact, right=False)).max() > Z_LIMIT, (
+    assert np.abs(moments_z(draws.values, mean[:2], cov, right=True)).max() < Z_LIMIT
+    assert np.abs(moments_z(draws.values, mean[:2], exact, right=False)).max() > Z_LIMIT, (
         "the bias is not seen"
     )
     # the kinetic energy beside the draws, and the temperature over all steps, of the same law
@@ -305,8 +292,8 @@ def test_batches_settle_in_the_law_of_all_batches(sampler, replace):
         REGRESSION, starts, batch_size=2, replace=replace, num_samples=100_000, num_warmup=200,
         rng=604, **options,
     )  # fmt: skip
-    assert np.abs(second_moments_z(draws, *laws[replace], right=True)).max() < Z_LIMIT
-    assert np.abs(second_moments_z(draws, *laws[not replace], right=False)).max() > Z_LIMIT
+    assert np.abs(moments_z(draws.values, *laws[replace], right=True)).max() < Z_LIMIT
+    assert np.abs(moments_z(draws.values, *laws[not replace], right=False)).max() > Z_LIMIT
 
 
 def variance_pvalue(values, variance):
@@ -338,17 +325,6 @@ def test_without_friction_the_variance_grows_as_the_recursion_says():
     growth = (variances[399] - variances[0]) / (399 * eps)
     assert abs(growth / (0.5 * eps * noise) - 1.0) < 0.05
     assert any("friction is 0" in problem for problem in draws.problems)
-
-
-def test_all_rows_make_unadjusted_langevin_steps():
-    """The exact gradient leaves one leapfrog step of size sqrt(eps), never rejected."""
-    eps, rng = 0.3, np.random.default_rng(7)
-    draws = sgld(REGRESSION, [0.5, -1.0], batch_size=None, step_size=eps, rng=7, **RUN)
-    theta = np.array([0.5, -1.0])
-    for t in range(5):
-        theta = theta + 0.5 * eps * REGRESSION.gradient(theta)
-        theta = theta + np.sqrt(eps) * rng.standard_normal(2)
-        np.testing.assert_allclose(draws.values[0, t], theta, rtol=1e-10)
 
 
 def linear(theta, weights):

@@ -1,13 +1,11 @@
 """Which data are rows, what is refused at the door, and what goes wrong on the way."""
 
-import os
-import subprocess
-import sys
 import warnings
 from concurrent.futures import Executor, Future
 
 import numpy as np
 import pytest
+from densities import standard
 
 from bayeslib import (
     BayeslibError,
@@ -306,10 +304,6 @@ def test_weighted_draws_tell_of_divergences_too():
     assert any("diverged" in problem for problem in draws.problems)
 
 
-def standard(theta):
-    return -0.5 * theta[0] ** 2
-
-
 HEAT = {"batch_size": None, "gradient_noise": 4.0, "num_samples": 20_000, "rng": 2}
 STARTS = [[1.0], [-1.0], [0.0], [0.5]]
 
@@ -389,27 +383,3 @@ def test_a_chain_that_is_told_to_stop_keeps_its_draws(sampler):
         regression(), [0.0, 0.0], batch_size=2, **options | {"num_samples": draws.num_samples}
     )
     np.testing.assert_array_equal(again.values, draws.values)
-
-
-SCRIPT = """
-import numpy as np, sys
-from test_stochastic_rows import X, Y, regression, options_of
-from bayeslib import sghmc, sgld
-for sampler, more in ((sgld, {}), (sghmc, {"noise_estimate": "batch", "centre": [0.1, 0.1]})):
-    options = options_of(sampler, batch_size=3, **more)
-    print(sampler(regression(), [0.0, 0.0], **options).values.ravel().tolist())
-"""
-
-
-def test_without_compilation_the_draws_are_the_same():
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
-    run = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=environment,
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    plain = [np.array(eval(line)) for line in run.stdout.splitlines()]
-    more = ({}, {"noise_estimate": "batch", "centre": [0.1, 0.1]})
-    for sampler, changes, values in zip((sgld, sghmc), more, plain, strict=True):
-        options = options_of(sampler, batch_size=3, **changes)
-        fast = sampler(regression(), [0.0, 0.0], **options).values.ravel()
-        np.testing.assert_allclose(fast, values, rtol=1e-10)

@@ -4,11 +4,11 @@
 """
 
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from calling import python, quietly
 from scipy import stats
 
 import bayeslib as bl
@@ -146,9 +146,7 @@ RUNS = {
 
 def drawn(name):
     """Return what a short run drew: its states and their log densities, energies or none."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        draws = RUNS[name](num_samples=12, num_warmup=60, num_chains=2, rng=7)
+    draws = quietly(RUNS[name], num_samples=12, num_warmup=60, num_chains=2, rng=7)
     if name == "anneal":
         return {"values": draws.final_states, "energies": draws.energies}
     values = {"values": draws.values, "num_evals": draws.num_evals}
@@ -176,6 +174,20 @@ def test_other_draws_would_be_noticed():
             np.testing.assert_allclose(other.values, stored["metropolis scale: values"], RTOL)
 
 
-if __name__ == "__main__":
+def store(path):
     parts = {f"{name}: {part}": value for name in RUNS for part, value in drawn(name).items()}
-    np.savez_compressed(sys.argv[1] if sys.argv[1:] else STORED, **parts)
+    np.savez_compressed(path, **parts)
+
+
+def test_without_a_compiler_the_draws_are_the_same(tmp_path):
+    path = tmp_path / "plain.npz"
+    python("import sys, test_stored_draws as t; t.store(sys.argv[1])", path, NUMBA_DISABLE_JIT=1)
+    with np.load(path) as plain, np.load(STORED) as stored:
+        assert set(plain) == set(stored)
+        for key in stored:
+            rtol = 1e-2 if key.partition(":")[0] in LEARNED else RTOL
+            np.testing.assert_allclose(plain[key], stored[key], rtol, rtol, err_msg=key)
+
+
+if __name__ == "__main__":
+    store(sys.argv[1] if sys.argv[1:] else STORED)

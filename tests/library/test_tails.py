@@ -1,9 +1,8 @@
 """The tail of draws: its shape found, and heavy ones spoken of."""
 
-import warnings
-
 import numpy as np
 import pytest
+from calling import quietly
 from scipy import stats
 
 from bayeslib import Draws, Target, gibbs, nuts, slice_sample
@@ -53,9 +52,7 @@ def test_fewer_than_21_draws_have_no_tail(size):
 @pytest.mark.parametrize("n", [1, 2])
 def test_a_single_draw_has_a_summary(n):
     target = Target(lambda t: -0.5 * np.sum(t**2), dim=2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        draws = nuts(target, num_samples=n, num_chains=1, rng=1)
+    draws = quietly(nuts, target, num_samples=n, num_chains=1, rng=1)
     assert draws.problems and "nuts" in str(draws.summary()) and draws._repr_html_()
 
 

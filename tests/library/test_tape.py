@@ -3,15 +3,13 @@
 import ctypes
 import gc
 import math
-import os
-import subprocess
-import sys
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from calling import python
 
 import bayeslib as bl
 from bayeslib import Target
@@ -418,13 +416,6 @@ print(hashlib.sha256(draws.values.tobytes()).hexdigest())
 
 @pytest.mark.trust("S14")
 def test_the_same_bits_compiled_here_or_loaded_from_disk_wherever_arrays_lie(tmp_path):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    said = [
-        subprocess.run(
-            [sys.executable, "-c", SCRIPT, filler],
-            env=environment, capture_output=True, text=True, check=True,
-        ).stdout.split("\n")
-        for filler in ("0", "57", "990")
-    ]  # fmt: skip
-    assert "compiled auto" in said[0] and not any("compiled" in line for line in said[1] + said[2])
-    assert said[0][-2] == said[1][-2] == said[2][-2] and len(said[0][-2]) == 64
+    first, again = (python(SCRIPT, n, NUMBA_CACHE_DIR=tmp_path).splitlines() for n in (0, 990))
+    assert "compiled auto" in first and not any("compiled" in line for line in again)
+    assert first[-1] == again[-1] and len(first[-1]) == 64

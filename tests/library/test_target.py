@@ -13,8 +13,6 @@ from bayeslib import Target, Truth, metropolis
 from bayeslib.compile.arithmetic import FAST
 from bayeslib.errors import BayeslibError, GradientError, TargetError
 
-GLOBAL = np.array([1.0])
-
 
 def regression(theta, X, y, scale):
     total = -0.5 * theta @ theta
@@ -32,10 +30,6 @@ def regression_target(**options):
     rng = np.random.default_rng(1)
     data = (rng.standard_normal((20, 3)), rng.standard_normal(20), 0.7)
     return Target(regression, dim=3, data=data, **options)
-
-
-def scaled(theta):
-    return -GLOBAL[0] * theta[0] ** 2
 
 
 def laplace(theta):
@@ -92,18 +86,17 @@ def test_no_gradient_is_said():
         target.gradient(np.zeros(3))
 
 
-@pytest.mark.parametrize("factor", [-1.0, 1.001, 0.0])
-@pytest.mark.parametrize("component", [0, 2])
-@pytest.mark.parametrize("thorough", [True, False])
-def test_a_wrong_gradient_is_found_and_its_component_named(factor, component, thorough):
+@pytest.mark.parametrize(("factor", "component"), [(-1.0, 0), (1.001, 2), (0.0, 2)])
+def test_a_wrong_gradient_is_found_and_its_component_named(factor, component):
     def wrong(theta, X, y, scale):
         grad = X.T @ (y - X @ theta) / scale**2 - theta
         grad[component] *= factor
         return grad
 
     target = regression_target(gradient=wrong, names=("a", "b", "c"))
-    with pytest.raises(GradientError, match=rf"component {component} \({'abc'[component]}\)"):
-        target.check_gradient([0.3, -0.2, 0.9], thorough=thorough)
+    for thorough in (True, False):
+        with pytest.raises(GradientError, match=rf"component {component} \({'abc'[component]}\)"):
+            target.check_gradient([0.3, -0.2, 0.9], thorough=thorough)
 
 
 def test_the_check_copes_with_tiny_huge_shifted_and_bounded_densities():
@@ -178,20 +171,6 @@ def test_plain_and_compiled_helpers_may_be_called():
     np.testing.assert_allclose(target.gradient([1.0, 2.0]), [-1.0, -2.0])
 
 
-def test_a_changed_global_is_seen_at_the_next_run():
-    """Alone, numba would keep the old value for ever."""
-    target = Target(scaled, dim=1, gradient=None)
-    options = {"num_chains": 1, "num_samples": 4000, "rng": 1}
-    try:
-        wide = metropolis(target, 0.0, **options)
-        GLOBAL[0] = 100.0
-        narrow = metropolis(target, 0.0, **options)
-        assert narrow.values.std() < 0.2 * wide.values.std()
-        assert target(1.0) == -100.0
-    finally:
-        GLOBAL[0] = 1.0
-
-
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
 def test_a_target_travels(clone):
     shift = 0.5
@@ -219,17 +198,6 @@ def test_exceptions_keep_their_type_and_say_where():
         with pytest.raises(KeyError, match="beyond"):
             call()
     assert target(0.5) == 0.0
-
-
-def test_an_index_out_of_bounds_is_found_at_the_start():
-    """Compiled code reads garbage, plain Python raises."""
-
-    def logdensity(theta, y):
-        return -0.5 * theta[0] ** 2 - y[3]
-
-    target = Target(logdensity, dim=2, data=(np.zeros(3),), gradient=None)
-    with pytest.raises(IndexError, match="index 3 is out of bounds"):
-        metropolis(target, np.zeros(2), num_chains=1, rng=1)
 
 
 def test_a_random_density_is_found_at_the_start():

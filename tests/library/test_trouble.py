@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
+from densities import exponential
 
 import bayeslib as bl
 from bayeslib import Draws, Target, hmc, nuts, posteriors
 from bayeslib.diagnostics.trouble import divergence_problem
 
 SAMPLERS = [(nuts, {}), (hmc, {"num_steps": 10})]
-
-
-def exponential(theta):
-    return -theta[0] if theta[0] > 0.0 else -np.inf
 
 
 @pytest.mark.filterwarnings("ignore:the log density was nan")  # as it may in an overflow

@@ -1,15 +1,14 @@
 """The verdict on Gaussian fits: what is accused is off, what is off is accused, in true words."""
 
-import warnings
-
 import numpy as np
 import pytest
+from calling import quietly
 from outside_models import OUTSIDE
 from scipy import stats
 from sparing import over
 
 import bayeslib as bl
-from bayeslib import BayeslibWarning, Gaussian, posteriors
+from bayeslib import Gaussian, posteriors
 from bayeslib.variational import verdict
 from bayeslib.variational.verdict import checked
 
@@ -37,12 +36,6 @@ FITS = {
 }
 
 
-def quiet(function, *arguments, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BayeslibWarning)
-        return function(*arguments, **options)
-
-
 def facts(fit, truth):
     """Spreads over the truth's, and the largest miss of a mean in the truth's spreads."""
     table, sd = fit.summary(), np.sqrt(np.diag(truth.cov))
@@ -64,7 +57,7 @@ def fits(name, seed):
     target = BOOK[name]()
     for method, fit in FITS.items():
         if method != "laplace" or (seed == 0 and name != "schools, centred"):  # it has no mode
-            yield method, target, quiet(fit, target, seed)
+            yield method, target, quietly(fit, target, seed)
 
 
 CASES = [(name, seed) for seed in range(20) for name in BOOK]
@@ -86,7 +79,7 @@ def test_k_hat_of_two_thousand_draws_would_do_both():
     for name, family in (("coal mining", "fullrank"), ("eight schools", "meanfield")):
         target = BOOK[name]()
         for seed in range(4):
-            fit = quiet(bl.advi, target, family=family, rng=seed)
+            fit = quietly(bl.advi, target, family=family, rng=seed)
             free = bl.unconstrained(target)
             weighed = verdict.weigh(free, fit.base, 2000, np.random.default_rng(seed))
             objects = verdict._khat(weighed.logdensity - weighed.log_q) > 0.7
@@ -115,7 +108,7 @@ def test_models_from_outside(name):
     target = OUTSIDE[name]
     for method in OUTSIDERS[name]:
         for seed in range(1 if method == "laplace" else 3):
-            fit = quiet(FITS[method], target, seed)
+            fit = quietly(FITS[method], target, seed)
             assert bool(fit.problems) == is_off(fit, target.truth), (method, fit.problems)
 
 
@@ -127,7 +120,7 @@ SQUARE = posteriors.gaussian([0.0, 0.0], np.eye(2))
 
 def of(target, gaussian, num_check=2000, seed=1, **settings):
     q = Gaussian(gaussian.mean, gaussian.cov, names=("a", "b")[: gaussian.dim], settings=settings)
-    return quiet(checked, target, q, num_check, np.random.default_rng(seed))
+    return quietly(checked, target, q, num_check, np.random.default_rng(seed))
 
 
 def test_its_words_name_the_parameter_the_ratio_and_the_remedy():
@@ -190,12 +183,12 @@ def test_more_draws_are_taken_only_in_doubt():
     assert doubtful.settings["num_weighed"] in (20_000, 100_000)
     many = posteriors.gaussian(np.zeros(80), np.eye(80))
     q = Gaussian(np.zeros(80), 0.68 * np.eye(80))
-    found = quiet(checked, many, q, 2000, np.random.default_rng(1))
+    found = quietly(checked, many, q, 2000, np.random.default_rng(1))
     assert found.settings["num_weighed"] <= 50_000
 
 
 def test_laplace_is_judged_alike_in_every_run():
-    one, other = (quiet(bl.laplace, BOOK["pumps"]()) for _ in range(2))
+    one, other = (quietly(bl.laplace, BOOK["pumps"]()) for _ in range(2))
     assert one.problems == other.problems != () and one.settings["khat"] == other.settings["khat"]
     assert one.num_evals == other.num_evals == one.log_evidence.num_evals
     assert "k-hat" in str(one.summary()) and one.elbo is None

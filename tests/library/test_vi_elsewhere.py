@@ -1,13 +1,11 @@
 """Modes that a fit has not seen: climbs from elsewhere find them, and accuse no single mode."""
 
-import warnings
-
 import numpy as np
 import pytest
+from calling import quietly
 
 import bayeslib as bl
 from bayeslib import posteriors
-from bayeslib.errors import BayeslibWarning
 
 WORD = "another mode"
 
@@ -19,9 +17,7 @@ def two_modes(theta, place, width):
 
 
 def said(fit, target, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BayeslibWarning)
-        result = fit(target, rng=1, **options)
+    result = quietly(fit, target, rng=1, **options)
     return sum(WORD in problem or "ended elsewhere" in problem for problem in result.problems)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from densities import exponential
 from scipy import special, stats
 
 import bayeslib as bl
@@ -147,10 +148,6 @@ def test_units_far_apart_do_not_matter():
     found = bl.laplace(posteriors.gaussian([0.0, 0.0], cov), spread)
     np.testing.assert_allclose(found.cov / cov, 1.0, rtol=1e-6)
     np.testing.assert_allclose(found.mean / spread, 0.0, atol=1e-6)
-
-
-def exponential(theta):
-    return -theta[0] if theta[0] > 0.0 else -np.inf
 
 
 LINE = {"dim": 1}

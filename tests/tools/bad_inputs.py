@@ -1,14 +1,14 @@
 """The table of bad inputs: what each row is, and what its tests share.
 
 A test names the rows it carries by ``pytest.mark.row(1, 2)``; test_bad_inputs_rows.py asks for
-every row of `ROWS`. Loaded as a plugin, this module prints which tests carry which rows.
+every row of `ROWS`.
 """
 
-import json
+from functools import partial
 
 from densities import gaussian2
 
-from bayeslib import Target, hmc, metropolis, nuts
+from bayeslib import Target, hmc, metropolis, metropolis_hastings, nuts
 
 ROWS = {
     1: "log density nan at the start",
@@ -77,25 +77,23 @@ ROWS = {
 QUICK = {"num_samples": 20, "num_warmup": 20, "num_chains": 1, "rng": 1}
 
 
+def jump(theta, rng):
+    return theta + rng.standard_normal(theta.size)
+
+
+SAMPLERS = {
+    "metropolis": metropolis,
+    "metropolis_hastings": partial(metropolis_hastings, propose=jump, log_ratio=None),
+    "hmc": partial(hmc, num_steps=3),
+    "nuts": nuts,
+}
+FIXED = {"metropolis": {"scale": 0.5}, "hmc": {"step_size": 0.3}, "nuts": {"step_size": 0.3}}
+
+
 def run(target=None, start=(0.1, 0.2), sampler="metropolis", **options):
     target = gaussian2() if target is None else target
-    if sampler == "hmc":
-        return hmc(target, start, num_steps=options.pop("num_steps", 3), **{**QUICK, **options})
-    if sampler == "nuts":
-        return nuts(target, start, **{**QUICK, **options})
-    return metropolis(target, start, **{**QUICK, **options})
+    return SAMPLERS[sampler](target, start, **QUICK | options)
 
 
 def value_only(function, dim=2, **options):
     return Target(function, dim=dim, gradient=None, **options)
-
-
-def pytest_collection_finish(session):
-    carried = {}
-    for item in session.items:
-        if item.get_closest_marker("skip") or item.get_closest_marker("xfail"):
-            continue
-        for marker in item.iter_markers("row"):
-            for row in marker.args:
-                carried.setdefault(row, []).append(item.nodeid)
-    print("ROWS", json.dumps(carried))

@@ -80,41 +80,6 @@ def _():
     }
 
 
-@claim("nuts-doubling")
-def _():
-    return {"2": np.exp(np.log(len(list(itertools.product("+-", repeat=5)))) / 5)}
-
-
-@claim("nuts-dropped")
-def _():
-    return {"half": given("the part that a doubling adds")}
-
-
-@claim("nuts-pick")
-def _():
-    return {"half": given("the part that a doubling adds")}
-
-
-@claim("nuts-slice")
-def _():
-    return {"2014": given("a year")}
-
-
-@claim("nuts-divergence")
-def _():
-    return {"1000": DIVERGENT}
-
-
-@claim("nuts-bfmi")
-def _():
-    return {"0.1": given("a reading, chosen")}
-
-
-@claim("nuts-clean")
-def _():
-    return {"1.003": given("a reading, chosen"), "hundred": given("a reading, chosen")}
-
-
 @claim("nuts-dimension")
 def _():
     order = np.log2(energy_error(0.1) / energy_error(0.05))  # d coordinates: d times the error
@@ -177,11 +142,6 @@ def _():
     }
 
 
-@claim("sghmc-lie")
-def _():
-    return {"1.00": given("a reading, chosen"), "halve": given("an instruction")}
-
-
 # ---- optimisation ----
 
 
@@ -192,11 +152,6 @@ def _():
     log_det = {k: np.log(np.linalg.det(k * covariance)) for k in (1, 9)}
     half = (at_mode[9] - at_mode[1]) / (log_det[9] - log_det[1])
     return {r"\tfrac12": half, "2": np.exp(at_mode[1] - half * log_det[1]) / np.pi}
-
-
-@claim("laplace-occam")
-def _():
-    return {"2": 1 / (np.pi * (1.7 * stats.norm.pdf(0, scale=1.7)) ** 2)}
 
 
 @claim("laplace-bic")
@@ -242,11 +197,6 @@ def _():
     return {"half": near(spread**2, 1e-6)}
 
 
-@claim("advi-stopping")
-def _():
-    return {"per cent": given("of the rule that the card rejects")}
-
-
 # ---- both ----
 
 
@@ -271,11 +221,25 @@ def _():
     return {"2": given("s is the logarithm of a standard deviation")}
 
 
-@claim("amortised-calibration")
-def _():
-    return {"half": given("the strength of the reaction, chosen")}
+# ---- what takes no more than a line ----
 
-
-@claim("together-steps")
-def _():
-    return {"ten": given("the number of steps, chosen")}
+for _card, _numbers in {
+    "nuts-doubling": lambda: {
+        "2": np.exp(np.log(len(list(itertools.product("+-", repeat=5)))) / 5)
+    },
+    "nuts-dropped": lambda: {"half": given("the part that a doubling adds")},
+    "nuts-pick": lambda: {"half": given("the part that a doubling adds")},
+    "nuts-slice": lambda: {"2014": given("a year")},
+    "nuts-divergence": lambda: {"1000": DIVERGENT},
+    "nuts-bfmi": lambda: {"0.1": given("a reading, chosen")},
+    "nuts-clean": lambda: {
+        "1.003": given("a reading, chosen"),
+        "hundred": given("a reading, chosen"),
+    },
+    "sghmc-lie": lambda: {"1.00": given("a reading, chosen"), "halve": given("an instruction")},
+    "laplace-occam": lambda: {"2": 1 / (np.pi * (1.7 * stats.norm.pdf(0, scale=1.7)) ** 2)},
+    "advi-stopping": lambda: {"per cent": given("of the rule that the card rejects")},
+    "amortised-calibration": lambda: {"half": given("the strength of the reaction, chosen")},
+    "together-steps": lambda: {"ten": given("the number of steps, chosen")},
+}.items():
+    claim(_card)(_numbers)

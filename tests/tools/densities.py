@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from bayeslib import Target, posteriors
+from bayeslib import Target, hmc, metropolis, nuts, posteriors
 
 
 def correlated(theta, precision):
@@ -27,6 +27,7 @@ def correlated_fused(theta, grad, precision):
 
 
 COV = np.array([[1.0, 0.8], [0.8, 2.0]])
+METRICS = {"identity": None, "diagonal": [0.5, 2.0], "dense": [[1.0, 0.5], [0.5, 0.8]]}
 
 
 def gaussian2():
@@ -101,6 +102,35 @@ def sample_truncated(num_samples, rng):
     draws = rng.standard_normal(4 * num_samples)
     return draws[draws > -0.5][:num_samples, None]
 
+
+def standard(theta):
+    return -0.5 * theta[0] ** 2
+
+
+def exponential(theta):
+    return -theta[0] if theta[0] > 0.0 else -math.inf
+
+
+def cut_off(theta, end, value):
+    """A standard normal density up to an end, and `value` from there on."""
+    return -0.5 * theta[0] ** 2 if theta[0] < end else value
+
+
+def slow(theta, size):
+    """A normal density that takes as long as `size` sines."""
+    total = 0.0
+    for i in range(size):
+        total += math.sin(theta[0] + i)
+    return -0.5 * theta[0] ** 2 + 1e-12 * total
+
+
+# Short runs of three samplers, for what is the same in all.
+SHORT = {"num_samples": 200, "num_warmup": 150, "rng": 11}
+SAMPLERS = {
+    "metropolis": lambda **options: metropolis(gaussian2(), None, **options),
+    "hmc": lambda **options: hmc(gaussian2(), num_steps=4, **options),
+    "nuts": lambda **options: nuts(gaussian2(), **options),
+}
 
 EXACT = {
     "log_gamma_normal": (

@@ -15,6 +15,11 @@ import bayeslib as bl
 from bayeslib import posteriors
 
 
+def case(target, *arguments, **options):
+    """Return how a public function is called: target, further arguments, options."""
+    return target, arguments, options
+
+
 @dataclass(frozen=True)
 class Algorithm:
     """How to call one public function on targets whose truth is known.
@@ -40,7 +45,6 @@ class Algorithm:
     num_samples: int = 20_000
     compared: int = 400
     chains: bool = False
-    biased: dict = field(default_factory=dict)
     tuning: dict = field(default_factory=dict)
 
     @property
@@ -188,7 +192,7 @@ def steps_of(steps, **options):
     """How a Gaussian in the plane is sampled with a noisy gradient, and the law that makes."""
     mean, precision = gaussian_of(PLANE)
     target = settled(PLANE, *steps(precision[None], (precision @ mean)[None], **options))
-    return target, (_START_2D,), options | {"batch_size": None}
+    return case(target, _START_2D, **options, batch_size=None)
 
 
 def batches_of(steps, **options):
@@ -197,54 +201,47 @@ def batches_of(steps, **options):
     X, y = rng.standard_normal((6, 2)), rng.standard_normal(6)
     target = posteriors.linear_regression(X, y, noise_scale=1.5, prior_scale=1.0)
     chosen = regression_batches(X, y, 1.5, 1.0, batches(6, 2))
-    return settled(target, *steps(*chosen, **options)), (_START_2D,), options | {"batch_size": 2}
+    target = settled(target, *steps(*chosen, **options))
+    return case(target, _START_2D, **options, batch_size=2)
 
 
-GAMMA_STUDENT = posteriors.gamma_student()
+STUDENT, PRIOR = posteriors.gamma_student(), stats.gamma(3)
 COIN = posteriors.coin(8, 2)
 PLANE = posteriors.gaussian([1.0, -2.0], [[1.0, 0.8], [0.8, 2.0]])
 RIDGE = posteriors.gaussian([0.5, 0.0], [[1.0, 0.9], [0.9, 1.0]])
 WIDE = stats.multivariate_normal([1.0, -2.0], 4.0 * np.eye(2))
-WIDE_LOG_BOUND = float(
-    PLANE([1.0, -2.0]) - WIDE.logpdf([1.0, -2.0])
-)  # the ratio is largest at the common mean, because WIDE's precision is below PLANE's
 
 _START_1D = np.array([[2.0], [4.0], [6.0], [8.0]])
 _START_2D = np.array([[0.0, 0.0], [2.0, -4.0], [1.0, 1.0], [-1.0, -3.0]])
+
+LADDER = {"ess_threshold": 0.9, "num_steps": 8}
 
 ALGORITHMS = (
     Algorithm(
         bl.rejection_sample,
         page="rejection",
         cases={
-            "gamma_student": (
-                GAMMA_STUDENT,
-                (stats.gamma(3),),
-                {"log_bound": -np.log(np.sqrt(8.0))},
-            ),
-            "coin": (COIN, (stats.uniform(),), {"log_bound": COIN([0.8])}),
+            "gamma_student": case(STUDENT, PRIOR, log_bound=-np.log(np.sqrt(8.0))),
+            "coin": case(COIN, stats.uniform(), log_bound=COIN([0.8])),
         },
     ),
     Algorithm(
         bl.adaptive_rejection_sample,
         page="rejection",
-        cases={"log_gamma": (log_gamma(), (), {"points": [-2.0, 1.5]})},
+        cases={"log_gamma": case(log_gamma(), points=[-2.0, 1.5])},
     ),
     Algorithm(
         bl.importance_sample,
         page="importance",
-        cases={
-            "gamma_student": (GAMMA_STUDENT, (stats.gamma(3),), {}),
-            "plane": (PLANE, (WIDE,), {}),
-        },
+        cases={"gamma_student": case(STUDENT, PRIOR), "plane": case(PLANE, WIDE)},
     ),
     Algorithm(
         bl.annealed_importance_sample,
         page="particles",
         num_samples=5_000,
         cases={
-            "gamma_student": (GAMMA_STUDENT, (stats.gamma(3),), {"scale": 1.5}),
-            "plane": (PLANE, (WIDE,), {"scale": 1.0, "inverse_temperatures": 10}),
+            "gamma_student": case(STUDENT, PRIOR, scale=1.5),
+            "plane": case(PLANE, WIDE, scale=1.0, inverse_temperatures=10),
         },
     ),
     Algorithm(
@@ -252,57 +249,37 @@ ALGORITHMS = (
         page="particles",
         num_samples=5_000,
         cases={
-            "gamma_student": (
-                GAMMA_STUDENT,
-                (stats.gamma(3),),
-                {"scale": 1.5, "inverse_temperatures": 3, "ess_threshold": 0.9, "num_steps": 8},
-            ),
-            "plane": (
-                PLANE,
-                (WIDE,),
-                {"scale": 1.0, "inverse_temperatures": 4, "ess_threshold": 0.9, "num_steps": 8},
-            ),
+            "gamma_student": case(STUDENT, PRIOR, scale=1.5, inverse_temperatures=3, **LADDER),
+            "plane": case(PLANE, WIDE, scale=1.0, inverse_temperatures=4, **LADDER),
         },
     ),
     Algorithm(
         bl.adaptive_importance_sample,
         cases={
-            "gamma_student": (GAMMA_STUDENT, (stats.gamma(3),), {}),
-            "plane": (PLANE, (WIDE,), {"num_components": 2}),
+            "gamma_student": case(STUDENT, PRIOR),
+            "plane": case(PLANE, WIDE, num_components=2),
         },
     ),
     Algorithm(
         bl.multipathfinder,
-        cases={
-            "plane": (PLANE, (), {"num_paths": 2}),
-            "log_gamma": (log_gamma(), (), {}),
-        },
+        cases={"plane": case(PLANE, num_paths=2), "log_gamma": case(log_gamma())},
     ),
     Algorithm(
         bl.metropolis,
         page="mcmc",
         chains=True,
         tuning={"scale": 1.5},
-        cases={
-            "gamma_student": (GAMMA_STUDENT, (_START_1D,), {}),
-            "plane": (PLANE, (_START_2D,), {}),
-        },
+        cases={"gamma_student": case(STUDENT, _START_1D), "plane": case(PLANE, _START_2D)},
     ),
     Algorithm(
         bl.metropolis_hastings,
         page="mcmc",
         chains=True,
         cases={
-            "gamma_student": (
-                GAMMA_STUDENT,
-                (_START_1D,),
-                {"propose": stretch, "log_ratio": stretch_ratio, "args": (0.8,)},
+            "gamma_student": case(
+                STUDENT, _START_1D, propose=stretch, log_ratio=stretch_ratio, args=(0.8,)
             ),
-            "plane": (
-                PLANE,
-                (_START_2D,),
-                {"propose": uneven, "log_ratio": uneven_ratio, "args": (1.0,)},
-            ),
+            "plane": case(PLANE, _START_2D, propose=uneven, log_ratio=uneven_ratio, args=(1.0,)),
         },
     ),
     Algorithm(
@@ -310,10 +287,7 @@ ALGORITHMS = (
         page="mcmc",
         chains=True,
         compared=2_000,
-        cases={
-            "gamma_student": (GAMMA_STUDENT, (stats.gamma(3),), {}),
-            "plane": (PLANE, (WIDE,), {}),
-        },
+        cases={"gamma_student": case(STUDENT, PRIOR), "plane": case(PLANE, WIDE)},
     ),
     Algorithm(
         bl.slice_sample,
@@ -321,25 +295,22 @@ ALGORITHMS = (
         chains=True,
         tuning={"width": 2.0},
         cases={
-            "gamma_student": (GAMMA_STUDENT, (_START_1D,), {}),
-            "plane": (PLANE, (_START_2D,), {"order": "random"}),
+            "gamma_student": case(STUDENT, _START_1D),
+            "plane": case(PLANE, _START_2D, order="random"),
         },
     ),
     Gibbs(
         gibbs,
         page="gibbs",
         chains=True,
-        cases={"plane": (PLANE, (_START_2D,), {}), "ridge": (RIDGE, (_START_2D,), {})},
+        cases={"plane": case(PLANE, _START_2D), "ridge": case(RIDGE, _START_2D)},
     ),
     Algorithm(
         bl.parallel_tempering,
         page="annealing",
         chains=True,
-        cases={
-            "gamma_student": (GAMMA_STUDENT, (_START_1D,), {}),
-            "plane": (PLANE, (_START_2D,), {}),
-        },
         tuning={"inverse_temperatures": [0.05, 0.3, 1.0], "scale": 1.5},
+        cases={"gamma_student": case(STUDENT, _START_1D), "plane": case(PLANE, _START_2D)},
     ),
     Algorithm(
         bl.hmc,
@@ -348,19 +319,19 @@ ALGORITHMS = (
         num_samples=5_000,
         tuning={"step_size": 0.4},
         cases={
-            "log_gamma": (log_gamma(), (_START_1D - 4.0,), {"num_steps": 5}),
-            "plane": (PLANE, (_START_2D,), {"num_steps": 5}),
+            "log_gamma": case(log_gamma(), _START_1D - 4.0, num_steps=5),
+            "plane": case(PLANE, _START_2D, num_steps=5),
         },
     ),
     Algorithm(
         bl.nuts,
         page="nuts",
         chains=True,
-        tuning={"step_size": 0.5},
         num_samples=5_000,
+        tuning={"step_size": 0.5},
         cases={
-            "log_gamma": (log_gamma(), (_START_1D - 4.0,), {}),
-            "plane": (PLANE, (_START_2D,), {}),
+            "log_gamma": case(log_gamma(), _START_1D - 4.0),
+            "plane": case(PLANE, _START_2D),
         },
     ),
     Algorithm(

@@ -59,3 +59,16 @@ def batch_z(values, truth, *, right):
     z = (batches.mean(axis=0) - truth) / error
     measured("means of batches", z, Z_LIMIT, right=right)
     return z
+
+
+def moments_z(values, mean, cov, *, right):
+    """`batch_z` of the means and of all second moments about the exact mean."""
+    away, (i, j) = values - mean, np.tril_indices(len(cov))
+    found = np.concatenate([away, away[:, :, i] * away[:, :, j]], axis=2)
+    return batch_z(found, np.append(np.zeros(len(cov)), cov[i, j]), right=right)
+
+
+def check_moments(values, mean, cov):
+    """Assert that chains have this mean and covariance, and not one a fifth larger."""
+    assert np.abs(moments_z(values, mean, cov, right=True)).max() < Z_LIMIT
+    assert np.abs(moments_z(values, mean, 1.2 * cov, right=False)).max() > Z_LIMIT

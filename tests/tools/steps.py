@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass, field
 
 import numpy as np
-from densities import EXACT
+from densities import EXACT, METRICS
 from scipy import stats
 
 import bayeslib as bl
@@ -133,9 +133,6 @@ def tree(density, step_size, metric=None, depth=6):
     return Row("nuts", density, options, 5, least_move=min(0.2 * depth, 0.7), limits=limits)
 
 
-DIAGONAL, DENSE = [0.5, 2.0], [[1.0, 0.5], [0.5, 0.8]]
-
-
 def slices(density, width, most, at_random=False):
     dim = EXACT[density][0].dim
     options = {"width": np.full(dim, width), "max_steps_out": most, "at_random": at_random}
@@ -193,14 +190,14 @@ ROWS = {
     "hmc mixture": flow("mixture", 0.6),
     "hmc funnel": flow("funnel", 0.4),
     "hmc truncated": flow("truncated", 0.4),
-    "hmc diagonal": flow("log_gamma_normal", 0.5, DIAGONAL, 3),
-    "hmc dense": flow("log_gamma_normal", 0.5, DENSE, 3),
+    "hmc diagonal": flow("log_gamma_normal", 0.5, METRICS["diagonal"], 3),
+    "hmc dense": flow("log_gamma_normal", 0.5, METRICS["dense"], 3),
     "nuts log_gamma_normal": tree("log_gamma_normal", 0.9),
     "nuts mixture": tree("mixture", 1.05),
     "nuts funnel": tree("funnel", 0.75),
     "nuts truncated": tree("truncated", 0.6),
-    "nuts diagonal": tree("log_gamma_normal", 0.9, DIAGONAL),
-    "nuts dense": tree("log_gamma_normal", 0.6, DENSE),
+    "nuts diagonal": tree("log_gamma_normal", 0.9, METRICS["diagonal"]),
+    "nuts dense": tree("log_gamma_normal", 0.6, METRICS["dense"]),
     "nuts cut at 1": tree("funnel", 0.5, depth=1),
     "nuts cut at 2": tree("funnel", 0.5, depth=2),
     "slice_sample no steps mixture": slices("mixture", 2.0, 0),

@@ -1,9 +1,8 @@
 """Evidences against exact ones: estimators that must be right on average over many runs."""
 
-import warnings
-
 import numpy as np
 import pytest
+from calling import quietly
 from registry import log_gamma
 from scipy import stats
 from verdict import fails, passes, two_sided
@@ -33,9 +32,8 @@ BOUNDS = {"gamma_student": -1.5 * np.log(2.0), "coin": float(EXACT["coin"][0]([0
 
 def run_importance(name, rng):
     target, proposal = EXACT[name]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bl.BayeslibWarning)  # some of 400 small runs are unlucky
-        return bl.importance_sample(target, proposal, num_samples=400, rng=rng)
+    # some of 400 small runs are unlucky
+    return quietly(bl.importance_sample, target, proposal, num_samples=400, rng=rng)
 
 
 def run_rejection(name, rng):

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from densities import gaussian2
+from densities import gaussian2, standard
 from recording import measured
-from scipy import special
+from scipy import special, stats
 from steps import algorithm, flow, steps
 
 from bayeslib import Target, hmc, metropolis, nuts
+from bayeslib.chains.functions import Portable
 
 ADAPTED = {
     "metropolis": (lambda **options: metropolis(gaussian2(), None, **options), ["scale"]),
@@ -34,10 +35,6 @@ def test_adaptation_ends_with_the_warm_up(sampler):
         np.testing.assert_array_equal(steps, np.broadcast_to(steps[:, :1], steps.shape))
     shorter = run(num_samples=1, num_warmup=199, num_chains=2, rng=401)
     assert not np.array_equal(shorter.settings[learned[0]], runs[0].settings[learned[0]])
-
-
-def standard(theta):
-    return -0.5 * theta[0] ** 2
 
 
 def standard_gradient(theta):
@@ -67,23 +64,53 @@ def exact_acceptance(step_size, num_steps):
     return float(np.mean(1.0 / (1.0 + rise)))
 
 
+def of_a_walk(scale):
+    return 2.0 / np.pi * np.arctan(2.0 / scale)
+
+
+def of_independence(scale):
+    """N(0, scale^2) proposed to N(0, 1): E min(1, w' / w)."""
+    return 4.0 / np.pi * np.arctan(1.0 / scale)
+
+
+# Options of a step on N(0, 1), its exact acceptance, that of a program a little off, and the error
+# that would be seen with probability 0.999.
+KNOWN = {
+    ("metropolis", scale): (
+        {"root": np.array([[scale]]), "adapted": False}, of_a_walk(scale), of_a_walk(0.9 * scale),
+        0.016,
+    )
+    for scale in (0.5, 2.4, 10.0)
+} | {
+    ("independence_metropolis", scale): (
+        {"portable": Portable(stats.norm(0.0, scale))}, of_independence(scale),
+        0.95 * of_independence(scale), 0.03,
+    )
+    for scale in (1.2, 2.0, 5.0)
+} | {
+    ("hmc", step_size): (
+        flow("mixture", step_size, num_steps=n).options, exact_acceptance(step_size, n),
+        exact_acceptance(0.9 * step_size, n), 0.015,
+    )
+    for step_size, n in [(1.2, 1), (1.7, 3), (1.9, 2)]
+}  # fmt: skip
+
+
 @pytest.mark.trust("S10")
-@pytest.mark.parametrize(("step_size", "num_steps"), [(1.2, 1), (1.7, 3), (1.9, 2)])
-def test_acceptance_of_hamiltonian_monte_carlo_on_a_normal_is_known(step_size, num_steps):
-    """z at alpha 1e-6; an acceptance wrong by 0.015 would be seen with probability 0.999."""
+@pytest.mark.parametrize(("sampler", "size"), KNOWN)
+def test_acceptance_on_a_normal_is_known(sampler, size):
+    """z at alpha 1e-6."""
+    options, exact, wrong, seen = KNOWN[sampler, size]
     rng = np.random.default_rng(402)
     starts = rng.standard_normal((50_000, 1))
     target = Target(standard, dim=1, gradient=standard_gradient)
-    options = flow("mixture", step_size, num_steps=num_steps).options
-    _, notes = steps(algorithm("hmc"), target, starts, options, num_steps=1, rng=rng)
-    rates = notes["acceptance_rate"]
+    afresh = sampler == "independence_metropolis"
+    how = {"num_steps": 1, "rng": rng, "afresh": afresh}
+    rates = steps(algorithm(sampler), target, starts, options, **how)[1]["acceptance_rate"]
     error = rates.std(ddof=1) / np.sqrt(len(rates))
     limit = -special.ndtri(5e-7)
-    exact = exact_acceptance(step_size, num_steps)
-    measured("acceptance", (rates.mean() - exact) / error, limit, right=True)
-    assert abs(rates.mean() - exact) < limit * error
-    assert (limit + 3.1) * error < 0.015
-    assert 0.3 < exact < 0.97
-    wrong = exact_acceptance(0.9 * step_size, num_steps)
-    measured("acceptance", (rates.mean() - wrong) / error, limit, right=False)
-    assert abs(rates.mean() - wrong) > limit * error
+    assert 0.1 < exact < 0.97 and (limit + 3.1) * error < seen
+    for truth, right in ((exact, True), (wrong, False)):
+        z = (rates.mean() - truth) / error
+        measured("acceptance", z, limit, right=right)
+        assert (abs(z) < limit) == right

@@ -7,39 +7,12 @@ import ast
 from pathlib import Path
 
 import pytest
+from report import LEDGER
 
 import bayeslib as bl
 
 TESTS = Path(__file__).parents[1]
-# Each begins with the name that the page on trust has for it.
-ITEMS = {
-    "S1": "gradients: of densities, transforms and networks, against finite differences",
-    "S2": "paths return: leapfrog steps, run back, end where they began",
-    "S3": "volume: leapfrog keeps it",
-    "S4": "second order: half the leapfrog step, a quarter of the energy's error",
-    "S5": "shadow energy: leapfrog on a Gaussian keeps it",
-    "S6": "transition matrix: of an acceptance function, leaves the target alone",
-    "S7": "conditionals: ratios of the joint density",
-    "S8": "a few steps: from exact draws they conserve the target, with power and movement",
-    "S9": "there and back: swapping before and after changes nothing",
-    "S10": "known acceptance: in closed form",
-    "S11": "independent draws: and resampling, against exact laws",
-    "S12": "weights: averages by them, and how many draws they are worth",
-    "S13": "diagnostics: equal to ArviZ's",
-    "S14": "seeds: one gives the same bits",
-    "S15": "bad input: refused in the words promised",
-    "S16": "planted bugs: each rejected by the test named for it",
-    "M1": "whole runs: judged on analytic targets",
-    "M2": "real data: NUTS judged on the book's posteriors, eight schools at target_accept=0.95",
-    "M3": "hidden draw: its rank in a chain made from it",
-    "M4": "joint test: of model and sampler",
-    "M5": "calibration: ranks of the truth among the draws of fits",
-    "M6": "evidence: right on average",
-    "M7": "best fits: optima of variational inference",
-    "M8": "warnings: what must not be believed says so",
-    "M9": "interruptions: interrupts, threads, processes, saving",
-    "N1": "fresh seeds: the verdict in two stages, and the command that uses it",
-}
+ITEMS = {item: f"{name}: {looks_at}" for item, (name, looks_at, _) in LEDGER.items()}
 # Functions that need a test of an item of their own: trust("S6", of="ising_sample").
 OWED = {
     "gibbs": "S7",
@@ -58,6 +31,10 @@ def is_trust(node):
     return isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.trust"
 
 
+def is_mark(assignment):
+    return ast.unparse(assignment.targets[0]) == "pytestmark"
+
+
 def marks(node):
     """Yield the items that a trust mark in a node names, each with the function it is of."""
     for call in filter(is_trust, ast.walk(node)):
@@ -72,8 +49,7 @@ def carried():
     for path in sorted(TESTS.glob("*/test_*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         tests = [n for n in tree.body if isinstance(n, ast.FunctionDef) and "test_" in n.name[:5]]
-        whole = [n for n in tree.body if isinstance(n, ast.Assign)]
-        whole = [n.value for n in whole if ast.unparse(n.targets[0]) == "pytestmark"]
+        whole = [n.value for n in tree.body if isinstance(n, ast.Assign) and is_mark(n)]
         for test in tests:
             nodes = [*whole, *test.decorator_list]
             slow = any("pytest.mark.slow" in ast.unparse(node) for node in nodes)
@@ -103,19 +79,10 @@ def test_what_takes_seconds_runs_always_and_nothing_is_marked_in_vain():
             assert any(i == item and not slow for i, _, _, _, slow in CARRIED), item
     tree = [ast.parse(p.read_text(encoding="utf-8")) for p in TESTS.glob("*/test_*.py")]
     written = sum(len(list(marks(node))) for t in tree for node in t.body)
-    on_files = sum(
-        len(list(marks(n.value)))
-        for t in tree
-        for n in t.body
-        if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "pytestmark"
-    )
-    on_tests = sum(
-        len(list(marks(d)))
-        for t in tree
-        for n in t.body
-        if isinstance(n, ast.FunctionDef) and n.name.startswith("test_")
-        for d in n.decorator_list
-    )
+    files = [n.value for t in tree for n in t.body if isinstance(n, ast.Assign) and is_mark(n)]
+    tests = [n for t in tree for n in t.body if getattr(n, "name", "").startswith("test_")]
+    decorators = [d for n in tests for d in getattr(n, "decorator_list", ())]
+    on_files, on_tests = (sum(len(list(marks(n))) for n in each) for each in (files, decorators))
     assert written == on_files + on_tests  # a mark on a helper would carry nothing
 
 

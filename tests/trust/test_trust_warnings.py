@@ -37,6 +37,7 @@ TROUBLE = {
         "diverged",
     ),
     "funnel": (lambda seed: bl.nuts(posteriors.funnel(10), rng=seed), "E-BFMI"),
+    "funnel, chains apart": (lambda seed: bl.nuts(posteriors.funnel(10), rng=seed), "R-hat"),
     "far mixture, nuts": (lambda seed: bl.nuts(FAR, APART, rng=seed), "R-hat"),
     "far mixture, hmc": (lambda seed: bl.hmc(FAR, APART, num_steps=10, rng=seed), "R-hat"),
     "far mixture, metropolis": (lambda seed: bl.metropolis(FAR, APART, rng=seed), "R-hat"),
