@@ -86,7 +86,8 @@ def settings(run):
 
 METROPOLIS = Algorithm(
     "metropolis", Chain(metropolis_step, Walk, Note, begin=begin_walk, learn=learn_walk), initial,
-    settings, lambda num_warmup, walk: walk_windows(num_warmup, walk.tuning.best and walk.z.size),
+    settings,
+    lambda num_warmup, walk: walk_windows(num_warmup, walk.z.size if walk.tuning.best else 0),
 )  # fmt: skip
 
 
