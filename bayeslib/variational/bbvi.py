@@ -215,7 +215,7 @@ def as_num_draws(num_draws, estimator, family):
     as_choice(family, "family", FAMILIES)
     if estimator == "rao_blackwell" and family == "fullrank":
         raise BayeslibError(
-            'estimator="rao_blackwell" needs family="meanfield": take that, or estimator="loo"'
+            '"rao_blackwell" needs independent coordinates: family="meanfield"; or take "loo"'
         )
     if estimator == "loo":  # which compares each draw with the others
         return as_count(num_draws, 'for estimator="loo" num_draws', minimum=2)

@@ -67,7 +67,7 @@ def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
     as_choice(entropy, "entropy", ("sampled", "exact"))
     if entropy == "exact" and not isinstance(approximation, Gaussian):
         raise BayeslibError(
-            f'entropy="exact" needs a Gaussian, got {proposal.label}: leave it "sampled"'
+            f'entropy="exact" is of a Gaussian only, not of {proposal.label}: take "sampled"'
         )
     check_memory((num_samples, target.dim + 2), "the draws")
     rng, _ = as_rng(rng)

@@ -59,7 +59,7 @@ class Trainer:
         for array, what in ((x, "parameters"), (data, "data")):
             if np.abs(array).max() > _HUGE:
                 raise BayeslibError(
-                    f"simulated {what} reach {np.abs(array).max():.3g} > {_HUGE:g}: change units"
+                    f"simulated {what} reach {np.abs(array).max():.3g} > {_HUGE:g}: use other units"
                 )
         self.centre, self.spread = x.mean(axis=0), x.std(axis=0)
         if not np.all(self.spread > 0.0):
