@@ -247,13 +247,13 @@ def test_a_density_is_compiled_once_and_found_on_disk(kind, cache, monkeypatch):
     assert other.address == again.address and other(theta, grad) != value
 
 
-def test_kernels_are_found_on_disk_by_the_next_process():
-    callback._evaluate_rows.compile()
+def test_kernels_are_found_on_disk_by_the_next_process(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     code = (
         "from bayeslib.compile.callback import _evaluate_rows\n"
         "print(sum(_evaluate_rows.compile().stats.cache_hits.values()))"
     )
-    assert python(code).strip() == "1"
+    assert [python(code).strip() for _ in range(2)] == ["0", "1"]
 
 
 def test_a_kernel_is_compiled_again_when_what_it_calls_has_changed():
