@@ -156,6 +156,18 @@ EXERCISES = (
         praise="The Jacobian and the Hastings ratio are the same correction.",
     ),
     Exercise(
+        "mcmc-cautious",
+        expects=Value(lambda: _cautious()[2]),
+        mistakes={
+            "That is the posterior, which this walker misses.": near(9.0 / 215.0),
+            "The right chain, another hypothesis: asked is the share of tails.": lambda a: (
+                np.isclose(a, _cautious()[0], rtol=5e-3) or np.isclose(a, _cautious()[1], rtol=5e-3)
+            ),
+        },
+        recipe="Six states: hypothesis and mood. Moves lead to bold, refusals to cautious.",
+        praise="Both rules are right and the mixture is wrong: the past chose between them.",
+    ),
+    Exercise(
         "mcmc-barker",
         expects=Value(_barker_price),
         mistakes={
@@ -170,18 +182,6 @@ EXERCISES = (
         },
         recipe="asymptotic_variance(walk_kernel(joint, accept), posterior, [1, 0, 0]), twice.",
         praise="To draw as well with Barker's rule takes that many times the steps.",
-    ),
-    Exercise(
-        "mcmc-cautious",
-        expects=Value(lambda: _cautious()[2]),
-        mistakes={
-            "That is the posterior, which this walker misses.": near(9.0 / 215.0),
-            "The right chain, another hypothesis: asked is the share of tails.": lambda a: (
-                np.isclose(a, _cautious()[0], rtol=5e-3) or np.isclose(a, _cautious()[1], rtol=5e-3)
-            ),
-        },
-        recipe="Six states: hypothesis and mood. Moves lead to bold, refusals to cautious.",
-        praise="Both rules are right and the mixture is wrong: the past chose between them.",
     ),
     Exercise(
         "mcmc-optimal",

@@ -113,9 +113,15 @@ def vector_matrix(a, b):
 
 
 def matrix_matrix(a, b):
+    if a.shape[1] != b.shape[0]:
+        raise ValueError("the two sides of a product differ in length")
     out = np.empty((a.shape[0], b.shape[1]), result_type(a, b))
-    for j in range(b.shape[1]):
-        out[:, j] = np.dot(a, b[:, j])
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            entry = 0.0
+            for k in range(b.shape[0]):
+                entry += a[i, k] * b[k, j]
+            out[i, j] = entry
     return out
 
 
