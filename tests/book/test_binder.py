@@ -86,7 +86,7 @@ def test_every_kernel_is_compiled_once_and_no_page_is_run(tmp_path):
     kept = {file.name.split(".")[1].split("-")[0] for file in tmp_path.rglob("*.nbi")}
     modules = (p.read_text("utf-8") for p in (ROOT / "bayeslib").rglob("*.py"))
     chains = {name for text in modules for name in re.findall(r"\bChain\((\w+)_step\b", text)}
-    assert {"metropolis", "nuts", "anneal", "coordinate"} <= chains <= kept
+    assert {"metropolis", "nuts", "anneal"} <= chains <= kept
     assert len(kept) == len(kernels.kernels())
 
 
