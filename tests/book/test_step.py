@@ -21,7 +21,7 @@ def on_chains(name):
 PLAIN = {}
 for path in notebooks():
     for cell in cells(path):
-        for tag in cell.tags:
+        for tag in sorted(cell.tags):
             if tag.startswith("plain-") and on_chains(tag.removeprefix("plain-")):
                 PLAIN.setdefault(tag.removeprefix("plain-"), set()).add(path.stem)
 
