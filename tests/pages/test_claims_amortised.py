@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy import integrate, special, stats
+from scipy import stats
 from sparing import over
 from twins import page, quiet
 
@@ -198,20 +198,3 @@ def test_amortised_the_plateau():
         net.posterior(1e6)
     near, far = net.predict([1e5]), net.predict([1e7])
     assert abs(near[0][0, 0] - far[0][0, 0]) < 0.1
-
-
-def test_amortised_the_laplace_layer_learns_the_median():
-    """The slope by m of the exercise vanishes, on average, at the median, not at the mean."""
-    draws = np.random.default_rng(1).gamma(2.0, size=100_001)
-    slope = [np.mean(-np.sign(draws - m)) for m in (np.median(draws), draws.mean())]
-    assert abs(slope[0]) < 1e-9 < 0.05 < abs(slope[1])
-
-
-def test_amortised_moments_of_log_odds():
-    a, b = 9.0, 3.0
-    density = stats.beta(a, b).pdf
-    mean, _ = integrate.quad(lambda p: special.logit(p) * density(p), 0, 1)
-    second, _ = integrate.quad(lambda p: special.logit(p) ** 2 * density(p), 0, 1)
-    assert abs(mean - (special.digamma(a) - special.digamma(b))) < 1e-7
-    exact = special.polygamma(1, a) + special.polygamma(1, b)
-    assert abs(second - mean**2 - exact) < 1e-6

@@ -1,7 +1,5 @@
 """What the page on annealing and tempering claims of one seed, asserted over several: no luck."""
 
-from pathlib import Path
-
 import numpy as np
 from sparing import over
 from twins import Z_LIMIT, page, quiet
@@ -10,7 +8,6 @@ import bayeslib as bl
 from bayeslib import posteriors
 
 pytestmark = quiet
-CHAPTERS = Path(__file__).parents[2] / "chapters"
 every_seed = over("seed", range(1, 6))
 TWO = posteriors.mixture([1 / 3, 2 / 3], [-10.0, 10.0], 1.0)
 CENTRE = np.array([10.0, 0.0, 0.0, 0.0, 0.0])
@@ -159,23 +156,3 @@ def test_annealing_the_barrier_shared_by_more_rungs():
         for n in (5, 8, 12)
     ]  # fmt: skip
     assert max(barriers) / min(barriers) < 1.25
-
-
-@every_seed
-def test_annealing_alternating_beats_a_coin_for_the_parity(seed):
-    """Round trips of an ideal ladder, where every swap is refused with the same probability."""
-    rng, rungs, refused, steps = np.random.default_rng(seed), 30, 0.2, 40_000
-
-    def trips(parities):
-        replica, history, total = np.arange(rungs), np.zeros(rungs, dtype=int), 0
-        for parity in parities:
-            pairs = np.arange(parity, rungs - 1, 2)
-            pairs = pairs[rng.random(pairs.size) > refused]
-            replica[pairs], replica[pairs + 1] = replica[pairs + 1], replica[pairs].copy()
-            total += history[replica[0]] == 2
-            history[replica[0]] = 1
-            history[replica[-1]] = 2 * (history[replica[-1]] > 0)
-        return total
-
-    alternating = trips(np.arange(steps) % 2)
-    assert alternating > 2 * trips(rng.integers(2, size=steps))

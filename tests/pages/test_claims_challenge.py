@@ -4,9 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy import stats
 from sparing import over
-from twins import Z_LIMIT, page
+from twins import page
 
 import bayeslib as bl
 from bayeslib import posteriors
@@ -38,16 +37,6 @@ def test_the_clinic_is_the_library_s_for_every_answer():
         assert fast.log_evidence.value == pytest.approx(plain_ones.log_evidence.value, abs=1e-12)
 
 
-def test_a_needle_is_found_in_proportion_to_the_looks():
-    """m of M looks find it with probability m/M, however they are chosen (alpha 1e-6)."""
-    rng = np.random.default_rng(7)
-    runs, M, m = 20_000, 50, 12
-    needle = rng.integers(0, M, runs)
-    looks = {"in order": needle < m, "every fourth": (needle % 4 == 0) & (needle < 4 * m)}
-    for found in looks.values():
-        assert abs(found.mean() - m / M) < Z_LIMIT * np.sqrt(m / M * (1 - m / M) / runs)
-
-
 # Grids and the typical set
 
 
@@ -61,17 +50,6 @@ def test_the_grid_of_the_cube_has_the_error_of_the_formula(d):
         errors.append(1 - np.exp(grid.log_evidence.value) / (1 - np.exp(-1)) ** d)
     assert errors[1] < 0.001 <= errors[0]
     assert errors[1] == pytest.approx(d / (24 * n**2), rel=0.02)
-
-
-@every_seed
-@pytest.mark.parametrize("d", [10, 100, 1000])
-def test_mass_is_at_the_root_of_the_dimension(seed, d):
-    radii = np.linalg.norm(np.random.default_rng(seed).standard_normal((2_000, d)), axis=1)
-    error = np.sqrt(0.5 / 2_000)
-    assert abs(radii.mean() - stats.chi(d).mean()) < Z_LIMIT * error
-    assert abs(radii.mean() - np.sqrt(d)) < 0.3 and abs(radii.std() - np.sqrt(0.5)) < 0.08
-    if d >= 100:
-        assert radii.min() > 0.5 * np.sqrt(d), "no draw is near the peak"
 
 
 # A point instead of a posterior

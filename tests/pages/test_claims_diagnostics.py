@@ -176,27 +176,6 @@ def test_a_law_may_arrive_like_one_over_t():
 # What draws are worth
 
 
-def pairs(matrix, law, f):
-    """Exact sums of neighbouring autocorrelations of f along the stationary chain, 20 of them."""
-    f = f - law @ f
-    lagged = [f * law @ np.linalg.matrix_power(matrix, k) @ f for k in range(40)]
-    return np.add(lagged[::2], lagged[1::2]) / lagged[0]
-
-
-def test_pairs_of_a_reversible_chain_fall_and_stay_positive_and_others_need_not():
-    """Exact, for random flows between 12 states; the twin runs round them one way."""
-    rng = np.random.default_rng(21)
-    for _ in range(20):
-        flow = rng.random((12, 12)) ** 4
-        flow += flow.T
-        matrix = flow / flow.sum(axis=1, keepdims=True)
-        seen = pairs(matrix, flow.sum(axis=1) / flow.sum(), rng.standard_normal(12))
-        assert seen.min() > -1e-12 and np.diff(seen).max() < 1e-12
-    ring = 0.9 * np.roll(np.eye(12), 1, axis=1) + 0.1 * np.eye(12)
-    seen = pairs(ring, np.full(12, 1 / 12), np.cos(np.pi * np.arange(12) / 6))
-    assert seen.min() < -1 and np.diff(seen).max() > 0.5
-
-
 @every_seed
 @pytest.mark.parametrize("rho", [0.9, -0.9, 0.3])
 def test_the_variance_of_an_average_is_the_theorems(seed, rho):

@@ -31,36 +31,6 @@ def update(joint, axis):
     return matrix.reshape(size, size)
 
 
-def violation(pi, kernel):
-    flow = pi[:, None] * kernel
-    return np.abs(flow - flow.T).max()
-
-
-@every_seed
-def test_every_scan_is_invariant_and_only_the_sweep_in_turn_is_not_reversible(seed):
-    joint = np.random.default_rng(seed).dirichlet(np.ones(12)).reshape(3, 4)
-    pi, a, b = joint.ravel(), update(joint, 0), update(joint, 1)
-    for kernel in (a, b, a @ b, (a + b) / 2, a @ b @ a):
-        np.testing.assert_allclose(pi @ kernel, pi, atol=1e-15)
-        np.testing.assert_allclose(kernel.sum(axis=1), 1.0, atol=1e-14)
-    for kernel in (a, b, (a + b) / 2, a @ b @ a):
-        assert violation(pi, kernel) < 1e-15
-    assert violation(pi, a @ b) > 1e-4
-    back = (pi[:, None] * (a @ b)).T / pi[:, None]
-    np.testing.assert_allclose(back, b @ a, atol=1e-13)
-
-
-def test_the_rate_of_two_parts_is_the_square_of_their_maximal_correlation():
-    """Liu, Wong and Kong: singular values of joint / sqrt(product of the margins)."""
-    for seed in SEEDS:
-        joint = np.random.default_rng(seed).dirichlet(np.ones(9)).reshape(3, 3)
-        margins = np.sqrt(np.outer(joint.sum(axis=1), joint.sum(axis=0)))
-        maximal = np.linalg.svd(joint / margins)[1][1]
-        sweep = update(joint, 0) @ update(joint, 1)
-        second = np.sort(np.abs(np.linalg.eigvals(sweep)))[-2]
-        assert second == pytest.approx(maximal**2)
-
-
 @pytest.mark.parametrize("rho", [-0.8, 0.5, 0.9])
 def test_the_staircase_forgets_at_rate_rho_squared(rho):
     SPREAD, draw_x, draw_y = page("gibbs", "SPREAD", "draw_x", "draw_y")
@@ -231,19 +201,6 @@ def test_coal_the_year_and_the_rates(seed):
     assert np.abs(curve - exact).mean() < 0.4 * rough
 
 
-@pytest.mark.parametrize("side", [0.05, 0.02, 0.005])
-def test_squares_with_a_small_square_in_common_are_crossed_once_in_one_over_its_side(side):
-    """Zones lower, common, upper of each axis; p to change over leaves 1 - 2 p after a sweep."""
-    widths = np.array([1.0 - side, side, 1.0 - side])
-    joint = np.outer(widths, widths) * ~np.fliplr(np.diag([True, False, True]))
-    joint /= joint.sum()
-    sweep = update(joint, 0) @ update(joint, 1)
-    keep = joint.ravel() > 0
-    assert keep.sum() == 7
-    second = np.sort(np.abs(np.linalg.eigvals(sweep[np.ix_(keep, keep)])))[-2]
-    assert (1.0 - second) / 2.0 == pytest.approx(side, rel=0.1)
-
-
 def lower_square(theta, rng):
     return rng.random() + (theta[1] > 1.0)
 
@@ -262,35 +219,3 @@ def test_two_squares_that_touch_at_a_corner_fool_rhat(seed):
     both = bl.gibbs([lower_square, lower_square_y], low + [[0], [0], [1], [1]], **options)
     assert bl.rhat(both).min() > 1.5
     assert np.all((both.values > 1).mean(axis=1) == [[0, 0], [0, 0], [1, 1], [1, 1]])
-
-
-@every_seed
-def test_all_at_once_keeps_the_margins_and_loses_the_dependence(seed):
-    rng = np.random.default_rng(seed)
-    state = np.zeros((2, 20_000))
-    for _ in range(150):
-        state = 0.9 * state[::-1] + np.sqrt(1 - 0.81) * rng.standard_normal(state.shape)
-    np.testing.assert_allclose(state.var(axis=1), 1.0, atol=0.06)
-    assert state.sum(axis=0).var() == pytest.approx(2.0, abs=0.12)
-
-
-def test_three_parts_at_once_lose_their_margins_or_diverge():
-    def matrix(rho):
-        precision = np.linalg.inv((1 - rho) * np.eye(3) + rho)
-        return np.eye(3) - precision / np.diag(precision)[:, None], 1 / np.sqrt(precision[0, 0])
-
-    rng, (step, sd) = np.random.default_rng(1), matrix(0.9)
-    state = np.zeros((3, 20_000))
-    for _ in range(200):
-        state = step @ state + sd * rng.standard_normal(state.shape)
-    exact = np.linalg.solve(np.eye(9) - np.kron(step, step), sd**2 * np.eye(3).ravel())[0]
-    assert exact < 0.7
-    np.testing.assert_allclose(state.var(axis=1), exact, atol=0.05)
-    assert np.abs(np.linalg.eigvals(matrix(-0.4)[0])).max() > 1.0
-    # in turn, the same parts keep the variance of one
-    covariance = np.full((3, 3), 0.9) + 0.1 * np.eye(3)
-    precision = np.linalg.inv(covariance)
-    lower = np.linalg.inv(np.tril(precision))
-    step = -lower @ np.triu(precision, 1)
-    noise = lower @ np.diag(np.diag(precision)) @ lower.T
-    np.testing.assert_allclose(step @ covariance @ step.T + noise, covariance, atol=1e-12)

@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 from sparing import over
-from twins import Z_LIMIT, page, quiet
+from twins import page, quiet
 
 import bayeslib as bl
 from bayeslib import posteriors
 
 pytestmark = quiet
 every_seed = over("seed", range(11, 16))
-
-BANANA = posteriors.banana(1.0, width=0.8)
 
 
 def test_hybrid_the_runs_side_by_side_are_the_plain_ones():
@@ -41,64 +39,6 @@ def test_hybrid_the_gradient_of_the_bound_by_another_way():
         ends = mean - 8 * sd, mean + 8 * sd
         exact = [integrate.quad(vote, *ends, args=(k,), limit=200)[0] for k in (0, 1)]
         np.testing.assert_allclose(line_gradient(mean, sd), exact, rtol=1e-4, atol=1e-5)
-
-
-def test_hybrid_the_mean_score_needs_an_edge_that_stays():
-    """Zero for a Gaussian and for a coin; -1/phi for a uniform whose edge moves."""
-    z = np.linspace(-9, 9, 4001)
-    share = stats.norm.pdf(z) * (z[1] - z[0])
-    np.testing.assert_allclose([share @ z, share @ (z**2 - 1)], 0.0, atol=1e-12)
-    p = 0.3
-    assert (1 - p) * (-p) + p * (1 - p) == pytest.approx(0.0, abs=1e-15)
-    h = 1e-6
-    score = (-np.log(2.0 + h) + np.log(2.0 - h)) / (2 * h)  # the same at every theta in (0, phi)
-    assert score == pytest.approx(-0.5, rel=1e-6)
-
-
-@every_seed
-@pytest.mark.parametrize("num_draws", [2, 4, 10])
-def test_hybrid_a_draw_in_its_own_baseline_shortens_the_gradient(num_draws, seed):
-    x = 1 + np.random.default_rng(seed).standard_normal((200_000, num_draws))
-    off = x**2 - np.mean(x**2, axis=1, keepdims=True)
-    same = np.mean((x - 1) * off, axis=1)
-    error = same.std() / np.sqrt(same.size)
-    assert abs(same.mean() - 2 * (1 - 1 / num_draws)) / error < Z_LIMIT
-    assert abs(same.mean() - 2.0) / error > Z_LIMIT
-
-
-@pytest.mark.parametrize("f", [np.square, np.sin, np.exp])
-@pytest.mark.parametrize("num_draws", [2, 3])
-def test_hybrid_the_variance_of_leave_one_out(f, num_draws):
-    """The theorem's formula against the estimator itself, by quadrature over all its draws."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
-    weights = weights / weights.sum()
-    grid = np.meshgrid(*[nodes] * num_draws, indexing="ij")
-    share = np.prod(np.meshgrid(*[weights] * num_draws, indexing="ij"), axis=0)
-    z = np.array(grid)
-    value = f(1 + z)
-    g = np.sum(z * (value - value.mean(axis=0)), axis=0) / (num_draws - 1)
-    mean = np.sum(share * g)
-    exact = num_draws * (np.sum(share * g**2) - mean**2)
-    one, h = f(1 + nodes), nodes
-    off = one - weights @ one
-    gradient = weights @ (h * one)
-    assert mean == pytest.approx(gradient)
-    alone = weights @ (h * off) ** 2 - gradient**2
-    pairs = (weights @ h**2) * (weights @ off**2) + gradient**2
-    assert exact == pytest.approx(alone + pairs / (num_draws - 1), rel=1e-8)
-
-
-@pytest.mark.parametrize("dim", [1, 3, 8])
-def test_hybrid_the_ladder_in_many_dimensions_by_exact_moments(dim):
-    """The theorem's variances, from Gauss-Hermite quadrature in x_1 and the moments of the rest."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(20)
-    weights = weights / weights.sum()
-    x, rest, spread = 1 + nodes, 2.0 * (dim - 1), 6.0 * (dim - 1)
-    second = weights @ (nodes**2 * ((x**2 + rest) ** 2 + spread))
-    cross = weights @ (nodes**2 * (x**2 + rest))
-    assert second - 4 == pytest.approx(30 + 22 * (dim - 1) + 4 * (dim - 1) ** 2)
-    assert second - 4 - cross**2 == pytest.approx(14 + 6 * (dim - 1))
-    assert weights @ (nodes**2 * (x**2 - 1) ** 2) - 4 == pytest.approx(23)
 
 
 @pytest.mark.parametrize("k", [0.3, 1.0, 1.109, 2.0, 4.0])
@@ -244,14 +184,6 @@ def test_hybrid_a_sampled_entropy_cancels_at_the_optimum(seed):
     sampled = bl.bbvi_gradients(normal, 0.0, 1.0, **at_best)
     exact = bl.bbvi_gradients(normal, 0.0, 1.0, entropy=False, **at_best)
     assert np.abs(sampled).max() < 1e-9 and exact.std(axis=0).min() > 0.1
-
-
-def test_hybrid_the_fisher_information_of_a_gaussian():
-    """Of mean and log width: diag(1/s^2, 2), from the scores by quadrature."""
-    z, sd = np.linspace(-10, 10, 4001), 0.4
-    share = stats.norm.pdf(z) * (z[1] - z[0])
-    scores = np.array([z / sd, z**2 - 1])
-    np.testing.assert_allclose((scores * share) @ scores.T, np.diag([1 / sd**2, 2]), atol=1e-10)
 
 
 @every_seed

@@ -267,18 +267,3 @@ def test_mcmc_the_formula_for_the_variance_agrees_with_many_walks():
         exact = asymptotic_variance(kernel, posterior, np.eye(3)[state])
         measured = 1_000 * (path == state).mean(axis=0).var()
         assert abs(measured / exact - 1) < Z_LIMIT * np.sqrt(2 / 4_000) + 0.01
-
-
-@every_seed
-def test_mcmc_the_two_bounds_on_forgetting_hold(seed):
-    rng = np.random.default_rng(seed)
-    law, q = rng.dirichlet(np.ones(5)), rng.dirichlet(np.ones(5))
-    weight = law / q
-    chain = q * np.minimum(1, weight / weight[:, None])
-    np.fill_diagonal(chain, 0)
-    np.fill_diagonal(chain, 1 - chain.sum(axis=1))
-    epsilon = chain.min(axis=0).sum()
-    for t in range(1, 30):
-        worst = distance(np.linalg.matrix_power(chain, t), law).max()
-        assert worst <= (1 - 1 / weight.max()) ** t + 1e-12
-        assert worst <= (1 - epsilon) ** t + 1e-12

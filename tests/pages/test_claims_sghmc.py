@@ -20,23 +20,6 @@ def width(draws, target):
     return draws.expect(lambda theta: np.mean((theta - mean) ** 2 / variance, axis=1))
 
 
-def test_sghmc_the_noise_of_every_possible_batch():
-    """Mean, covariance and the batch's own estimate, over all batches: no sampling error."""
-    n, b = 7, 3
-    g = np.random.default_rng(1).standard_normal((n, 2))
-    S = np.cov(g.T)
-    for batches, V, inside in (
-        (itertools.combinations(range(n), b), n**2 / b * (1 - b / n) * S, S),
-        (itertools.product(range(n), repeat=b), n**2 / b * (n - 1) / n * S, (n - 1) / n * S),
-    ):
-        rows = np.array(list(batches))
-        estimates = n / b * g[rows].sum(axis=1)
-        np.testing.assert_allclose(estimates.mean(axis=0), g.sum(axis=0))
-        np.testing.assert_allclose(np.cov(estimates.T, bias=True), V)
-        np.testing.assert_allclose(np.mean([np.cov(g[r].T) for r in rows], axis=0), inside)
-        assert not np.allclose(np.cov(estimates.T, bias=True), S)
-
-
 def test_sghmc_noise_is_n_over_b_in_posterior_units():
     SIGMA, DIM, target, n = page("sghmc", "SIGMA", "DIM", "big", "n")
     Z, y = target.data[:2]
@@ -174,30 +157,6 @@ def test_sghmc_too_wide_and_convinced(seed):
     assert less.value < 0.8 * wide.value
     assert abs(2 * less.value - wide.value - 1.0) < 0.5
     assert long.settings["virial"].mean() > 2.0
-
-
-def autocorrelations(eps, C, lags):
-    """Those of theta under SGHMC on N(0, 1), from the recursion of theta alone."""
-    omega = 1.0 - eps * C
-    first = 1.0 + omega - eps**2
-    rho = [1.0, first / (1.0 + omega)]
-    while len(rho) < lags:
-        rho.append(first * rho[-1] - omega * rho[-2])
-    return np.array(rho)
-
-
-@pytest.mark.parametrize(("eps", "C"), [(0.02, 0.3), (0.02, 2.0), (0.1, 4.0), (0.8, 0.7)])
-def test_sghmc_error_times_cost(eps, C):
-    """What the theorem says of the mean, and the text of the square as the step goes to zero."""
-    rho = autocorrelations(eps, C, 20_000)
-    V = 50.0
-    share = eps * V / (2 * C)
-    price = share * (2 * rho.sum() - 1) / V
-    np.testing.assert_allclose(price, 1 - eps**2 / (2 * (2 - eps * C)), rtol=1e-6)
-    square = share * (2 * (rho**2).sum() - 1) / V
-    limit = (1 + C**-2) / 2
-    assert abs(square / limit - 1) < 0.01 + 0.5 * eps
-    assert C == 1 or abs(square / price - 1) > 0.1
 
 
 @every_seed
