@@ -5,7 +5,6 @@ from types import FunctionType
 
 import numpy as np
 import pytest
-from scipy import stats
 from sparing import over
 from twins import Z_LIMIT, page, quiet
 
@@ -14,66 +13,6 @@ from bayeslib import posteriors
 
 SEEDS = range(1, 5)
 every_seed = over("seed", SEEDS)
-STARTS = [[1.0, 1.0], [3.0, 1.0], [5.0, 1.0], [8.0, 1.0]]
-RUN = {"data": (5.0,), "num_samples": 10_000, "num_warmup": 200}
-
-
-def update(joint, axis):
-    """The matrix that redraws one coordinate of a table given the other."""
-    conditional = joint / joint.sum(axis=axis, keepdims=True)
-    size = joint.size
-    matrix = np.zeros((*joint.shape, *joint.shape))
-    for i, j in np.ndindex(joint.shape):
-        if axis == 0:
-            matrix[i, j, :, j] = conditional[:, j]
-        else:
-            matrix[i, j, i, :] = conditional[i, :]
-    return matrix.reshape(size, size)
-
-
-@pytest.mark.parametrize("rho", [-0.8, 0.5, 0.9])
-def test_the_staircase_forgets_at_rate_rho_squared(rho):
-    SPREAD, draw_x, draw_y = page("gibbs", "SPREAD", "draw_x", "draw_y")
-    draws = bl.gibbs(
-        [draw_x, draw_y], SPREAD, data=(rho,), num_samples=40_000, num_warmup=200, rng=1
-    )
-    lags = bl.autocorrelation(draws, max_lag=4)
-    expected = np.tile(rho ** (2.0 * np.arange(5)), (2, 1)).T
-    np.testing.assert_allclose(lags, expected, atol=0.03)
-    formula = (1 + rho**2) / (1 - rho**2)
-    assert draws.flat.shape[0] / bl.ess(draws, kind="mean")[0] == pytest.approx(formula, rel=0.2)
-
-
-@every_seed
-def test_a_rate_for_a_scale_converges_beautifully_to_something_else(seed):
-    """R-hat 1.00, more effective draws than the right program, and a mean far off."""
-    draw_theta, draw_w, slip_w = page("gibbs", "draw_theta", "draw_w", "slip_w")
-    truth = posteriors.gamma_student().truth
-    options = RUN | {"rng": seed}
-    right = bl.gibbs([draw_theta, draw_w], STARTS, **options)
-    wrong = bl.gibbs([draw_theta, slip_w], STARTS, **options)
-    mean = right.expect(lambda s: s[:, 0])
-    tail = right.expect(lambda s: (s[:, 0] > 6) * 1.0)
-    assert abs(mean.z(truth.mean[0])) < Z_LIMIT
-    assert abs(tail.z(float(1 - truth.cdf(6.0)))) < Z_LIMIT
-    assert bl.rhat(wrong).max() < 1.005
-    assert bl.ess(wrong, kind="mean")[0] > 1.3 * bl.ess(right, kind="mean")[0]
-    assert not wrong.problems
-    assert wrong.expect(lambda s: s[:, 0]).z(truth.mean[0]) > 20
-
-
-@every_seed
-def test_it_is_the_slice_step_that_crawls(seed):
-    """Repeated until it is all but a fresh draw, it leaves a price of less than two sweeps."""
-    draw_theta, patient_theta, draw_w = page("gibbs", "draw_theta", "patient_theta", "draw_w")
-    truth = posteriors.gamma_student().truth
-    options = RUN | {"rng": seed}
-    prices = []
-    for update in (draw_theta, patient_theta):
-        run = bl.gibbs([update, draw_w], STARTS, **options)
-        assert abs(run.expect(lambda s: s[:, 0]).z(truth.mean[0])) < Z_LIMIT
-        prices.append(run.flat.shape[0] / bl.ess(run, kind="mean")[0])
-    assert prices[0] > 4.0 and prices[1] < 2.0
 
 
 def log_joint(theta, y):
@@ -107,18 +46,6 @@ def test_running_the_model_forwards_catches_it(seed):
     options = {"num_chains": 50, "num_steps": 50, "rng": seed}
     assert bl.geweke_test(prior, simulate, transition(draw_w), **options).pvalue > 1e-6
     assert bl.geweke_test(prior, simulate, transition(slip_w), **options).pvalue < 1e-12
-
-
-@every_seed
-def test_a_slice_of_the_joint_catches_it_too(seed):
-    draw_w, slip_w = page("gibbs", "draw_w", "slip_w")
-    theta, y, grid = 3.0, 5.0, np.linspace(1e-4, 20, 8_001)
-    cdf = np.cumsum(np.sqrt(grid) * np.exp(-grid * (1 + 0.5 * (y - theta) ** 2)))
-    rng = np.random.default_rng(seed)
-    for conditional, right in ((draw_w, True), (slip_w, False)):
-        draws = [conditional([theta, 1.0], rng, y) for _ in range(500)]
-        pvalue = stats.kstest(draws, lambda w: np.interp(w, grid, cdf / cdf[-1])).pvalue
-        assert pvalue > 1e-6 if right else pvalue < 1e-12
 
 
 def without_the_jacobian(z, log_beta, log_rates):
@@ -172,33 +99,6 @@ def test_pumps_a_sweep_is_worth_about_a_gradient_of_nuts_in_runs_of_one_length(s
     gradient = bl.ess(flow).min() / flow.stats["n_steps"].sum()
     assert 0.55 < sweep / gradient < 1.65
     assert sweep / 3 / gradient < 0.55, "a price for each of the three updates is told apart"
-
-
-@every_seed
-def test_coal_the_year_and_the_rates(seed):
-    draw_early, draw_late, draw_year = page("gibbs", "draw_early", "draw_late", "draw_year")
-    before, years, exact_year = page("gibbs", "before", "years", "exact_year")
-    shapes, exposure = page("gibbs", "shapes", "exposure")
-    starts = [[1.0, 1.0, 20.0], [3.0, 1.0, 56.0], [2.0, 4.0, 90.0], [4.0, 0.2, 5.0]]
-    draws = bl.gibbs(
-        [draw_early, draw_late, draw_year], starts, data=(before,), num_samples=5_000,
-        num_warmup=100, rng=seed,
-    )  # fmt: skip
-    truth = posteriors.coal_mining().truth
-    rates = draws.expect(lambda theta: np.log(theta[:, :2]))
-    assert np.abs(rates.z(truth.mean)).max() < Z_LIMIT
-    best = years[exact_year.argmax()]
-    share = draws.expect(lambda theta: (theta[:, 2] == best) * 1.0)
-    assert abs(share.z(exact_year.max())) < Z_LIMIT
-    # averaged conditionals misplace less mass than a histogram of the same draws
-    mu, _, k = draws.values[0, :300].T
-    grid, bins = np.linspace(2, 4.4, 161), np.linspace(2, 4.4, 33)
-    k = k.astype(int)[:, None]
-    curve = stats.gamma(1 + before[k], scale=1 / (1 + k)).pdf(grid).mean(axis=0)
-    exact = exact_year @ stats.gamma(shapes[:, :1], scale=1 / exposure[:, :1]).pdf(grid)
-    middle = np.interp((bins[1:] + bins[:-1]) / 2, grid, exact)
-    rough = np.abs(np.histogram(mu, bins, density=True)[0] - middle).mean()
-    assert np.abs(curve - exact).mean() < 0.4 * rough
 
 
 def lower_square(theta, rng):

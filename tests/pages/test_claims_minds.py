@@ -6,13 +6,13 @@ comparisons made here that is a false alarm in about 1e-5 of runs, had the seeds
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import stats
 from sparing import over
 from twins import Z_LIMIT, page
 
 every_seed = over("seed", range(1, 6))
-PRIOR, JOINT, POSTERIOR, P, INFECTION, AIRWAYS, judged = page(
-    "minds", "PRIOR", "joint", "posterior", "matrix", "INFECTION", "AIRWAYS", "judged"
+PRIOR, POSTERIOR, P, INFECTION, AIRWAYS, judged = page(
+    "minds", "PRIOR", "posterior", "matrix", "INFECTION", "AIRWAYS", "judged"
 )
 PERCENT, WEIGHT, ADJUST, fitted_factor = page(
     "minds", "percent", "weight", "adjust", "fitted_factor"
@@ -46,42 +46,6 @@ def test_a_race_is_a_softmax_with_its_own_clock(seed, p, lead):
     time = lead**2 if p == 0.5 else lead * (2 * chosen - 1) / (2 * p - 1)
     assert lead - 1e-9 <= time <= lead**2 + 1e-9
     assert abs(spent.mean() - time) < Z_LIMIT * spent.std() / np.sqrt(4_000) + 1e-12
-
-
-@every_seed
-def test_a_sampler_is_fitted_perfectly_by_an_exact_mind_and_caught_by_its_clock(seed):
-    p, trials = np.linspace(0.1, 0.9, 9), 2_000
-    rng = np.random.default_rng(seed)
-    won, spent = zip(*(race(q, 2, trials, rng) for q in p), strict=True)
-    hits = np.sum(won, axis=1)
-
-    def loss(beta):
-        return -(hits @ np.log(softmax(p, beta)) + (trials - hits) @ np.log(softmax(p, -beta)))
-
-    beta = optimize.minimize_scalar(loss, bounds=(0.1, 20), method="bounded").x
-    curve = softmax(p, beta)
-    misfit = np.sum((hits - trials * curve) ** 2 / (trials * curve * (1 - curve)))
-    assert stats.chi2(8).sf(misfit) > 1e-6, "the naive check passes"
-    assert abs(beta - 2) < 0.2
-    hard, easy = spent[4], spent[0]
-    gap = hard.mean() - easy.mean()
-    assert gap > 10 * np.sqrt((hard.var() + easy.var()) / trials), "the clock tells"
-
-
-def test_a_majority_of_five_is_nearly_a_softmax():
-    p = np.linspace(0, 1, 101)[1:-1]
-    chosen = stats.binom.sf(2, 5, p)
-    best = optimize.minimize_scalar(
-        lambda beta: np.abs(chosen - softmax(p, beta)).max(), bounds=(0.5, 10), method="bounded"
-    )
-    assert best.fun < 0.02 and 1.5 < best.x < 3
-
-
-def test_the_chain_is_the_posterior_s_and_needs_ratios_only():
-    for matrix, weight in ((P, JOINT), (ADJUST, WEIGHT)):
-        flow = weight[:, None] * matrix
-        assert np.allclose(flow, flow.T) and np.allclose(matrix.sum(axis=1), 1)
-    assert np.diag(P)[7] < 0.1 < np.diag(P)[4], "a poor idea is left sooner"
 
 
 def bias_path(anchor, steps=400):

@@ -14,32 +14,6 @@ PRIOR = stats.gamma(3)
 
 
 @every_seed
-def test_the_average_flood_does_no_damage(seed):
-    theta = posteriors.gamma_student().truth.sample(40_000, np.random.default_rng(seed))[:, 0]
-    damage = np.maximum(theta - 6, 0) ** 2
-    assert np.maximum(theta.mean() - 6, 0) == 0
-    assert damage.mean() / (damage.std() / np.sqrt(damage.size)) > 10
-
-
-@every_seed
-def test_every_way_to_reduce_variance_does_and_stays_right(seed):
-    rng = np.random.default_rng(seed)
-    u, noise = rng.random(50_000), stats.t(2)
-    theta = PRIOR.ppf(u)
-    f = noise.pdf(5 - theta)
-    pair = (f + noise.pdf(5 - PRIOR.ppf(1 - u))) / 2
-    g = np.column_stack([theta, theta**2])
-    b = np.linalg.solve(np.cov(g.T), [np.cov(f, c)[0, 1] for c in g.T])
-    controlled = f - (g - [3, 12]) @ b
-    exact = np.exp(posteriors.gamma_student().truth.log_evidence)
-    for values in (f, pair, controlled):
-        estimate = bl.Estimate(values.mean(), values.std() / np.sqrt(values.size))
-        assert abs(estimate.z(exact)) < Z_LIMIT
-    assert f.var() > 1.8 * 2 * pair.var()
-    assert f.var() > 2 * controlled.var()
-
-
-@every_seed
 def test_common_draws_and_integrated_noise_pay(seed):
     rng = np.random.default_rng(seed)
     noise, theta = stats.t(2), PRIOR.rvs(50_000, random_state=rng)
