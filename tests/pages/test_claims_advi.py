@@ -87,7 +87,7 @@ def khats(target, proposal):
     return np.array([draws.settings["khat"] for draws in runs])
 
 
-@pytest.mark.parametrize("seed", [21, 22, 23])
+@every_seed
 def test_advi_khat_is_calm_over_a_tail_that_is_wrong(seed):
     target, q = fit("schools", "fullrank", seed)
     assert np.median(khats(target, q)) < 0.65
@@ -97,7 +97,7 @@ def test_advi_khat_is_calm_over_a_tail_that_is_wrong(seed):
     assert np.median(khats(*fit("centred", "meanfield", seed))) > 0.75
 
 
-@pytest.mark.parametrize("seed", [21, 22, 23])
+@every_seed
 def test_advi_a_fit_that_is_nearly_right_must_be_widened_to_be_weighted(seed):
     target, q = fit("shuttle", "fullrank", seed)
     wide, sd = bl.Gaussian(q.mean, 1.5**2 * q.cov), np.sqrt(np.diag(target.truth.cov))

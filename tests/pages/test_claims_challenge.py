@@ -13,9 +13,6 @@ from needles import check
 TARGET = posteriors.gamma_student()
 
 
-# One number you do not know
-
-
 # Exponents
 
 
@@ -71,9 +68,6 @@ def test_there_is_a_ruler_for_every_peak(place):
     part = slice(inside[0], inside[1] + 1)
     assert np.trapezoid((density / slope)[part], phi[part]) == pytest.approx(between, rel=1e-4)
     assert theta[np.argmax(density / slope)] == pytest.approx(place, abs=1e-3)
-
-
-# How this method lies to you
 
 
 # The exercises

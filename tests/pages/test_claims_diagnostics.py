@@ -203,10 +203,6 @@ def test_dropping_half_costs_the_root_of_two():
 # Tests of code
 
 
-# What each test says of each bug: True, caught, at the page's level; False, not (p > 1e-6); others
-# vary from seed to seed.
-
-
 @pytest.mark.parametrize("name", ["forgot", "sign", "scale", "insist"])
 def test_convergence_diagnostics_see_no_bug(name):
     agreement, SAMPLERS = page("diagnostics", "agreement", "SAMPLERS")
@@ -230,7 +226,7 @@ def test_convergence_diagnostics_fail_the_slow_one_that_is_right():
     assert rhat > 1.01 and size < 400
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@every_seed
 def test_drawing_again_until_positive_is_no_symmetric_proposal(seed):
     step, model, log_likelihood = page("diagnostics", "step", "model", "log_likelihood")
     for way in ("reject", "reflect", "redraw"):

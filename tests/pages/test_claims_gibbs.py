@@ -82,7 +82,7 @@ def test_pumps_cost_less_by_gibbs_than_by_a_random_walk():
         assert sweeps > 3 * bl.ess(walk).min() / (4 * 5_000)
 
 
-@pytest.mark.parametrize("seed", (1, 2, 3))
+@every_seed
 def test_pumps_a_sweep_is_worth_about_a_gradient_of_nuts_in_runs_of_one_length(seed):
     """Over 680 seeds its log is nearly normal, mean -0.05, deviation 0.096: limits at 5.7 of them.
 

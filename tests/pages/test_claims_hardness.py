@@ -45,9 +45,6 @@ def test_forgetting_is_exact_on_a_row(seed, K):
     assert abs(evidence(likelihood, step.T, forget=True) - exact) > 1e-6, "direction matters"
 
 
-# How hard, exactly
-
-
 # Random and fitted
 
 

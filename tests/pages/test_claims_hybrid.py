@@ -1,14 +1,12 @@
-"""What the page on black-box inference claims of one seed, asserted over several: no luck."""
+"""What the page on black-box inference computes, by another way."""
 
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from twins import page, quiet
+from twins import page
 
 import bayeslib as bl
 from bayeslib import posteriors
-
-pytestmark = quiet
 
 
 def test_hybrid_the_runs_side_by_side_are_the_plain_ones():

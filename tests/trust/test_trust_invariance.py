@@ -86,7 +86,7 @@ KNOWN = {
         {"portable": Portable(stats.norm(0.0, scale))}, of_independence(scale),
         0.95 * of_independence(scale), 0.03, starts,
     )
-    for scale, starts in ((1.2, 10_000), (2.0, 10_000), (5.0, 50_000))
+    for scale, starts in ((1.2, 10_000), (2.0, 20_000), (5.0, 50_000))
 } | {
     ("hmc", step_size): (
         flow("mixture", step_size, num_steps=n).options, exact_acceptance(step_size, n),
