@@ -8,10 +8,12 @@ calls it, checks and allocation included. Runs alternate; the least of each is c
 import ctypes
 import shutil
 import subprocess
+import sysconfig
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -89,24 +91,19 @@ def build(folder):
     """Compile limit.c once for each set of flags."""
     source = Path(__file__).with_name("limit.c")
     random = Path(np.__file__).parent / "random" / "lib" / "libnpyrandom.a"
+    headers = [f"-I{path}" for path in (np.get_include(), sysconfig.get_path("include"))]
     libraries = {}
     for i, (name, flags) in enumerate(VARIANTS.items()):
         path = Path(folder) / f"limit{i}.so"
-        command = ["gcc", *flags.split(), "-shared", "-fPIC", f"-I{np.get_include()}"]
-        command += [_python_include(), str(source), str(random), "-lm", "-o", str(path)]
+        command = ["gcc", *flags.split(), "-shared", "-fPIC", *headers, str(source), str(random)]
+        command += ["-lm", "-o", str(path)]
         subprocess.run(command, check=True)
         libraries[name] = ctypes.CDLL(str(path))
     return libraries
 
 
-def _python_include():
-    import sysconfig
-
-    return f"-I{sysconfig.get_path('include')}"
-
-
-def _pointer(array):
-    return ctypes.c_void_p(array.ctypes.data)
+def pointer(array):
+    return ctypes.c_void_p(array.ctypes.data if array.size else None)
 
 
 def c_data(target):
@@ -117,67 +114,16 @@ def c_data(target):
     return Data(target.dim, rows, *pointers), arrays
 
 
-def c_walk(library, case, target, start):
-    """Return a function without arguments that runs the C loop of `metropolis`."""
-    data, arrays = c_data(target)
-    n, dim = case.num_steps, target.dim
-
-    def call():
-        rng = np.random.default_rng(1)
-        values, logdensity, rates = np.empty((n, dim)), np.empty(n), np.empty(n)
-        accepted, scales = np.empty(n, dtype=bool), np.full(dim, case.scale)
-        outputs = [_pointer(a) for a in (values, logdensity, rates, accepted)]
-        library[f"walk_{case.in_c}"](
-            ctypes.byref(data), rng.bit_generator.ctypes.bit_generator, _pointer(start),
-            _pointer(scales), ctypes.c_long(n), *outputs,
-        )  # fmt: skip
-        return values
-
-    call.arrays = arrays
-    return call
-
-
-def c_hmc(library, case, target, start):
-    """The same for `hmc`."""
-    data, arrays = c_data(target)
-    n, dim = case.num_draws, target.dim
-
-    def call():
-        rng = np.random.default_rng(1)
-        values, numbers = np.empty((n, dim)), np.empty((5, n))
-        taken, flags = np.empty(n, dtype=np.int64), np.empty((2, n), dtype=bool)
-        metric = np.ones(dim)
-        outputs = [_pointer(a) for a in (values, numbers, taken, flags[0], flags[1])]
-        library[f"hmc_{case.in_c}"](
-            ctypes.byref(data), rng.bit_generator.ctypes.bit_generator, _pointer(start),
-            _pointer(metric), ctypes.c_double(case.step_size), ctypes.c_long(LEAPFROGS),
-            ctypes.c_long(n), *outputs,
-        )  # fmt: skip
-        return values
-
-    call.arrays = arrays
-    return call
-
-
-def c_nuts(library, case, target, start):
-    """The same for `nuts`."""
-    data, arrays = c_data(target)
-    n, dim = case.num_draws, target.dim
-
-    def call():
-        rng = np.random.default_rng(1)
-        values, numbers = np.empty((n, dim)), np.empty((4, n))
-        whole, flags = np.empty((2, n), dtype=np.int64), np.empty((2, n), dtype=bool)
-        root = np.ones(dim)
-        outputs = [_pointer(a) for a in (values, numbers, whole, flags)]
-        library[f"nuts_{case.in_c}"](
-            ctypes.byref(data), rng.bit_generator.ctypes.bit_generator, _pointer(start),
-            _pointer(root), ctypes.c_double(case.nuts_step_size), ctypes.c_long(n), *outputs,
-        )  # fmt: skip
-        return values
-
-    call.arrays = arrays
-    return call
+# What each loop of limit.c writes beside the draws.
+OUTPUTS = {
+    "metropolis": lambda n: (*np.empty((2, n)), np.empty(n, dtype=bool)),
+    "hmc": lambda n: (
+        np.empty((5, n)), np.empty(n, dtype=np.int64), *np.empty((2, n), dtype=bool),
+    ),
+    "nuts": lambda n: (
+        np.empty((4, n)), np.empty((2, n), dtype=np.int64), np.empty((2, n), dtype=bool),
+    ),
+}  # fmt: skip
 
 
 def contestants(algorithm, name, libraries):
@@ -185,32 +131,38 @@ def contestants(algorithm, name, libraries):
     case = TARGETS[name]
     target = case.make()
     start = np.full(target.dim, 0.1)
-    options = {"num_warmup": 0, "num_chains": 1, "rng": 1, "progress": False}
-    draws, steps = case.num_draws, case.num_draws * LEAPFROGS
-    if algorithm == "metropolis":
-        steps, in_c = case.num_steps, c_walk
+    data, arrays = c_data(target)
+    run, loop, n, options, scale, settings = {
+        "metropolis": (metropolis, "walk", case.num_steps, {"scale": case.scale}, case.scale, ()),
+        "hmc": (
+            hmc, "hmc", case.num_draws, {"step_size": case.step_size, "num_steps": LEAPFROGS}, 1.0,
+            (ctypes.c_double(case.step_size), ctypes.c_long(LEAPFROGS)),
+        ),
+        "nuts": (
+            nuts, "nuts", case.num_draws, {"step_size": case.nuts_step_size}, 1.0,
+            (ctypes.c_double(case.nuts_step_size),),
+        ),
+    }[algorithm]  # fmt: skip
+    options |= {"num_warmup": 0, "num_chains": 1, "rng": 1, "progress": False}
 
-        def ours():
-            return metropolis(target, start, scale=case.scale, num_samples=steps, **options)
+    def ours():
+        return run(target, start, num_samples=n, **options)
 
-    elif algorithm == "hmc":
-        in_c = c_hmc
+    def in_c(library):
+        rng, scales = np.random.default_rng(1), np.full(target.dim, scale)
+        outputs = (np.empty((n, target.dim)), *OUTPUTS[algorithm](n))
+        getattr(library, f"{loop}_{case.in_c}")(
+            ctypes.byref(data), rng.bit_generator.ctypes.bit_generator, pointer(start),
+            pointer(scales), *settings, ctypes.c_long(n), *map(pointer, outputs),
+        )  # fmt: skip
+        return outputs[0]
 
-        def ours():
-            return hmc(
-                target, start, step_size=case.step_size, num_steps=LEAPFROGS, num_samples=draws,
-                **options,
-            )  # fmt: skip
-
-    else:
-        in_c = c_nuts
-
-        def ours():
-            return nuts(target, start, step_size=case.nuts_step_size, num_samples=draws, **options)
-
-        steps = int(ours().stats["n_steps"].sum())
+    in_c.arrays = arrays  # `data` points to them
     calls = {"bayeslib": lambda: ours().values[0]}
-    return calls | {k: in_c(lib, case, target, start) for k, lib in libraries.items()}, steps
+    calls |= {name: partial(in_c, library) for name, library in libraries.items()}
+    if algorithm == "nuts":
+        return calls, int(ours().stats["n_steps"].sum())
+    return calls, n * (LEAPFROGS if algorithm == "hmc" else 1)
 
 
 def compare(calls):

@@ -15,17 +15,13 @@ import numpy as np
 from bayeslib import ising_sample
 from bayeslib.markov.ising_model import as_model, bordered, tables
 
-from .against_c import LIMIT, build
+from .against_c import LIMIT, build, pointer
 
 ROUNDS = 25
 COUPLING = 0.4406868
 SITES = 8_000_000  # drawn in a run
 SIZES = (64, 256)
 STEPS = {"checkerboard": 2, "systematic": 1}
-
-
-def _pointer(array):
-    return ctypes.c_void_p(array.ctypes.data if array.size else None)
 
 
 def cases():
@@ -61,10 +57,10 @@ def in_c(library, method, size, with_field, field, num_sweeps):
         lattice = bordered(np.ones((size, size), dtype=np.int8), True)
         sums, draws = np.zeros((size, size), dtype=np.int64), np.empty((num_sweeps, 2))
         library.ising(
-            _pointer(lattice), ctypes.c_long(size), ctypes.c_long(size),
+            pointer(lattice), ctypes.c_long(size), ctypes.c_long(size),
             rng.bit_generator.ctypes.bit_generator, ctypes.c_long(num_sweeps),
-            ctypes.c_long(STEPS[method]), _pointer(table), _pointer(odds), _pointer(model.field),
-            ctypes.c_double(1.0), _pointer(sums), _pointer(draws),
+            ctypes.c_long(STEPS[method]), pointer(table), pointer(odds), pointer(model.field),
+            ctypes.c_double(1.0), pointer(sums), pointer(draws),
         )  # fmt: skip
         return draws, lattice[1:-1, 1:-1]
 

@@ -10,6 +10,7 @@ import types
 import uuid
 
 import numpy as np
+from llvmlite import ir
 
 from .internals import definition_of
 
@@ -108,6 +109,8 @@ class Reading:
                 self._feed_function(item)
         elif isinstance(item, types.ModuleType):
             self._write("module", item.__name__, getattr(item, "__version__", ""))
+        elif isinstance(item, ir.Type):  # whose pickle has its text once that has been asked for
+            self._write("LLVM", item)
         elif isinstance(item, (types.BuiltinFunctionType, np.ufunc, type)):
             self._write("named", getattr(item, "__module__", ""), item.__name__)
             self._feed(getattr(item, "_fields", None))  # of a namedtuple

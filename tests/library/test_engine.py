@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from calling import interrupted_after, needs_signals, python
 from densities import EXACT, SAMPLERS, SHORT, gaussian2, slow
+from llvmlite import ir
 from numba import njit
 
 from bayeslib import Target, hmc, metropolis, nuts, waiting
@@ -208,6 +209,13 @@ def test_fingerprint_is_the_same_in_every_process():
         print(fingerprint(f))
     """
     assert len({python(code, PYTHONHASHSEED=seed) for seed in (1, 2, 3)}) == 1
+
+
+def test_fingerprint_of_a_type_stays_when_a_process_compiles():
+    """Its text is then asked for, and kept in it: kernels made later would be lost on disk."""
+    one, two = (ir.FunctionType(ir.DoubleType().as_pointer(), []) for _ in range(2))
+    assert str(one) == "double* ()"
+    assert fingerprint(one) == fingerprint(two) != fingerprint(ir.DoubleType())
 
 
 def cached(theta, y):

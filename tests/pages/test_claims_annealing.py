@@ -1,35 +1,15 @@
 """What the page on annealing and tempering claims of one seed, asserted over several: no luck."""
 
-from pathlib import Path
-
 import numpy as np
 from sparing import over
-from twins import Z_LIMIT, page, quiet
+from twins import page, quiet
 
 import bayeslib as bl
 from bayeslib import posteriors
 
 pytestmark = quiet
-CHAPTERS = Path(__file__).parents[2] / "chapters"
 every_seed = over("seed", range(1, 6))
 TWO = posteriors.mixture([1 / 3, 2 / 3], [-10.0, 10.0], 1.0)
-CENTRE = np.array([10.0, 0.0, 0.0, 0.0, 0.0])
-HILLS = posteriors.mixture([1 / 3, 2 / 3], [-CENTRE, CENTRE], 1.0)
-
-
-def near(seed):
-    return np.random.default_rng(seed).standard_normal((4, 5)) - CENTRE
-
-
-def on_ladder(betas, starts, seed):
-    scale = np.outer(1.0 / np.sqrt(betas), np.full(5, 2.4 / np.sqrt(5.0)))
-    return bl.parallel_tempering(
-        HILLS, starts, inverse_temperatures=betas, scale=scale, num_samples=20_000, rng=seed
-    )
-
-
-def first(draws):
-    return draws.expect(lambda x: x[:, 0]).z(10.0 / 3.0)
 
 
 def test_annealing_the_figure_of_the_ladder_has_the_heat_at_the_top():
@@ -90,66 +70,6 @@ def test_annealing_the_row_and_its_race():
     assert abs(spread(np.full(400_000, 0.6))[goal] - weights[goal] / weights.sum()) < 1e-3
 
 
-@every_seed
-def test_annealing_more_patience_makes_a_worse_sample(seed):
-    energy, step, parts, haystack = page("annealing", "energy", "step", "parts", "haystack")
-    starts = np.random.default_rng(seed).uniform(-6.0, 6.0, (400, 1))
-    shares = []
-    for patience in (100, 1000, 10_000):
-        ends = bl.anneal(
-            energy, starts, propose=step, args=parts,
-            initial_temperature=3.0, num_iterations=patience, num_chains=400, rng=seed,
-            progress=False,
-        ).final_states[:, 0]  # fmt: skip
-        shares.append(np.mean(abs(ends + 1.0) < 0.5))
-    assert 0.3 < shares[0] < shares[1] < shares[2] and shares[2] > 0.97
-    exact = np.mean(abs(haystack.truth.sample(100_000, np.random.default_rng(seed)) + 1.0)
-                    < 0.5)  # fmt: skip
-    assert 0.2 < exact < 0.26 < shares[0]
-
-
-@every_seed
-def test_annealing_a_ladder_that_nobody_climbs(seed):
-    broken = on_ladder(np.array([0.001, 1.0]), near(seed), seed)
-    assert bl.rhat(broken).max() < 1.01 and bl.ess(broken).min() > 1000
-    assert abs(first(broken)) > 100.0
-    assert any("too coarse" in problem for problem in broken.problems)
-    assert any("no replica" in problem for problem in broken.problems)
-    cured = bl.parallel_tempering(HILLS, near(seed), num_samples=20_000, rng=seed)
-    assert abs(first(cured)) < Z_LIMIT
-    assert not any("ladder" in problem or "replica" in problem for problem in cured.problems)
-
-
-@every_seed
-def test_annealing_a_ladder_that_leads_nowhere(seed):
-    betas = np.linspace(0.5, 1.0, 5)
-    cool = on_ladder(betas, near(seed), seed)
-    assert cool.problems == () and bl.rhat(cool).max() < 1.01
-    assert cool.settings["swap_acceptance"].min() > 0.8
-    assert abs(first(cool)) > 1000.0
-    scattered = near(seed)
-    scattered[2:, 0] += 20.0
-    apart = on_ladder(betas, scattered, seed)
-    assert bl.rhat(apart).max() > 1.5
-
-
-@every_seed
-def test_annealing_the_star(seed):
-    star, prior, starts = page("annealing", "star", "prior", "starts")
-    f, density, (low, high) = page("annealing", "f", "density_f", "NEAR")
-    run = {"num_samples": 40_000, "num_warmup": 2_000, "rng": seed}
-    draws = bl.parallel_tempering(star, starts, reference=prior, **run)
-    assert not any("ladder" in problem or "replica" in problem for problem in draws.problems)
-    spacing, inside = f[1] - f[0], (f > low) & (f < high)
-    assert abs(draws.expect(lambda x: x[:, 0]).z(density @ f * spacing)) < Z_LIMIT
-    peak = draws.expect(lambda x: (x[:, 0] > low) & (x[:, 0] < high))
-    assert abs(peak.z(density[inside].sum() * spacing)) < Z_LIMIT
-    assert abs(draws.log_evidence.z(page("annealing", "exact_log_evidence"))) < Z_LIMIT
-    assert 0.5 < density[inside].sum() * spacing < 0.65
-    walk = bl.metropolis(star, starts, **run)
-    assert bl.rhat(walk)[0] > 1.2
-
-
 def test_annealing_the_barrier_shared_by_more_rungs():
     """The rejections add up to nearly the same barrier; evenly spaced they are shared unequally."""
     barriers = [
@@ -159,23 +79,3 @@ def test_annealing_the_barrier_shared_by_more_rungs():
         for n in (5, 8, 12)
     ]  # fmt: skip
     assert max(barriers) / min(barriers) < 1.25
-
-
-@every_seed
-def test_annealing_alternating_beats_a_coin_for_the_parity(seed):
-    """Round trips of an ideal ladder, where every swap is refused with the same probability."""
-    rng, rungs, refused, steps = np.random.default_rng(seed), 30, 0.2, 40_000
-
-    def trips(parities):
-        replica, history, total = np.arange(rungs), np.zeros(rungs, dtype=int), 0
-        for parity in parities:
-            pairs = np.arange(parity, rungs - 1, 2)
-            pairs = pairs[rng.random(pairs.size) > refused]
-            replica[pairs], replica[pairs + 1] = replica[pairs + 1], replica[pairs].copy()
-            total += history[replica[0]] == 2
-            history[replica[0]] = 1
-            history[replica[-1]] = 2 * (history[replica[-1]] > 0)
-        return total
-
-    alternating = trips(np.arange(steps) % 2)
-    assert alternating > 2 * trips(rng.integers(2, size=steps))

@@ -4,19 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy import stats
-from sparing import over
-from twins import Z_LIMIT, page
+from twins import page
 
 import bayeslib as bl
 from bayeslib import posteriors
 from needles import check
 
-every_seed = over("seed", range(1, 6))
 TARGET = posteriors.gamma_student()
-
-
-# One number you do not know
 
 
 # Exponents
@@ -38,16 +32,6 @@ def test_the_clinic_is_the_library_s_for_every_answer():
         assert fast.log_evidence.value == pytest.approx(plain_ones.log_evidence.value, abs=1e-12)
 
 
-def test_a_needle_is_found_in_proportion_to_the_looks():
-    """m of M looks find it with probability m/M, however they are chosen (alpha 1e-6)."""
-    rng = np.random.default_rng(7)
-    runs, M, m = 20_000, 50, 12
-    needle = rng.integers(0, M, runs)
-    looks = {"in order": needle < m, "every fourth": (needle % 4 == 0) & (needle < 4 * m)}
-    for found in looks.values():
-        assert abs(found.mean() - m / M) < Z_LIMIT * np.sqrt(m / M * (1 - m / M) / runs)
-
-
 # Grids and the typical set
 
 
@@ -61,17 +45,6 @@ def test_the_grid_of_the_cube_has_the_error_of_the_formula(d):
         errors.append(1 - np.exp(grid.log_evidence.value) / (1 - np.exp(-1)) ** d)
     assert errors[1] < 0.001 <= errors[0]
     assert errors[1] == pytest.approx(d / (24 * n**2), rel=0.02)
-
-
-@every_seed
-@pytest.mark.parametrize("d", [10, 100, 1000])
-def test_mass_is_at_the_root_of_the_dimension(seed, d):
-    radii = np.linalg.norm(np.random.default_rng(seed).standard_normal((2_000, d)), axis=1)
-    error = np.sqrt(0.5 / 2_000)
-    assert abs(radii.mean() - stats.chi(d).mean()) < Z_LIMIT * error
-    assert abs(radii.mean() - np.sqrt(d)) < 0.3 and abs(radii.std() - np.sqrt(0.5)) < 0.08
-    if d >= 100:
-        assert radii.min() > 0.5 * np.sqrt(d), "no draw is near the peak"
 
 
 # A point instead of a posterior
@@ -95,31 +68,6 @@ def test_there_is_a_ruler_for_every_peak(place):
     part = slice(inside[0], inside[1] + 1)
     assert np.trapezoid((density / slope)[part], phi[part]) == pytest.approx(between, rel=1e-4)
     assert theta[np.argmax(density / slope)] == pytest.approx(place, abs=1e-3)
-
-
-# How this method lies to you
-
-
-@every_seed
-def test_a_grid_agrees_with_itself_and_misses_the_needle(seed):
-    two_gauges = page("challenge", "two_gauges")
-    rng = np.random.default_rng(seed)
-    shown = TARGET.truth.sample(1, rng)[0, 0] + 1e-4 * rng.standard_normal()
-    gauges = bl.Target(two_gauges, dim=1, data=(5.0, shown, 1e-4), support=(0, np.inf))
-    at_shown = np.exp(TARGET(shown) - TARGET.truth.log_evidence)
-    exact = TARGET.truth.log_evidence + np.log(0.5 * (at_shown + 0.1))
-    evidence = {
-        n: bl.grid_posterior(gauges, (0, 20), num_points=n).log_evidence
-        for n in (100, 200, 400, 400_000)
-    }
-    assert abs(evidence[400].value - evidence[200].value) < 1e-6
-    assert evidence[400].mcse < 1e-5, "it reports a tiny error"
-    assert exact - evidence[400].value > np.log(1.5)
-    assert evidence[400_000].value == pytest.approx(exact, abs=1e-5)
-    assert bl.quadrature(gauges).log_evidence.value == pytest.approx(exact, abs=1e-5)
-    sharper = bl.Target(two_gauges, dim=1, data=(5.0, shown, 1e-6), support=(0, np.inf))
-    missed = bl.quadrature(sharper).log_evidence
-    assert missed.mcse < 1e-8 and exact - missed.value > np.log(1.5), "the search has limits, too"
 
 
 # The exercises

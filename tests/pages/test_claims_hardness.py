@@ -4,12 +4,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import special
 from sparing import over
 from twins import Z_LIMIT, page
 
-import bayeslib as bl
-from bayeslib.errors import BayeslibError
 from needles import check
 
 every_seed = over("seed", range(1, 6))
@@ -45,33 +43,6 @@ def test_forgetting_is_exact_on_a_row(seed, K):
     for forget in (False, True):
         assert evidence(likelihood, step, forget=forget) == pytest.approx(exact, rel=1e-12)
     assert abs(evidence(likelihood, step.T, forget=True) - exact) > 1e-6, "direction matters"
-
-
-# How hard, exactly
-
-
-@every_seed
-@pytest.mark.parametrize("clauses", [20, 90])
-def test_the_evidence_counts_solutions(seed, clauses):
-    rng = np.random.default_rng(seed)
-    variables = rng.permuted(np.tile(np.arange(9), (clauses, 1)), axis=1)[:, :3]
-    wanted = rng.integers(0, 2, (clauses, 3))
-
-    def satisfied(theta):
-        return bool(np.all(np.any(np.asarray(theta)[variables] == wanted, axis=1)))
-
-    solutions = sum(satisfied(theta) for theta in product([0, 1], repeat=9))
-
-    def log_joint(theta):
-        return -9 * np.log(2.0) if satisfied(theta) else -np.inf
-
-    if solutions:
-        evidence = bl.enumerate_posterior(log_joint, product([0, 1], repeat=9)).log_evidence
-        assert np.exp(evidence.value) * 2**9 == pytest.approx(solutions)
-    else:
-        with pytest.raises(BayeslibError, match="every hypothesis"):
-            bl.enumerate_posterior(log_joint, product([0, 1], repeat=9))
-    assert (solutions > 0) == (clauses == 20)
 
 
 # Random and fitted
@@ -125,17 +96,3 @@ def test_plugged_in_intervals_do_not_hold_what_they_claim(seed):
     likelihood, peak, whole = page("hardness", "coverage")(seed)
     assert abs(whole - 0.95) < Z_LIMIT * np.sqrt(0.95 * 0.05 / 4_000)
     assert likelihood < 0.1 and peak < 0.3
-
-
-@every_seed
-def test_draws_predict_as_the_formula_does(seed):
-    posterior, _ = page("hardness", "ramp_posterior")(5)
-    x = np.polynomial.legendre.legvander([1.0], 5)[0]
-    average = bl.monte_carlo(
-        lambda theta: stats.norm(theta @ x, 10).pdf(573.0), posterior, num_samples=20_000, rng=seed
-    )
-    exact = stats.norm(posterior.mean @ x, np.sqrt(100.0 + x @ posterior.cov @ x)).pdf(573.0)
-    assert abs(average.z(exact)) < Z_LIMIT
-    assert abs(average.z(stats.norm(posterior.mean @ x, 10).pdf(573.0))) > Z_LIMIT, (
-        "a plug-in fails"
-    )

@@ -96,21 +96,6 @@ def test_critical_slowing_down_and_its_cure(seed):
 
 
 @every_seed
-def test_at_the_critical_point_only_clusters_match_the_exact_energy(seed):
-    options = {"inverse_temperature": CRITICAL, "num_chains": 1, "rng": seed}
-    exact = bl.ising_exact((64, 64), inverse_temperature=CRITICAL).energy
-    clusters = bl.ising_sample(
-        (64, 64), method="wolff", initial="up", num_samples=3_000, num_warmup=600, **options
-    )
-    assert abs(clusters.expect(lambda s: s[:, 0]).z(exact)) < Z_LIMIT
-    hurried = bl.ising_sample(
-        (64, 64), initial="up", num_samples=600, num_warmup=120, **options
-    )  # fmt: skip
-    still_up = hurried["magnetisation"].min()
-    assert still_up > -0.1, "a thirtieth of a memory: the heat bath has seen one sign"
-
-
-@every_seed
 def test_the_photograph_is_restored_and_probabilities_are_the_models(seed):
     seen = flip(PHOTO, seed)
     modest, fair, boastful = (restore(seen, j, seed) for j in (0.443, 0.5, 1.0))
@@ -158,18 +143,3 @@ def test_one_best_picture_is_not_the_best_pixels(seed):
     assert (pixels != PHOTO).mean() < min((cut != PHOTO).mean(), (icm != PHOTO).mean())
     white = np.ones(PHOTO.shape)
     assert np.array_equal(page("ising", "icm")(white, 0.5, field), white)
-
-
-@every_seed
-def test_parity_needs_a_hidden_unit(seed):
-    even = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]])
-    flat = bl.BoltzmannMachine(np.zeros((3, 3)), np.zeros(3))
-    slope = flat.gradient(even)
-    assert np.abs(slope.weights).max() < 1e-12 and np.abs(slope.biases).max() < 1e-12
-    assert flat.log_likelihood(even) == pytest.approx(-3 * np.log(2))
-    rng = np.random.default_rng(seed)
-    nudged = flat.weights + 0.1 * np.triu(rng.normal(size=(3, 3)), 1)
-    nudged = (nudged + nudged.T) / 2
-    assert bl.BoltzmannMachine(nudged, np.zeros(3)).log_likelihood(even) < -3 * np.log(2)
-    ends = [page("ising", "climb")(even, 1, num_steps=800, rng=child) for child in rng.spawn(4)]
-    assert max(ends) > -1.7

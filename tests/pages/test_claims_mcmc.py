@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from sparing import over
-from twins import Z_LIMIT, page
+from twins import page
 
 import bayeslib as bl
 from bayeslib import posteriors
@@ -19,9 +19,6 @@ from bayeslib import posteriors
 PAGE = Path(__file__).parents[2] / "chapters" / "mcmc.ipynb"
 every_seed = over("seed", range(1, 6))
 per_thousand = page("mcmc", "per_thousand")
-TARGET = posteriors.gamma_student()
-TRUTH = TARGET.truth
-STARTS = np.array([[1.0], [3.0], [5.0], [9.0]])
 
 
 def distance(p, q):
@@ -37,47 +34,6 @@ def test_mcmc_the_coin_and_its_kernel():
     ratio = distance(law[1:], posterior) / distance(law[:-1], posterior)
     np.testing.assert_allclose(ratio[4:], 0.14, atol=0.01)
     assert distance(law[9], posterior) < 1e-8
-
-
-@every_seed
-def test_mcmc_adaptation_without_end_is_wrong_and_stopped_is_right(seed):
-    restless, over_walkers = page("mcmc", "restless", "over_walkers")
-    rng = np.random.default_rng(seed)
-    places, scales = restless(1_500, 500, 10, rng)
-    stopped, _ = restless(1_500, 500, 10, rng, stop=100)
-    assert over_walkers(places).z(TRUTH.mean[0]) > 6
-    assert abs(over_walkers(stopped).z(TRUTH.mean[0])) < Z_LIMIT
-    grid = np.linspace(3, 6, 3_001)
-    top = grid[TARGET.many(grid).argmax()]
-    assert TRUTH.mean[0] + 0.1 < places[scales < 1].mean() < top, "cautious about the summit"
-    about, tails = np.abs(places - top) < 1, (places < 2) | (places > 8)
-    assert over_walkers(about).z(TRUTH.cdf(top + 1) - TRUTH.cdf(top - 1)) > 3
-    assert over_walkers(tails).z(1 - TRUTH.cdf(8.0) + TRUTH.cdf(2.0)) < -3
-
-
-@pytest.mark.parametrize("seed", (1, 2))
-def test_mcmc_the_best_acceptance_falls_and_the_price_is_three_d(seed):
-    def ball(theta):
-        return -0.5 * np.sum(theta**2)
-
-    def run(dim, step):
-        begin = np.random.default_rng(seed).normal(size=(4, dim))
-        target = bl.Target(ball, dim=dim, gradient=None)
-        scale = step / np.sqrt(dim)
-        draws = bl.metropolis(target, begin, scale=scale, num_samples=40_000, rng=seed)
-        return draws.settings["acceptance"], per_thousand(draws) / 1_000
-
-    line = {step: run(1, step) for step in (0.6, 2.4, 5.5)}
-    for step, (rate, _) in line.items():
-        assert abs(rate - 2 / np.pi * np.arctan(2 / step)) < 0.01
-    ten = {step: run(10, step) for step in (0.6, 1.5, 2.4, 3.0)}
-    assert abs(line[2.4][0] - 0.44) < 0.02 and 0.22 < ten[2.4][0] < 0.3
-    for curve in (line, ten):
-        assert curve[2.4][1] > 2 * curve[0.6][1], "too small a step"
-    assert line[2.4][1] > 1.3 * line[5.5][1], "too large a step"
-    for step in (1.5, 3.0):
-        assert 1 / 6 - 0.03 < ten[step][0] < 0.52 and ten[step][1] > 0.6 * ten[2.4][1]
-    assert 2.5 < 1 / (10 * ten[2.4][1]) < 3.8, "about three evaluations a dimension"
 
 
 def efficiency_on_a_line(share):
@@ -103,14 +59,6 @@ def test_mcmc_the_hump_of_one_dimension_is_flat_from_a_quarter_to_a_half_not_fro
     # Many dimensions: b² 2 Φ(-b/2), whose acceptance is 2 Φ(-b/2).
     speed = {a: a * stats.norm.ppf(a / 2) ** 2 for a in (1 / 6, 0.234, 1 / 2)}
     assert speed[1 / 6] > 0.9 * speed[0.234] and speed[1 / 2] > 0.65 * speed[0.234]
-
-
-@every_seed
-def test_mcmc_slices_forgive_a_bad_width(seed):
-    for width, least, most in ((0.4, 8, 20), (4.0, 4, 7), (40.0, 5, 10)):
-        run = bl.slice_sample(TARGET, STARTS, width=width, num_samples=4_000, rng=seed)
-        assert least < run.stats["num_evals"].mean() < most
-        assert abs(run.expect().z(TRUTH.mean[0])[0]) < Z_LIMIT
 
 
 @every_seed
@@ -256,29 +204,3 @@ def test_mcmc_each_way_to_write_a_chain_down_has_its_own_average():
     assert len({np.mean(draws), *averages}) == 5
     assert exercise.expects.truth == np.mean(draws)
     assert set(exercise.mistakes.values()) == set(averages)
-
-
-def test_mcmc_the_formula_for_the_variance_agrees_with_many_walks():
-    kernel, posterior, many_walks, asymptotic_variance = page(
-        "mcmc", "kernel", "posterior", "many_walks", "asymptotic_variance"
-    )
-    path = many_walks(kernel, 1_000, 4_000, np.random.default_rng(1))
-    for state in range(3):
-        exact = asymptotic_variance(kernel, posterior, np.eye(3)[state])
-        measured = 1_000 * (path == state).mean(axis=0).var()
-        assert abs(measured / exact - 1) < Z_LIMIT * np.sqrt(2 / 4_000) + 0.01
-
-
-@every_seed
-def test_mcmc_the_two_bounds_on_forgetting_hold(seed):
-    rng = np.random.default_rng(seed)
-    law, q = rng.dirichlet(np.ones(5)), rng.dirichlet(np.ones(5))
-    weight = law / q
-    chain = q * np.minimum(1, weight / weight[:, None])
-    np.fill_diagonal(chain, 0)
-    np.fill_diagonal(chain, 1 - chain.sum(axis=1))
-    epsilon = chain.min(axis=0).sum()
-    for t in range(1, 30):
-        worst = distance(np.linalg.matrix_power(chain, t), law).max()
-        assert worst <= (1 - 1 / weight.max()) ** t + 1e-12
-        assert worst <= (1 - epsilon) ** t + 1e-12

@@ -7,19 +7,10 @@ from twins import page, quiet
 
 import bayeslib as bl
 from bayeslib import posteriors
-from bayeslib.diagnostics.trouble import khat_limit
 from bayeslib.independent.resample import choose
 
 pytestmark = quiet
 every_seed = over("seed", range(1, 6))
-TWO_MODES = posteriors.mixture([0.4, 0.6], [-6.0, 6.0], [1.0, 1.0])
-
-
-@every_seed
-def test_particles_cooling_finds_both_modes(seed):
-    cooled = bl.smc(TWO_MODES, stats.norm(0, 10), num_samples=2_000, rng=seed)
-    assert abs(cooled.expect().z(TWO_MODES.truth.mean)[0]) < 5
-    assert abs(cooled.log_evidence.z(0.0)) < 5
 
 
 @every_seed
@@ -65,40 +56,9 @@ def test_particles_without_resampling_the_filter_dies(seed):
 
 
 @every_seed
-def test_particles_long_ladders_reach_the_schools(seed):
-    schools = posteriors.eight_schools()
-    widths = np.array([10.0, 2.0] + [2.0] * 8)
-    broad = stats.multivariate_normal(np.zeros(10), np.diag(widths**2))
-    options = {"num_samples": 2_000, "rng": seed}
-    exact = schools.truth.log_evidence
-    direct = bl.importance_sample(schools, broad, **options)
-    ladder = bl.annealed_importance_sample(schools, broad, inverse_temperatures=200, **options)
-    assert direct.settings["khat"] > 0.68 and direct.worth < 60
-    assert ladder.settings["khat"] < khat_limit(2_000) and ladder.worth > 4 * direct.worth
-    learned = bl.adaptive_importance_sample(schools, broad, **options)
-    tempered = bl.smc(schools, broad, **options)
-    for run in (ladder, learned, tempered):
-        assert abs(run.log_evidence.z(exact)) < 5
-    assert learned.settings["round_ess"][-1] > 3 * learned.settings["round_ess"][0]
-    gain = {run.method: run.worth / run.num_evals for run in (direct, ladder, tempered)}
-    assert learned.worth / learned.num_evals > 2 * max(gain.values())
-    short = bl.annealed_importance_sample(schools, broad, inverse_temperatures=5, **options)
-    assert ladder.worth / ladder.num_evals < 1.2 * short.worth / short.num_evals
-
-
-@every_seed
 def test_particles_a_learned_proposal_forgets_a_bad_start(seed):
     taught = bl.adaptive_importance_sample(
         posteriors.gamma_student(), stats.norm(0, 10), num_samples=2_000, num_rounds=6, rng=seed
     )
     first, last = taught.settings["round_ess"][[0, -1]]
     assert last > 4 * first and last > 800
-
-
-@every_seed
-def test_particles_a_right_mean_with_the_evidence_of_one_mode(seed):
-    blind = bl.smc(TWO_MODES, stats.norm(6, 1.3), num_samples=2_000, rng=seed)
-    wide = bl.smc(TWO_MODES, stats.norm(0, 10), num_samples=2_000, rng=seed)
-    assert blind.problems == () and abs(blind.expect().z(TWO_MODES.truth.mean)[0]) < 5
-    assert abs(blind.log_evidence.value - np.log(0.6)) < 0.05
-    assert abs(wide.log_evidence.z(0.0)) < 5 < 20 < abs(blind.log_evidence.z(0.0))

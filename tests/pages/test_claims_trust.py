@@ -9,6 +9,7 @@ import report
 from prose import CHAPTERS, ROOT, texts
 from recording import entries, written
 from registry import ALGORITHMS
+from sparing import over
 from test_trust_ledger import ITEMS
 from twins import source, statements
 
@@ -336,7 +337,7 @@ def exponential(theta):
 
 
 @pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
-@pytest.mark.parametrize("seed", range(5))
+@over("seed", range(5))
 def test_fits_from_one_start_name_the_second_mode(seed):
     target = bl.Target(two_hills, dim=1, gradient="auto")
     for fit in (bl.advi, bl.bbvi):

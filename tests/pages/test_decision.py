@@ -209,12 +209,6 @@ def test_a_table_without_the_veto_of_far_modes_would_be_refused():
     assert not acceptable(run(code, known), known)
 
 
-def test_a_fit_believed_like_a_sampler_would_be_refused():
-    known = of_contest("running example")
-    code = "q = bl.advi(target, rng=1)\nbl.Draws(q.sample(20_000, 1)[None], independent=True)"
-    assert not acceptable(run(code, known), known)
-
-
 def test_the_last_row_finds_what_one_method_does_not():
     known = POSTERIORS["two far peaks on a line"]()
     pair = {

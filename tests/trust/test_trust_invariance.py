@@ -73,24 +73,24 @@ def of_independence(scale):
     return 4.0 / np.pi * np.arctan(1.0 / scale)
 
 
-# Options of a step on N(0, 1), its exact acceptance, that of a program a little off, and the error
-# that would be seen with probability 0.999.
+# Options of a step on N(0, 1), its exact acceptance, that of a program a little off, the error that
+# would be seen with probability 0.999, and the chains that it takes.
 KNOWN = {
     ("metropolis", scale): (
         {"root": np.array([[scale]]), "adapted": False}, of_a_walk(scale), of_a_walk(0.9 * scale),
-        0.016,
+        0.016, 50_000,
     )
     for scale in (0.5, 2.4, 10.0)
 } | {
     ("independence_metropolis", scale): (
         {"portable": Portable(stats.norm(0.0, scale))}, of_independence(scale),
-        0.95 * of_independence(scale), 0.03,
+        0.95 * of_independence(scale), 0.03, starts,
     )
-    for scale in (1.2, 2.0, 5.0)
+    for scale, starts in ((1.2, 10_000), (2.0, 20_000), (5.0, 50_000))
 } | {
     ("hmc", step_size): (
         flow("mixture", step_size, num_steps=n).options, exact_acceptance(step_size, n),
-        exact_acceptance(0.9 * step_size, n), 0.015,
+        exact_acceptance(0.9 * step_size, n), 0.015, 50_000,
     )
     for step_size, n in [(1.2, 1), (1.7, 3), (1.9, 2)]
 }  # fmt: skip
@@ -100,9 +100,9 @@ KNOWN = {
 @pytest.mark.parametrize(("sampler", "size"), KNOWN)
 def test_acceptance_on_a_normal_is_known(sampler, size):
     """z at alpha 1e-6."""
-    options, exact, wrong, seen = KNOWN[sampler, size]
+    options, exact, wrong, seen, num_chains = KNOWN[sampler, size]
     rng = np.random.default_rng(402)
-    starts = rng.standard_normal((50_000, 1))
+    starts = rng.standard_normal((num_chains, 1))
     target = Target(standard, dim=1, gradient=standard_gradient)
     afresh = sampler == "independence_metropolis"
     how = {"num_steps": 1, "rng": rng, "afresh": afresh}
