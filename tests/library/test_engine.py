@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from calling import interrupted_after, needs_signals, python
 from densities import EXACT, gaussian2, slow
+from llvmlite import ir
 from numba import njit
 
 from bayeslib import Target, hmc, metropolis, nuts, waiting
@@ -197,6 +198,15 @@ def test_fingerprint_is_the_same_in_every_process():
         print(fingerprint(f))
     """
     assert len({python(code, PYTHONHASHSEED=seed) for seed in (1, 2, 3)}) == 1
+
+
+def test_a_type_of_llvm_keeps_its_fingerprint_once_it_is_printed():
+    """Kernels name some; each would be compiled again in a process that has compiled others."""
+    kinds = [ir.FunctionType(ir.IntType(bits), [ir.DoubleType().as_pointer()]) for bits in (32, 64)]
+    before = [fingerprint(kind) for kind in kinds]
+    assert [str(kind)[:3] for kind in kinds] == ["i32", "i64"]
+    assert [fingerprint(kind) for kind in kinds] == before
+    assert before[0] != before[1]
 
 
 def cached(theta, y):
