@@ -1,46 +1,9 @@
-"""Stochastic ascent: the steps against their definitions, and rounds that know when to end."""
+"""Stochastic ascent: rounds that know when to end; test_hybrid.py has the steps."""
 
 import numpy as np
 import pytest
 
-from bayeslib.variational.ascent import adagrad, adam, robbins_monro, run_rounds
-
-GRADIENTS = np.random.default_rng(3).standard_normal((40, 2)) * [1.0, 100.0]
-
-
-def test_adam_takes_its_authors_steps():
-    """Algorithm 1 of Kingma and Ba (2015), uphill."""
-    x, first, second = np.zeros(2), np.zeros(2), np.zeros(2)
-    y, m, v = np.zeros(2), np.zeros(2), np.zeros(2)
-    for t, gradient in enumerate(GRADIENTS, 1):
-        adam(x, gradient, first, second, t, 0.05)
-        m = 0.9 * m + 0.1 * gradient
-        v = 0.999 * v + 0.001 * gradient**2
-        y = y + 0.05 * (m / (1.0 - 0.9**t)) / (np.sqrt(v / (1.0 - 0.999**t)) + 1e-8)
-        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-13)
-    assert np.abs(x).max() > 0.05
-    # the first step has the length of the step size, whatever the units
-    x, first, second = np.zeros(2), np.zeros(2), np.zeros(2)
-    adam(x, np.array([3.0, -3e6]), first, second, 1, 0.05)
-    np.testing.assert_allclose(x, [0.05, -0.05], rtol=1e-7)
-
-
-def test_adagrad_divides_by_the_root_of_all_squares():
-    x, squares = np.zeros(2), np.zeros(2)
-    y = np.zeros(2)
-    for t, gradient in enumerate(GRADIENTS):
-        adagrad(x, gradient, squares, 0.05)
-        y = y + 0.05 * gradient / (np.sqrt(np.square(GRADIENTS[: t + 1]).sum(axis=0)) + 1e-8)
-        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-13)
-
-
-@pytest.mark.parametrize("decay", [0.51, 0.7, 1.0])
-def test_steps_shrink_as_they_must(decay):
-    steps = [robbins_monro(t, 0.5, decay) for t in (0, 1, 99)]
-    np.testing.assert_allclose(steps, 0.5 * np.array([1.0, 2.0, 100.0]) ** -decay, rtol=1e-12)
-
-
-# The rounds of an ascent
+from bayeslib.variational.ascent import run_rounds
 
 
 class Noisy:

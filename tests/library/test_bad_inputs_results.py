@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from bad_inputs import FIXED, run, value_only
+from densities import raising
 from scipy import stats
 
 import bayeslib as bl
@@ -19,22 +20,16 @@ LINE = Target(lambda theta: -0.5 * theta[0] ** 2, dim=1)
 # What the density does
 
 
-def raises_beyond_two(theta):
-    if theta[0] > 2.0:
-        raise ValueError("theta[0] is too large")
-    return -0.5 * theta[0] ** 2
-
-
 @pytest.mark.row(8)
 @pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
 def test_what_a_density_raises_comes_back_with_its_place_and_the_draws(sampler):
-    target = Target(raises_beyond_two, dim=1, gradient=lambda theta: -theta)
-    with pytest.raises(ValueError, match="too large") as caught:
+    target = Target(raising, dim=1, data=(2.0,), gradient=lambda theta, end: -theta)
+    with pytest.raises(ValueError, match="too far") as caught:
         run(target, 0.1, sampler, num_samples=50_000, num_warmup=0, **FIXED[sampler])
     (note,) = caught.value.__notes__
     assert "theta=[" in note and "chain 0, iteration" in note
     assert np.all(caught.value.partial.values < 2.0) and caught.value.partial.num_samples > 1
-    with pytest.raises(ValueError, match="too large") as caught:
+    with pytest.raises(ValueError, match="too far") as caught:
         run(target, 3.0, sampler)
     assert "theta=[3.0]" in caught.value.__notes__[0]
 

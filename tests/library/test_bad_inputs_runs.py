@@ -10,7 +10,7 @@ from bad_inputs import run
 from densities import gaussian2
 
 import bayeslib as bl
-from bayeslib import Target, hmc, leapfrog, metropolis
+from bayeslib import Target, leapfrog, metropolis
 from bayeslib.chains.starts import scatter
 
 pytestmark = pytest.mark.trust("S15")
@@ -204,12 +204,6 @@ def test_other_things_than_expected():
         run(executor=ThreadPoolExecutor)
     with pytest.raises(bl.BayeslibTypeError, match="progress must be"):
         run(progress="yes")
-    for sampler in (metropolis, hmc):
-        options = {"num_steps": 3} if sampler is hmc else {}
-        with pytest.raises(bl.BayeslibTypeError, match="target must be a Target, got"):
-            sampler(lambda theta: 0.0, [0.0], rng=1, **options)
-    with pytest.raises(bl.BayeslibTypeError, match="target must be a Target, got"):
-        leapfrog(lambda theta: 0.0, [0.0], [0.0], step_size=1, num_steps=1)
 
 
 @pytest.mark.row(18)

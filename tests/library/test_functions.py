@@ -10,7 +10,7 @@ from numba import njit
 from scipy import special, stats
 
 import bayeslib as bl
-from bayeslib.compile.autodiff import LANES, WIDE, differentiate, num_lanes
+from bayeslib.compile.autodiff import LANES, WIDE, num_lanes
 from bayeslib.compile.autodiff.plain import differentiate_plain
 from bayeslib.compile.autodiff.rewrite import calls_any
 from bayeslib.compile.fingerprint import fingerprint
@@ -129,20 +129,8 @@ def test_rules_inside_densities():
         np.testing.assert_allclose(target.gradient(theta), plain, rtol=1e-13)
 
 
-def test_slopes_keep_their_digits_far_out():
-    def density(theta):
-        return bl.sigmoid(theta[0]) + bl.log1pexp(theta[1]) + bl.log_sigmoid(theta[2])
-
-    theta = np.array([50.0, -60.0, 70.0])
-    expected = np.exp([-50.0, -60.0, -70.0])
-    for derive in (differentiate, differentiate_plain):
-        gradient = np.empty(3)
-        derive(density, 3)(theta, gradient)
-        np.testing.assert_allclose(gradient, expected, rtol=1e-14)
-
-
 # --------------------------------------------------------------------------------- sums over rows
-SIZES = [(1, 1), (64, 5), (65, 16), (131, 25), (40, 70)]
+SIZES = [(1, 1), (64, 5), (65, 5), (131, 25), (40, 70)]
 
 
 def regression(n, dim, seed=3):
@@ -188,6 +176,7 @@ def test_linear_log_likelihood_with_a_noise_of_unknown_size(n, dim):
     value = stats.norm.logpdf(r, scale=scale).sum() - 0.045
     slopes = np.append(r @ X / scale**2, r @ r / scale**2 - n - 0.3)
     target = bl.Target(with_linear, dim=dim + 1, data=(X, y))
+    assert with_linear(theta, X, y) == pytest.approx(value, rel=1e-12)
     assert target(theta) == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(target.gradient(theta), slopes, rtol=1e-11, atol=1e-12)
     plain = np.empty(dim + 1)
@@ -307,10 +296,3 @@ def test_without_a_compiler():
     """
     compiled, plain = (float(python(code, NUMBA_DISABLE_JIT=disabled)) for disabled in (0, 1))
     assert compiled == pytest.approx(plain, rel=1e-13)
-
-
-def test_linear_log_likelihood_in_plain_python():
-    theta, X, _ = regression(12, 3)
-    y = X @ theta + 0.5
-    expected = stats.norm.logpdf(np.full(12, 0.5), scale=2.0).sum()
-    assert bl.linear_log_likelihood(theta, X, y, 2.0) == pytest.approx(expected, rel=1e-13)

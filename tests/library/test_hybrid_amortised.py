@@ -286,7 +286,6 @@ BAD = [
     ({"num_steps": 0}, BayeslibError, "num_steps must be at least 1"),
     ({"batch_size": 0}, BayeslibError, "batch_size must be at least 1"),
     ({"step_size": -1.0}, BayeslibError, "step_size must be positive"),
-    ({"rng": True}, BayeslibTypeError, "rng must be"),
 ]
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from densities import exponential
+from densities import exponential, raising
 from recording import measured
 from registry import log_gamma
 from scipy import stats
@@ -10,7 +10,7 @@ from sparing import over
 
 import bayeslib as bl
 from bayeslib import posteriors
-from bayeslib.errors import BayeslibError, BayeslibTypeError, BayeslibWarning, StartError
+from bayeslib.errors import BayeslibError, BayeslibWarning, StartError
 from bayeslib.variational import path
 
 Z_LIMIT = float(stats.norm.isf(1e-6 / 16 / 2))
@@ -290,13 +290,7 @@ def test_paths_that_fail_are_said():
     with pytest.raises(StartError):
         bl.pathfinder(bl.Target(exponential, dim=1), -1.0, rng=1)
     with pytest.raises(ValueError, match="too far"):
-        bl.pathfinder(bl.Target(raises_somewhere, dim=1), 5.0, rng=1)
-
-
-def raises_somewhere(theta):
-    if theta[0] < 1.0:
-        raise ValueError("too far")
-    return -0.5 * theta[0] ** 2
+        bl.pathfinder(bl.Target(raising, dim=1, data=(-1.0,)), -5.0, rng=1)
 
 
 @pytest.mark.trust("M8")
@@ -307,24 +301,22 @@ def test_a_posterior_that_is_no_gaussian_is_said():
 
 
 BAD = [
-    ({"target": exponential}, BayeslibTypeError, "target must be a Target"),
-    ({"target": correlated(2), "num_paths": 0}, BayeslibError, "num_paths must be at least 1"),
-    ({"initial_position": [0.0]}, BayeslibError, "initial_position must have shape"),
-    ({"initial_position": [[0.5] * 10], "num_paths": 3}, BayeslibError, "1 rows, but num_paths=3"),
-    ({"initial_position": [0.5] * 10, "num_paths": 3}, BayeslibError, "would be the same"),
-    ({"history": 0}, BayeslibError, "history must be at least 1"),
-    ({"max_iterations": 0}, BayeslibError, "max_iterations must be at least 1"),
-    ({"num_elbo_draws": 0}, BayeslibError, "num_elbo_draws must be at least 1"),
-    ({"num_check": 1}, BayeslibError, "num_check must be at least 100"),
-    ({"rng": 1.5}, BayeslibTypeError, "cannot seed"),
+    ({"target": correlated(2), "num_paths": 0}, "num_paths must be at least 1"),
+    ({"initial_position": [0.0]}, "initial_position must have shape"),
+    ({"initial_position": [[0.5] * 10], "num_paths": 3}, "1 rows, but num_paths=3"),
+    ({"initial_position": [0.5] * 10, "num_paths": 3}, "would be the same"),
+    ({"history": 0}, "history must be at least 1"),
+    ({"max_iterations": 0}, "max_iterations must be at least 1"),
+    ({"num_elbo_draws": 0}, "num_elbo_draws must be at least 1"),
+    ({"num_check": 1}, "num_check must be at least 100"),
 ]
 
 
 @pytest.mark.trust("S15")
-@pytest.mark.parametrize(("changes", "error", "words"), BAD)
-def test_bad_arguments_are_named(changes, error, words):
+@pytest.mark.parametrize(("changes", "words"), BAD)
+def test_bad_arguments_are_named(changes, words):
     options = {"target": SCHOOLS, "initial_position": None, "rng": 1} | changes
-    with pytest.raises(error, match=words):
+    with pytest.raises(BayeslibError, match=words):
         bl.pathfinder(options.pop("target"), options.pop("initial_position"), **options)
 
 

@@ -189,7 +189,6 @@ def nan_at_five(y, level, step):
         ),
         ({"y": []}, bl.BayeslibError, "observations must have shape"),
         ({"y": ["a"]}, bl.BayeslibTypeError, "observations must hold real numbers"),
-        ({"rng": True}, bl.BayeslibTypeError, "rng"),
         ({"num_particles": 10**13}, MemoryError, "GiB"),
     ],
 )

@@ -150,14 +150,3 @@ def test_weights_that_are_all_zero():
     draws = bl.Draws(np.zeros((1, 5, 1)), log_weights=np.full((1, 5), -np.inf))
     with pytest.raises(bl.ZeroWeightsError):
         bl.resample(draws, num_samples=3, rng=1)
-
-
-def test_families_survive_a_file(tmp_path):
-    draws = bl.importance_sample(TARGET, stats.gamma(3), num_samples=500, rng=1)
-    equal = bl.resample(draws, num_samples=300, rng=2)
-    again = bl.load(equal.save(tmp_path / "equal"))
-    np.testing.assert_array_equal(again.stats["family"], equal.stats["family"])
-    assert again.expect().mcse[0] == equal.expect().mcse[0] and again.worth == equal.worth
-    mixed = bl.smc(TARGET, stats.gamma(3), num_samples=200, rng=3)
-    ladder = bl.load(mixed.save(tmp_path / "mixed")).settings["inverse_temperatures"]
-    np.testing.assert_array_equal(ladder, mixed.settings["inverse_temperatures"])

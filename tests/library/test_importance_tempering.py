@@ -282,41 +282,23 @@ def test_bad_ladders_are_named(function, change, error, words):
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("function", "changes", "words"),
     [
-        (lambda: bl.smc(GAMMA, PRIOR, num_samples=1, rng=1), "num_samples must be at least 2"),
-        (lambda: bl.smc(GAMMA, PRIOR, num_samples=9, ess_threshold=1.0, rng=1), "between 0 and 1"),
-        (lambda: bl.smc(GAMMA, PRIOR, num_samples=9, scheme="x", rng=1), "scheme must be one of"),
+        (bl.smc, {"num_samples": 1}, "num_samples must be at least 2"),
+        (bl.smc, {"ess_threshold": 1.0}, "between 0 and 1"),
+        (bl.smc, {"scheme": "x"}, "scheme must be one of"),
         (
-            lambda: bl.annealed_importance_sample(
-                GAMMA, PRIOR, num_samples=9, scale=np.ones((3, 1)), rng=1
-            ),
+            bl.annealed_importance_sample, {"scale": np.ones((3, 1))},
             r"scale must be a number or have shape \(1,\) or \(20, 1\)",
         ),
+        (bl.adaptive_importance_sample, {"df": 2.0}, "df must be above 2"),
+        (bl.adaptive_importance_sample, {"defensive": 1.0}, "defensive must be below 1"),
         (
-            lambda: bl.adaptive_importance_sample(GAMMA, PRIOR, num_samples=9, df=2.0, rng=1),
-            "df must be above 2",
-        ),
-        (
-            lambda: bl.adaptive_importance_sample(
-                GAMMA, PRIOR, num_samples=9, defensive=1.0, rng=1
-            ),
-            "defensive must be below 1",
-        ),
-        (
-            lambda: bl.adaptive_importance_sample(
-                GAMMA, PRIOR, num_samples=9, num_components=5, num_adapt=4, rng=1
-            ),
+            bl.adaptive_importance_sample, {"num_components": 5, "num_adapt": 4},
             "num_adapt must be at least 5",
         ),
     ],
-)
-def test_bad_arguments_are_named(call, words):
+)  # fmt: skip
+def test_bad_arguments_are_named(function, changes, words):
     with pytest.raises(bl.BayeslibError, match=words):
-        call()
-
-
-def test_a_function_in_place_of_a_target():
-    for function in (bl.smc, bl.annealed_importance_sample, bl.adaptive_importance_sample):
-        with pytest.raises(TypeError, match=r"write Target\(logdensity, dim=...\)"):
-            function(lambda theta: 0.0, PRIOR, num_samples=5, rng=1)
+        function(GAMMA, PRIOR, **{"num_samples": 9, "rng": 1} | changes)

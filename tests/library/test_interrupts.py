@@ -59,6 +59,7 @@ def test_rejection_keeps_the_draws_accepted_so_far(interrupt):
     interrupt(3)
     draws = bl.rejection_sample(TARGET, WIDE, **how)
     assert draws.num_evals == 421 and draws.settings["interrupted"] and draws.num_samples > 2
+    assert "interrupted" in draws.problems[0]
     np.testing.assert_array_equal(draws.values, whole.values[:, : draws.num_samples])
     interrupt(0)
     with pytest.raises(KeyboardInterrupt):

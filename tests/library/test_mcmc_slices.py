@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from densities import EXACT, gaussian2
+from densities import EXACT, cut_off, gaussian2, raising
 from stepping import Z_LIMIT, batch_z, check_moments
 from twins import plain_twin
 
@@ -94,21 +94,15 @@ def test_nan_is_outside_the_slice():
     assert abs(batch_z(x, 1.05, right=False)) > Z_LIMIT
 
 
-def pole(theta):
-    return math.inf if abs(theta[0]) < 1e-2 else -0.5 * theta[0] ** 2
-
-
-def raises(theta):
-    if theta[0] > 1.5:
-        raise KeyError("too far")
-    return -0.5 * theta[0] ** 2
-
-
 @pytest.mark.parametrize(
-    ("density", "error", "words"), [(pole, TargetError, r"\+inf at"), (raises, KeyError, "too far")]
+    ("density", "data", "error", "words"),
+    [
+        (cut_off, (1.5, math.inf), TargetError, "inf at"),
+        (raising, (1.5,), ValueError, "too far"),
+    ],
 )
-def test_a_density_that_fails_ends_the_run_and_keeps_the_draws(density, error, words):
-    target = Target(density, dim=1, gradient=None)
+def test_a_density_that_fails_ends_the_run_and_keeps_the_draws(density, data, error, words):
+    target = Target(density, dim=1, data=data, gradient=None)
     with pytest.raises(error, match=words) as caught:
         slice_sample(target, 1.0, width=0.5, num_chains=1, num_samples=5000, num_warmup=0, rng=3)
     assert 0 < caught.value.partial.num_samples < 5000

@@ -43,13 +43,6 @@ def test_error_covers_as_often_as_it_says():
     assert np.mean(np.abs(z / 2.0) < 2.0) > 0.954 + 0.04  # an error twice too large would show
 
 
-def test_draw_order_is_that_of_the_sampler():
-    seen = []
-    bl.monte_carlo(lambda x: seen.append(x) or x, stats.gamma(3), num_samples=50, rng=3)
-    expected = stats.gamma(3).rvs(size=50, random_state=np.random.default_rng(3))
-    np.testing.assert_array_equal(seen[0], expected)
-
-
 @pytest.mark.trust("S11")
 def test_inverse_distribution_function_draws_exactly():
     """DKW at alpha 1e-6, and the inverse of a shifted one must fail."""

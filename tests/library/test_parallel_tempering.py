@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from densities import cut_off
+from densities import cut_off, raising
 from sparing import over
 from stepping import Z_LIMIT, batch_z
 from steps import algorithm
@@ -196,12 +196,6 @@ def cauchy(theta):
     return -math.log1p(theta[0] ** 2)
 
 
-def raising(theta):
-    if theta[0] > 2.0:
-        raise ArithmeticError("beyond two")
-    return -0.5 * theta[0] ** 2
-
-
 def test_a_density_whose_power_is_not_integrable_is_refused():
     target = bl.Target(cauchy, dim=1)
     with pytest.raises(bl.ImproperError, match="pass inverse_temperatures= that begin higher"):
@@ -219,9 +213,9 @@ def test_a_nan_is_rejected_and_said():
 
 @pytest.mark.parametrize("where", ["target", "reference"])
 def test_what_a_density_raises_reaches_the_caller(where):
-    bad, start = bl.Target(raising, dim=1, gradient=None), [[0.0], [0.1], [0.2], [0.3]]
+    bad, start = bl.Target(raising, dim=1, data=(2.0,), gradient=None), [[0.0], [0.1], [0.2], [0.3]]
     target, reference = (bad, NORMAL) if where == "target" else (NORMAL, bad)
-    with pytest.raises(ArithmeticError, match="beyond two") as caught:
+    with pytest.raises(ValueError, match="too far") as caught:
         bl.parallel_tempering(target, start, reference=reference, num_samples=2000, rng=1)
     assert any(where in note or "raised at" in note for note in caught.value.__notes__)
 

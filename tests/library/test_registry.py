@@ -2,7 +2,6 @@
 
 import inspect
 import pickle
-import warnings
 from functools import cache
 
 import numpy as np
@@ -14,6 +13,7 @@ from sparing import over
 from twins import plain_twin
 
 import bayeslib as bl
+from bayeslib import waiting
 
 
 def first_case(algorithm):
@@ -95,15 +95,28 @@ def test_a_wrong_sampler_is_rejected(algorithm, case):
 @pytest.mark.trust("S14")
 @pytest.mark.parametrize("algorithm", EVERY)
 def test_the_seed_decides_everything(algorithm):
-    case, found = first_case(algorithm), []
-    for n, seed in enumerate((5, np.random.default_rng(5), np.random.SeedSequence(5), 2**200)):
+    """And a generator moves on, so that it makes another run the second time."""
+    case, found, rng = first_case(algorithm), [], np.random.default_rng(5)
+    for n, seed in enumerate((5, rng, np.random.SeedSequence(5), 2**200, rng)):
         np.random.seed(n)  # noqa: NPY002  (numpy's own generator is not asked, nor touched)
         before = legacy_state()
         found.append(algorithm.run(case, seed, num_samples=50).values)
         np.testing.assert_array_equal(legacy_state(), before)
     np.testing.assert_array_equal(found[1], found[0])
     np.testing.assert_array_equal(found[2], found[0])
-    assert not np.array_equal(found[3], found[0])
+    assert not any(np.array_equal(other, found[0]) for other in found[3:])
+
+
+@pytest.mark.trust("S14")
+@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")  # so few draws
+@pytest.mark.parametrize("algorithm", [a for a in EVERY if a.values[0].chains])
+def test_the_size_of_blocks_leaves_no_trace(algorithm, monkeypatch):
+    case, short = first_case(algorithm), {"num_samples": 100, "num_warmup": 150}
+    draws = algorithm.run(case, 11, **short)
+    for first in (1, 7, 10_000):
+        monkeypatch.setattr(waiting, "_FIRST_BLOCK", first)
+        monkeypatch.setattr(waiting, "BLOCK_SECONDS", 1e-9 if first == 1 else 0.1)
+        np.testing.assert_array_equal(draws.values, algorithm.run(case, 11, **short).values)
 
 
 @pytest.mark.row(27)
@@ -166,6 +179,13 @@ def test_bad_counts_are_refused(algorithm, value, error, words):
                 algorithm.run(first_case(algorithm), 1, **{name: value})
 
 
+@pytest.mark.parametrize("algorithm", [a for a in EVERY if a.id != "gibbs"])
+def test_a_function_in_place_of_a_target_is_told_the_way(algorithm):
+    _, arguments, options = algorithm.cases[first_case(algorithm)]
+    with pytest.raises(bl.BayeslibTypeError, match=r"write Target\(logdensity, dim=...\)"):
+        algorithm.function(lambda theta: 0.0, *arguments, num_samples=5, rng=1, **options)
+
+
 @pytest.mark.row(60)
 @pytest.mark.parametrize("algorithm", EVERY)
 def test_a_keyword_misspelt_is_named(algorithm):
@@ -220,10 +240,3 @@ def test_every_sampler_is_in_the_table():
             inspect.signature(thing).parameters
         ):
             assert name in known, f"{name} is not in tests/tools/registry.py"
-
-
-def test_no_warning_is_left_behind():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for algorithm in ALGORITHMS:
-            algorithm.run(first_case(algorithm), 1, num_samples=500)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from densities import cut_off, raising
 from registry import log_gamma
 from scipy import integrate, stats
 from twins import plain_twin
@@ -160,65 +161,30 @@ def test_rarely_accepting_ends_and_keeps_what_was_accepted():
     assert caught.value.partial.values.shape == (1, 0, 1)
 
 
-def nan_above_six(theta):
-    return 2.0 * np.log(theta[0]) - theta[0] if theta[0] < 6.0 else np.nan
-
-
-def inf_above_six(theta):
-    return 2.0 * np.log(theta[0]) - theta[0] if theta[0] < 6.0 else np.inf
-
-
-def raises_above_six(theta):
-    if theta[0] > 6.0:
-        raise ValueError("too large")
-    return 2.0 * np.log(theta[0]) - theta[0]
-
-
-def simple(function):
-    return bl.Target(function, dim=1, gradient=None)
-
-
 def test_nan_is_rejected_counted_and_said_once():
+    target = bl.Target(cut_off, dim=1, data=(1.0, np.nan), gradient=None)
     with pytest.warns(bl.BayeslibWarning, match="is nan at theta=") as caught:
-        draws = bl.rejection_sample(
-            simple(nan_above_six), PRIOR, log_bound=np.log(2.0), num_samples=2000, rng=8
-        )
-    assert len(caught) == 1 and draws.values.max() < 6.0
+        draws = bl.rejection_sample(target, stats.norm(), log_bound=1.0, num_samples=2000, rng=8)
+    assert len(caught) == 1 and draws.values.max() < 1.0
 
 
-def test_plus_infinity_and_exceptions_end_the_run():
-    with pytest.raises(bl.TargetError, match=r"\+inf at theta="):
-        bl.rejection_sample(simple(inf_above_six), PRIOR, log_bound=1.0, num_samples=2000, rng=8)
-    with pytest.raises(ValueError, match="too large"):
-        bl.rejection_sample(simple(raises_above_six), PRIOR, log_bound=1.0, num_samples=99, rng=8)
+@pytest.mark.parametrize(
+    ("density", "data", "error", "words"),
+    [
+        (cut_off, (1.0, np.inf), bl.TargetError, r"\+inf at theta="),
+        (raising, (1.0,), ValueError, "too far"),
+    ],
+)
+def test_plus_infinity_and_exceptions_end_the_run(density, data, error, words):
+    target = bl.Target(density, dim=1, data=data, gradient=None)
+    with pytest.raises(error, match=words):
+        bl.rejection_sample(target, stats.norm(), log_bound=1.0, num_samples=2000, rng=8)
 
 
-class Interrupting:
-    """A proposal during whose third round someone presses Ctrl-C."""
-
-    def __init__(self):
-        self.calls = 0
-
+class Broken:
     def sample(self, num_samples, rng):
-        self.calls += 1
-        if self.calls == 3:
-            raise KeyboardInterrupt
         return PRIOR.rvs(size=num_samples, random_state=rng)[:, None]
 
-    def logdensity(self, x):
-        return PRIOR.logpdf(x[:, 0])
-
-
-@pytest.mark.row(53)
-def test_an_interrupt_keeps_what_was_accepted():
-    draws = bl.rejection_sample(
-        TARGET, Interrupting(), log_bound=LOG_BOUND, num_samples=1000, rng=9
-    )
-    assert draws.settings["interrupted"] and 400 < draws.num_samples < 700
-    assert draws.num_evals == 2000 and "interrupted" in draws.problems[0]
-
-
-class Broken(Interrupting):
     def logdensity(self, x):
         return np.where(x[:, 0] > 4.0, -np.inf, 0.0)
 
@@ -255,6 +221,7 @@ def gamma_fused(theta, grad):
     return 2.0 * np.log(theta[0]) - theta[0]
 
 
+BLIND = bl.Target(gamma_plain, dim=1, gradient=None)
 GAMMA = bl.Target(gamma_plain, dim=1, fused=gamma_fused, support=(0.0, np.inf))
 
 
@@ -367,7 +334,7 @@ ADAPTIVE_BAD = [
     (GAMMA, {"points": [np.nan, 4.0]}, bl.BayeslibError, r"points\[1\] is nan|points\[0\] is nan"),
     (GAMMA, {"points": ["a"]}, bl.BayeslibTypeError, "points must hold real numbers"),
     (posteriors.gaussian([0, 0], [1, 1]), {"points": [-1, 1]}, bl.BayeslibError, "dim=2"),
-    (simple(gamma_plain), {"points": [1.0, 4.0]}, bl.GradientError, "no gradient"),
+    (BLIND, {"points": [1.0, 4.0]}, bl.GradientError, "no gradient"),
 ]
 
 
@@ -382,12 +349,3 @@ def test_support_wider_than_the_density_is_found():
     with pytest.raises(bl.TargetError, match="true support") as caught:
         bl.adaptive_rejection_sample(wide, points=[1.0, 4.0], num_samples=20_000, rng=14)
     assert caught.value.partial is not None
-
-
-def test_seeds_repeat_and_the_generator_moves_on():
-    rng = np.random.default_rng(15)
-    options = {"points": [1.0, 4.0], "num_samples": 50}
-    first, second = (bl.adaptive_rejection_sample(GAMMA, rng=rng, **options) for _ in range(2))
-    again = bl.adaptive_rejection_sample(GAMMA, rng=15, **options)
-    np.testing.assert_array_equal(first.values, again.values)
-    assert np.all(first.values != second.values)

@@ -22,7 +22,6 @@ from bayeslib.compile.autodiff import (
     sweep,
 )
 from bayeslib.compile.autodiff.arena import ADJOINTS, EDGES, MAX_ADJOINTS, MAX_EDGES, new_tape
-from bayeslib.compile.autodiff.plain import differentiate_plain
 from bayeslib.errors import GradientError
 
 RNG = np.random.default_rng(12)
@@ -67,7 +66,7 @@ def logistic_by_hand(theta, X, y):
 
 
 @pytest.mark.trust("S1")
-@pytest.mark.parametrize("dim", [1, 25, 100, 300])
+@pytest.mark.parametrize("dim", [1, 300])
 def test_a_logistic_regression_against_the_hand_written_gradient(dim):
     X, y = RNG.normal(size=(203, dim)) / math.sqrt(dim), (RNG.random(203) < 0.5).astype(float)
     fused, tape, theta = differentiate_by_tape(logistic, dim), new_tape(), RNG.normal(size=dim)
@@ -218,14 +217,6 @@ def with_passes(theta, X, y):
 
 def test_sums_over_rows_with_their_own_gradients():
     check(with_passes, RNG.normal(size=70), RNG.normal(size=(50, 70)), RNG.random(50))
-
-
-def test_as_without_a_compiler():
-    X, y = RNG.normal(size=(9, 30)), RNG.random(9)
-    theta = RNG.normal(size=30)
-    plain = np.empty(30)
-    differentiate_plain(logistic, 30)(theta, plain, X, y)
-    np.testing.assert_allclose(check(logistic, theta, X, y), plain, rtol=1e-11)
 
 
 # ---- where it is chosen ----

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from calling import quietly
+from densities import raising
 from scipy import stats
 from verdict import two_sided
 
@@ -144,16 +145,11 @@ def test_steps_follow_the_slope_of_the_bound(dense, sticking):
         a = step * np.eye(2)[i]
         expected = (bound(a, zero) - bound(-a, zero)) / (2.0 * step)
         assert shift[i] == pytest.approx(expected, rel=1e-5, abs=1e-6)
-        for j in range(i + 1 if dense else 0):
+        for j in range(0 if dense else i, i + 1):
             b = zero.copy()
             b[i, j] = step
             expected = (bound(0 * a, b) - bound(0 * a, -b)) / (2.0 * step)
             assert slope[i, j] == pytest.approx(expected, rel=1e-5, abs=2e-6)
-        if not dense:
-            b = zero.copy()
-            b[i, i] = step
-            expected = (bound(0 * a, b) - bound(0 * a, -b)) / (2.0 * step)
-            assert slope[i, i] == pytest.approx(expected, rel=1e-5, abs=2e-6)
 
 
 def test_the_two_estimators_agree_on_average():
@@ -367,7 +363,6 @@ def test_an_end_that_was_not_declared_is_seen():
 
 
 BAD = {
-    "target": (lambda: bl.advi(half, rng=1), "must be a Target"),
     "family": (lambda: bl.advi(CORRELATED, family="full", rng=1), "family must be one of"),
     "estimator": (lambda: bl.advi(CORRELATED, estimator="score", rng=1), "estimator must be one"),
     "num_draws": (lambda: bl.advi(CORRELATED, num_draws=0, rng=1), "num_draws must be at least 1"),
@@ -383,8 +378,6 @@ BAD = {
     "one start": (
         lambda: bl.advi(CORRELATED, [0.0, 0.0], num_restarts=3, rng=1), "begin at one initial_pos",
     ),
-    "rng": (lambda: bl.advi(CORRELATED, rng="a"), "cannot seed"),
-    "elbo target": (lambda: bl.elbo(half, stats.norm(), rng=1), "must be a Target"),
     "elbo q": (lambda: bl.elbo(STUDENT, 3.0, rng=1), "needs sample"),
     "elbo dim": (lambda: bl.elbo(STUDENT, Gaussian([0, 0], np.eye(2)), rng=1), "has dim=2"),
     "elbo num": (lambda: bl.elbo(STUDENT, stats.norm(), num_samples=1, rng=1), "at least 2"),
@@ -433,14 +426,8 @@ def test_bad_densities_are_named():
         bl.elbo(bl.Target(lambda t: np.nan * t[0], dim=1), stats.norm(), rng=1)
     with pytest.raises(BayeslibError, match="disagree"):
         bl.elbo(STUDENT, Disagrees(), rng=1)
-    with pytest.raises(ZeroDivisionError):
-        bl.advi(bl.Target(raises, dim=1), [0.5], rng=1)
-
-
-def raises(theta):
-    if theta[0] > 0.6:
-        raise ZeroDivisionError("too far")
-    return -0.5 * theta[0] ** 2
+    with pytest.raises(ValueError, match="too far"):
+        bl.advi(bl.Target(raising, dim=1, data=(0.6,)), [0.5], rng=1)
 
 
 def test_an_estimate_keeps_its_cost():

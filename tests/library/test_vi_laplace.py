@@ -194,7 +194,6 @@ def test_no_mode_is_an_error_that_says_why(name):
 @pytest.mark.parametrize(
     ("arguments", "options", "words"),
     [
-        ((3.0,), {}, "must be a Target"),
         ((STUDENT,), {"coordinates": "log"}, 'must be one of "own", "unconstrained"'),
         ((STUDENT,), {"max_steps": 0}, "max_steps must be at least 1"),
         ((STUDENT, [1.0, 2.0]), {}, r"must have shape \(1,\)"),

@@ -116,6 +116,13 @@ def cut_off(theta, end, value):
     return -0.5 * theta[0] ** 2 if theta[0] < end else value
 
 
+def raising(theta, end):
+    """A standard normal density up to an end, beyond which it raises."""
+    if theta[0] > end:
+        raise ValueError("too far")
+    return -0.5 * theta[0] ** 2
+
+
 def slow(theta, size):
     """A normal density that takes as long as `size` sines."""
     total = 0.0
