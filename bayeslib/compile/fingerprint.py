@@ -125,8 +125,6 @@ class Reading:
             self._write(type(item).__name__, len(held))
             self._feed_all(held)
             self._watch(lambda: _others(_held(item), held))
-        elif _of({"llvmlite"}, type(item).__module__):
-            self._write("LLVM", str(item))  # it keeps what it has printed, so pickles change
         else:
             found = _pickled(item)
             self._write("object", found or uuid.uuid4().hex)
