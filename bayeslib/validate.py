@@ -324,9 +324,7 @@ def check_memory(shape, name):
     """Raise before allocating more than is free; `shape` is of float64 numbers."""
     needed = 8.0 * float(np.prod([float(n) for n in shape]))
     free = available_memory()
-    if free is None:
-        return
-    if needed > free:
+    if free is not None and needed > free:
         raise TooLargeError(
             f"{name} of shape ({', '.join(f'{n:.0f}' for n in shape)}) needs "
             f"{needed / 2**30:,.1f} GiB, {free / 2**30:,.1f} GiB are free; ask for fewer, or run "

@@ -247,22 +247,18 @@ class PlainCallback:
     def __call__(self, theta, grad, handle):
         theta = theta.view()
         theta.flags.writeable = False
-        outside = False
-        if self._bounded:
-            low, high = _read(handle[-4], (2, self._dim))
-            outside = np.any((theta < low) | (theta > high))
+        low, high = _read(handle[-4], (2, self._dim)) if self._bounded else (-np.inf, np.inf)
+        outside = np.any((theta < low) | (theta > high))
         try:
             with np.errstate(all="ignore"):
                 value = float(self._function(theta, grad, *self._data))
             return -np.inf if outside else value
-        except (ZeroDivisionError, OverflowError):
-            return -np.inf
         except Exception as error:
-            if outside or isinstance(error, ValueError) and "math domain error" in str(error):
-                return -np.inf
-            if handle[-1] % STOP == 0:
-                _read(handle[-2], (self._dim,))[:] = theta
-            handle[-1] += 1
+            is_domain = isinstance(error, ValueError) and "math domain error" in str(error)
+            if not (outside or is_domain or isinstance(error, (ZeroDivisionError, OverflowError))):
+                if handle[-1] % STOP == 0:
+                    _read(handle[-2], (self._dim,))[:] = theta
+                handle[-1] += 1
             return -np.inf
 
 

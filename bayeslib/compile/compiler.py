@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 import threading
 import types as pytypes
 from pathlib import Path
@@ -135,7 +134,7 @@ def _compile(key, kind, functions, data, dim, bounded, by_tape):
             return found
         # The stub is on disk, its machine code is not: another processor, or a pruned cache.
     compiled = _compiled_entry(kind, functions, data, dim, path.stem, bounded, by_tape)
-    if path.exists() or _write(path, _SOURCE):
+    if path.exists() or _write(path):
         entry.store(_stub(path), compiled)
     return entry.Entry(compiled)
 
@@ -270,14 +269,12 @@ def _cache_folder():
     return folder if folder.is_absolute() else Path.home() / ".cache" / "bayeslib"
 
 
-def _write(path, source):
+def _write(path):
     """Write the stub for other processes to find; say whether that was possible."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _prune(path.parent.parent)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
-            file.write(source)
-        os.replace(file.name, path)
+        path.write_text(_SOURCE)
     except OSError:
         return False
     return True

@@ -58,6 +58,7 @@ class Reading:
     def __init__(self, *objects):
         self._hash, self._seen = hashlib.sha256(), {}
         self._changes = []
+        self._watch = self._changes.append
         self._feed_all(objects)
         self.digest = self._hash.hexdigest()[:32]
 
@@ -68,9 +69,6 @@ class Reading:
         as this library is.
         """
         return any(differs() for differs in self._changes)
-
-    def _watch(self, differs):
-        self._changes.append(differs)
 
     def _watch_name(self, names, name, value):
         self._watch(lambda: names.get(name, NOTHING) is not value)
@@ -159,9 +157,7 @@ class Reading:
         """Read a value, and of a module of the user's own what may be used: ``model.helper(x)``."""
         self._write(name)
         self._feed("empty" if value is NOTHING else value)
-        if not isinstance(value, types.ModuleType):
-            return
-        if not _of(_LIBRARIES, value.__name__):
+        if isinstance(value, types.ModuleType) and not _of(_LIBRARIES, value.__name__):
             for attribute in attributes:
                 if hasattr(value, attribute) and (id(value), attribute) not in self._seen:
                     self._seen[id(value), attribute] = len(self._seen)

@@ -75,16 +75,6 @@ def is_kink(evaluate, theta, direction, value):
     return min(near_left, near_right) - margin <= value <= max(near_left, near_right) + margin
 
 
-def _agrees_along(target, theta, direction, value):
-    """Say whether `value` may be the derivative, without compiling the log density alone."""
-
-    def evaluate(thetas):
-        values = target.many_with_gradient(thetas)
-        return target.many(thetas) if values is None else values
-
-    return agrees(value, *slope(evaluate, theta, direction))
-
-
 def check_gradient(target, theta, *, thorough):
     """Compare a target's gradient with finite differences, as `Target.check_gradient` says.
 
@@ -93,13 +83,18 @@ def check_gradient(target, theta, *, thorough):
     int
         Evaluations spent.
     """
+
+    def evaluate(thetas):  # without compiling the log density alone
+        values = target.many_with_gradient(thetas)
+        return target.many(thetas) if values is None else values
+
     gradient = target.gradient(theta)
     num_evals = 1
     if not thorough:
         oblique = np.sqrt(2.0) * np.cos(np.arange(1, target.dim + 1))
         for direction in (np.ones(target.dim), oblique):
             num_evals += 2 * _NUM_STEPS
-            if not _agrees_along(target, theta, direction, gradient @ direction):
+            if not agrees(gradient @ direction, *slope(evaluate, theta, direction)):
                 break
         else:
             return num_evals
@@ -189,7 +184,6 @@ def _check_support(target, theta, *, gradient):
                 )
 
 
-def _close(a, b):
-    if not (np.isfinite(a) and np.isfinite(b)):
-        return a == b or (math.isnan(a) and math.isnan(b))
-    return abs(a - b) <= 1e-6 * (1.0 + max(abs(a), abs(b)))
+def _close(value, other):
+    """Say whether `other` is `value`, which is finite, but for rounding."""
+    return abs(value - other) <= 1e-6 * (1.0 + abs(value))

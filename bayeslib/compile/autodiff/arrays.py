@@ -50,40 +50,33 @@ def total_along(a, axis=None, dtype=None):
 
 
 def mean(a):
-    return (lambda a: np.sum(a) / a.size) if holds_duals(a) else None
+    return np.sum(a) / a.size
 
 
-def product(a):
-    if not holds_duals(a):
-        return None
-
-    def product_of_duals(a):
-        result = 1.0
-        for x in a.flat:
-            result *= x
-        return result
-
-    return product_of_duals
+def prod(a):
+    result = 1.0
+    for x in a.flat:
+        result *= x
+    return result
 
 
-def running_total(a):
-    if not (holds_duals(a) and a.ndim == 1):
-        return None
-
-    def running_total_of_duals(a):
-        out = a.copy()
-        for i in range(1, a.size):
-            out[i] += out[i - 1]
-        return out
-
-    return running_total_of_duals
+def cumsum(a):
+    out = a.copy()
+    for i in range(1, a.size):
+        out[i] += out[i - 1]
+    return out
 
 
-# numba types a.sum() by its own function of that method: it has to learn these as well.
-REDUCTIONS = {"sum": total, "mean": mean, "prod": product, "cumsum": running_total}
-for name, implementation in REDUCTIONS.items():
-    overload(getattr(np, name))(implementation)
-    overload(methods_of(name))(implementation)
+def register_reduction(name, choose):
+    # numba types a.sum() by its own function of that method: it has to learn these as well
+    overload(getattr(np, name))(choose)
+    overload(methods_of(name))(choose)
+
+
+register_reduction("sum", total)
+register_reduction("mean", lambda a: mean if holds_duals(a) else None)
+register_reduction("prod", lambda a: prod if holds_duals(a) else None)
+register_reduction("cumsum", lambda a: cumsum if holds_duals(a) and a.ndim == 1 else None)
 
 
 # --------------------------------------------------------------------------------------- products

@@ -9,6 +9,7 @@ from numba.extending import overload
 from ...errors import BayeslibError
 from ..arithmetic import INLINED
 from ..internals import stack_vector
+from ..kinds import REAL
 from .logistic import exp_negative, log1pexp, sigmoid
 from .native import native_pass, takes
 
@@ -228,11 +229,6 @@ PASSES = {logistic_log_likelihood: logistic_pass, sum_of_squares: squares_pass}
 SUMS_OVER_ROWS = {*PASSES, linear_log_likelihood}
 
 
-def _is_floats(kind, ndim):
-    numbers = (types.Float, types.Integer, types.Boolean)
-    return isinstance(kind, types.Array) and kind.ndim == ndim and isinstance(kind.dtype, numbers)
-
-
 def _register(function, one_pass, rows):
     function.__compiled__ = one_pass.__compiled__ = (rows,)
     call = native_pass(rows)
@@ -251,9 +247,11 @@ def _register(function, one_pass, rows):
 
     @overload(function, jit_options=INLINED)
     def compiled(theta, X, y):
-        if _is_floats(theta, 1) and _is_floats(X, 2) and _is_floats(y, 1):
-            return lambda theta, X, y: one_pass(theta, None, X, y)
-        return None
+        known = all(
+            isinstance(kind, types.Array) and kind.ndim == ndim and isinstance(kind.dtype, REAL)
+            for kind, ndim in ((theta, 1), (X, 2), (y, 1))
+        )
+        return (lambda theta, X, y: one_pass(theta, None, X, y)) if known else None
 
 
 _register(logistic_log_likelihood, logistic_pass, _logistic_rows)
@@ -261,6 +259,6 @@ _register(sum_of_squares, squares_pass, _squares_rows)
 linear_log_likelihood.__compiled__ = (_squares_rows,)
 
 
-@overload(linear_log_likelihood, jit_options=INLINED)
-def _linear_log_likelihood(theta, X, y, noise_scale):
-    return linear_log_likelihood
+overload(linear_log_likelihood, jit_options=INLINED)(
+    lambda theta, X, y, noise_scale: linear_log_likelihood
+)
