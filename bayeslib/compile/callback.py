@@ -203,11 +203,7 @@ class Bound:
 
     def __call__(self, theta, grad):
         """Return the log density at `theta`, a (dim,) float64 array; a fused one fills `grad`."""
-        if config.DISABLE_JIT:
-            return self._callback(theta, grad, self.handle)
-        return self._callback.function(
-            theta.ctypes.data, grad.ctypes.data, theta.size, self.handle.ctypes.data
-        )
+        return self._callback(theta, grad, self.handle)
 
     def renew(self, *, bounded=True):
         """Return the same density with a handle of its own, or as it is without its bounds."""

@@ -24,7 +24,7 @@ from .callback import Bound, PlainCallback
 from .fingerprint import Reading
 from .internals import compile_function, user_cache
 
-_TEMPLATE = 7  # raise when the generated code changes its meaning
+_TEMPLATE = 8  # raise when the generated code changes its meaning
 _SOURCE = "def density():\n    pass\n"
 _KEPT = 400  # stubs on disk; the oldest go first
 _compiled = {}

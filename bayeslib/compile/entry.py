@@ -41,10 +41,10 @@ class Entry:
         self.address = self._library.get_pointer_to_function(_symbol(compiled.fndesc))
         self._native = self._PROTOTYPE(self.address)
 
-    def function(self, theta, grad, dim, handle):
-        """Return the log density; the arrays are given by their addresses."""
-        result = ctypes.c_double()
-        self._native(result, None, theta, grad, dim, handle)
+    def __call__(self, theta, grad, handle):
+        """Return the log density; a fused one fills `grad`."""
+        result, x, d, h = ctypes.c_double(), theta.ctypes, grad.ctypes, handle.ctypes
+        self._native(result, None, x.data, d.data, theta.size, h.data)
         return result.value
 
 

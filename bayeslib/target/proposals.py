@@ -182,7 +182,6 @@ def _check_dim(found, dim, label):
 def _label(proposal):
     family = getattr(proposal, "dist", None)
     if family is not None and hasattr(family, "name"):
-        parameters = [f"{p}" for p in proposal.args]
-        parameters += [f"{k}={v}" for k, v in proposal.kwds.items()]
+        parameters = [*map(str, proposal.args), *(f"{k}={v}" for k, v in proposal.kwds.items())]
         return f"{family.name}({', '.join(parameters)})"
     return proposal.__name__ if isinstance(proposal, type) else type(proposal).__name__

@@ -348,11 +348,9 @@ class Target:
         """Return the exception that the plain functions raise at theta."""
         try:
             self._plain(theta)
-            if self.has_gradient:
-                kind, functions = self._recipe(True)
-                if kind != "auto":
-                    plain = plain_function(kind, functions, self.dim)
-                    plain(theta, np.empty(self.dim), *self._arguments)
+            if callable(self._gradient) or self._fused is not None:
+                plain = plain_function(*self._recipe(True), self.dim)
+                plain(theta, np.empty(self.dim), *self._arguments)
         except Exception as error:
             return error
         return TargetError(

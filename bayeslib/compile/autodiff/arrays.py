@@ -101,10 +101,6 @@ def matrix_vector(a, b):
     return out
 
 
-def vector_matrix(a, b):
-    return np.dot(b.T, a)
-
-
 def matrix_matrix(a, b):
     if a.shape[1] != b.shape[0]:
         raise ValueError("the two sides of a product differ in length")
@@ -127,8 +123,10 @@ def matrix_product(a, b):
         return None
     if "product" in active.own and (own := active.own["product"](a, b)) is not None:
         return own
-    products = {(1, 1): vector_vector, (2, 1): matrix_vector, (1, 2): vector_matrix}
-    products[2, 2] = matrix_matrix
+    products = {
+        (1, 1): vector_vector, (2, 1): matrix_vector, (2, 2): matrix_matrix,
+        (1, 2): lambda a, b: np.dot(b.T, a),
+    }  # fmt: skip
     return products.get((getattr(a, "ndim", 0), getattr(b, "ndim", 0)))
 
 

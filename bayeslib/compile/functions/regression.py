@@ -61,8 +61,6 @@ def _over_rows(name, sum_block):
 
     def rows(theta, grad, X, y):
         n = y.size
-        if X.shape[0] != n or X.shape[1] != theta.size:
-            raise ValueError("X must have shape (len(y), len(theta))")
         # vectors of its own, which the compiler knows to lie apart from all others
         s, values, slopes = stack_vector(ROWS), stack_vector(theta.size), stack_vector(theta.size)
         for j in range(theta.size):
@@ -80,7 +78,7 @@ def _over_rows(name, sum_block):
         return total
 
     rows.__name__ = rows.__qualname__ = name
-    return rows
+    return njit(**INLINED)(rows)
 
 
 @njit(**INLINED)
@@ -235,13 +233,12 @@ def _register(function, one_pass, rows):
 
     @overload(one_pass, jit_options=INLINED)
     def compiled_pass(theta, grad, X, y):
-        if not takes(theta, grad, X, y):
-            return rows
+        run = call if takes(theta, grad, X, y) else rows
 
         def checked(theta, grad, X, y):
             if X.shape[0] != y.size or X.shape[1] != theta.size:
                 raise ValueError("X must have shape (len(y), len(theta))")
-            return call(theta, grad, X, y)
+            return run(theta, grad, X, y)
 
         return checked
 
