@@ -156,9 +156,7 @@ def as_array(value, name):
 def as_floats(value, name):
     """Return `value` as a new C-contiguous float64 array; object, text and complex are refused."""
     array = as_array(value, name)
-    if array.dtype == bool or not (
-        np.issubdtype(array.dtype, np.integer) or np.issubdtype(array.dtype, np.floating)
-    ):
+    if not any(np.issubdtype(array.dtype, kind) for kind in (np.integer, np.floating)):
         raise BayeslibTypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
     return np.array(array, dtype=np.float64, order="C")
 

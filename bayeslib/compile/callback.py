@@ -207,9 +207,7 @@ class Bound:
 
     def renew(self, *, bounded=True):
         """Return the same density with a handle of its own, or as it is without its bounds."""
-        bounds = self._bounds
-        if bounds is not None and not bounded:
-            bounds = np.full_like(bounds, np.nan)
+        bounds = self._bounds if bounded else np.full_like(self._bounds, np.nan)
         dim, has_tape = self.failed_at.size, self._tape is not None
         return Bound(self._callback, self._arrays, dim, bounds, self._reading, has_tape)
 

@@ -67,8 +67,8 @@ def bind(kind, functions, data, dim, support=None):
     GradientError
         If automatic differentiation meets what it cannot differentiate.
     """
-    bounds = _finite(support)
-    bounded = bounds is not None
+    bounded = support is not None and bool(np.isfinite(support).any())
+    bounds = np.ascontiguousarray(np.transpose(support)) if bounded else None
     form = tuple((a.dtype.str, a.ndim) for a in data), bounded
     reading = Reading(kind, functions, form, _TEMPLATE, numba.__version__, _rules(kind, dim))
     if numba.config.DISABLE_JIT:
@@ -81,12 +81,6 @@ def bind(kind, functions, data, dim, support=None):
         if key not in _compiled:
             _compiled[key] = _compile(key, kind, functions, data, dim, bounded, by_tape)
     return Bound(_compiled[key], data, dim, bounds, reading, by_tape)
-
-
-def _finite(support):
-    """Return the ends of the support, (2, dim), or None if all are open."""
-    bounds = np.array(support, dtype=np.float64).T if support else np.empty((2, 0))
-    return np.ascontiguousarray(bounds) if np.isfinite(bounds).any() else None
 
 
 def as_arguments(data):

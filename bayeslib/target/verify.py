@@ -101,9 +101,8 @@ def check_gradient(target, theta, *, thorough):
     for i, direction in enumerate(np.eye(target.dim)):
         derivative, error = slope(target.many, theta, direction)
         num_evals += 2 * _NUM_STEPS
-        if agrees(gradient[i], derivative, error):
-            continue
-        if not is_kink(target.many, theta, direction, gradient[i]):
+        right = agrees(gradient[i], derivative, error)
+        if not (right or is_kink(target.many, theta, direction, gradient[i])):
             raise GradientError(
                 f"the gradient is {gradient[i]:.9g} in component {i} ({target.names[i]}) at "
                 f"theta={shown(theta)}, but the log density changes by {derivative:.9g} a unit "
@@ -116,20 +115,18 @@ def check_gradient(target, theta, *, thorough):
 def verify(target, theta, *, gradient):
     """Compare the compiled functions with plain Python, as `Target.verify` says."""
     if gradient:
-        value = target._evaluate(theta, np.empty(target.dim), gradient=True)
-        if math.isfinite(value) and _as_in_python(target, theta, value, gradient=True):
+        fused = target._evaluate(theta, np.empty(target.dim), gradient=True)
+        if math.isfinite(fused) and _as_in_python(target, theta, fused, gradient=True):
             return  # else it is found out which of the functions is wrong
     value = target._evaluate(theta, np.empty(target.dim), gradient=False)
     if not math.isfinite(value):
         return
     _as_in_python(target, theta, value, gradient=False)
-    if gradient:
-        fused = target._evaluate(theta, np.empty(target.dim), gradient=True)
-        if not _close(value, fused):
-            raise GradientError(
-                f"the log density is {value!r} at theta={shown(theta)}, but with its "
-                f"gradient {fused!r}: the two functions differ"
-            )
+    if gradient and not _close(value, fused):
+        raise GradientError(
+            f"the log density is {value!r} at theta={shown(theta)}, but with its "
+            f"gradient {fused!r}: the two functions differ"
+        )
 
 
 def _as_in_python(target, theta, value, *, gradient):
