@@ -156,11 +156,15 @@ def as_array(value, name):
 def as_floats(value, name):
     """Return `value` as a new C-contiguous float64 array; object, text and complex are refused."""
     array = as_array(value, name)
-    if array.dtype == bool or not (
-        np.issubdtype(array.dtype, np.integer) or np.issubdtype(array.dtype, np.floating)
-    ):
+    if not any(np.issubdtype(array.dtype, kind) for kind in (np.integer, np.floating)):
         raise BayeslibTypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
     return np.array(array, dtype=np.float64, order="C")
+
+
+def check_shape(array, name, shape, rule=None):
+    """Raise for an array of another shape; `rule` says what else it may be."""
+    if array.shape != shape:
+        raise BayeslibError(f"{name} must {rule or f'have shape {shape}'}, got {array.shape}")
 
 
 def check_finite(array, name):
@@ -192,8 +196,7 @@ def as_position(value, name, dim):
     array = as_floats(value, name)
     if array.ndim == 0 and dim == 1:
         array = array.reshape(1)
-    if array.shape != (dim,):
-        raise BayeslibError(f"{name} must have shape ({dim},), got {array.shape}")
+    check_shape(array, name, (dim,))
     check_finite(array, name)
     return array
 
@@ -208,11 +211,8 @@ def as_positions(value, name, dim, num_chains):
         array = array[:, None]
     if array.shape == (dim,) or (array.ndim == 0 and dim == 1):
         return np.tile(as_position(value, name, dim), (num_chains, 1))
-    if array.shape != (num_chains, dim):
-        raise BayeslibError(
-            f"{name} must have shape ({dim},), or ({num_chains}, {dim}) for one start a chain, "
-            f"got {array.shape}"
-        )
+    rule = f"have shape ({dim},), or ({num_chains}, {dim}) for one start a chain"
+    check_shape(array, name, (num_chains, dim), rule)
     check_finite(array, name)
     return array
 
@@ -255,8 +255,7 @@ def as_one_each(value, name, dim):
     array = as_floats(value, name)
     if array.ndim == 0:
         array = np.full(dim, float(array))
-    if array.shape != (dim,):
-        raise BayeslibError(f"{name} must be a number or have shape ({dim},), got {array.shape}")
+    check_shape(array, name, (dim,), f"be a number or have shape ({dim},)")
     return array
 
 
@@ -274,11 +273,8 @@ def as_scales(value, num_rows, dim):
     array = as_floats(value, "scale")
     if array.ndim < 2:
         return np.tile(as_scale(array, "scale", dim), (num_rows, 1))
-    if array.shape != (num_rows, dim):
-        raise BayeslibError(
-            f"scale must be a number or have shape ({dim},) or ({num_rows}, {dim}), "
-            f"got {array.shape}"
-        )
+    rule = f"be a number or have shape ({dim},) or ({num_rows}, {dim})"
+    check_shape(array, "scale", (num_rows, dim), rule)
     return as_scale(array.ravel(), "scale", array.size).reshape(array.shape)
 
 
@@ -292,11 +288,8 @@ def as_covariance(value, name, dim):
         array = np.diag(array)
     if array.ndim == 0:
         array = array * np.eye(dim)
-    if array.shape != (dim, dim):
-        raise BayeslibError(
-            f"{name} must have shape ({dim}, {dim}), or ({dim},) for its diagonal, "
-            f"got {array.shape}"
-        )
+    rule = f"have shape ({dim}, {dim}), or ({dim},) for its diagonal"
+    check_shape(array, name, (dim, dim), rule)
     check_finite(array, name)
     if not np.allclose(array, array.T, rtol=1e-10, atol=1e-12 * np.abs(array).max()):
         raise BayeslibError(f"{name} must be symmetric; it differs from its transpose")
@@ -324,9 +317,7 @@ def check_memory(shape, name):
     """Raise before allocating more than is free; `shape` is of float64 numbers."""
     needed = 8.0 * float(np.prod([float(n) for n in shape]))
     free = available_memory()
-    if free is None:
-        return
-    if needed > free:
+    if free is not None and needed > free:
         raise TooLargeError(
             f"{name} of shape ({', '.join(f'{n:.0f}' for n in shape)}) needs "
             f"{needed / 2**30:,.1f} GiB, {free / 2**30:,.1f} GiB are free; ask for fewer, or run "

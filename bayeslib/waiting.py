@@ -45,8 +45,10 @@ class Progress:
     """
 
     def __init__(self, total, title, wanted=None):
+        if wanted not in (None, True, False):
+            raise BayeslibTypeError(f"progress must be None, True or False, got {wanted!r}")
         self.done = 0
-        self._total, self._title, self._wanted = total, title, as_progress(wanted)
+        self._total, self._title, self._wanted = total, title, wanted
         self._began, self._bar = time.perf_counter(), None
 
     def reach(self, done):
@@ -114,13 +116,6 @@ def count(num_evals=1):
     bar = _watched.get()
     if bar is not None:
         bar.reach(bar.done + num_evals)
-
-
-def as_progress(value):
-    """Return `value` if it is None, True or False."""
-    if value not in (None, True, False):
-        raise BayeslibTypeError(f"progress must be None, True or False, got {value!r}")
-    return value
 
 
 @contextlib.contextmanager

@@ -203,17 +203,11 @@ class Bound:
 
     def __call__(self, theta, grad):
         """Return the log density at `theta`, a (dim,) float64 array; a fused one fills `grad`."""
-        if config.DISABLE_JIT:
-            return self._callback(theta, grad, self.handle)
-        return self._callback.function(
-            theta.ctypes.data, grad.ctypes.data, theta.size, self.handle.ctypes.data
-        )
+        return self._callback(theta, grad, self.handle)
 
     def renew(self, *, bounded=True):
         """Return the same density with a handle of its own, or as it is without its bounds."""
-        bounds = self._bounds
-        if bounds is not None and not bounded:
-            bounds = np.full_like(bounds, np.nan)
+        bounds = self._bounds if bounded else np.full_like(self._bounds, np.nan)
         dim, has_tape = self.failed_at.size, self._tape is not None
         return Bound(self._callback, self._arrays, dim, bounds, self._reading, has_tape)
 
@@ -247,22 +241,18 @@ class PlainCallback:
     def __call__(self, theta, grad, handle):
         theta = theta.view()
         theta.flags.writeable = False
-        outside = False
-        if self._bounded:
-            low, high = _read(handle[-4], (2, self._dim))
-            outside = np.any((theta < low) | (theta > high))
+        low, high = _read(handle[-4], (2, self._dim)) if self._bounded else (-np.inf, np.inf)
+        outside = np.any((theta < low) | (theta > high))
         try:
             with np.errstate(all="ignore"):
                 value = float(self._function(theta, grad, *self._data))
             return -np.inf if outside else value
-        except (ZeroDivisionError, OverflowError):
-            return -np.inf
         except Exception as error:
-            if outside or isinstance(error, ValueError) and "math domain error" in str(error):
-                return -np.inf
-            if handle[-1] % STOP == 0:
-                _read(handle[-2], (self._dim,))[:] = theta
-            handle[-1] += 1
+            is_domain = isinstance(error, ValueError) and "math domain error" in str(error)
+            if not (outside or is_domain or isinstance(error, (ZeroDivisionError, OverflowError))):
+                if handle[-1] % STOP == 0:
+                    _read(handle[-2], (self._dim,))[:] = theta
+                handle[-1] += 1
             return -np.inf
 
 

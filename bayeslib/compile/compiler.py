@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 import threading
 import types as pytypes
 from pathlib import Path
@@ -25,7 +24,7 @@ from .callback import Bound, PlainCallback
 from .fingerprint import Reading
 from .internals import compile_function, user_cache
 
-_TEMPLATE = 7  # raise when the generated code changes its meaning
+_TEMPLATE = 8  # raise when the generated code changes its meaning
 _SOURCE = "def density():\n    pass\n"
 _KEPT = 400  # stubs on disk; the oldest go first
 _compiled = {}
@@ -68,8 +67,8 @@ def bind(kind, functions, data, dim, support=None):
     GradientError
         If automatic differentiation meets what it cannot differentiate.
     """
-    bounds = _finite(support)
-    bounded = bounds is not None
+    bounded = support is not None and bool(np.isfinite(support).any())
+    bounds = np.ascontiguousarray(np.transpose(support)) if bounded else None
     form = tuple((a.dtype.str, a.ndim) for a in data), bounded
     reading = Reading(kind, functions, form, _TEMPLATE, numba.__version__, _rules(kind, dim))
     if numba.config.DISABLE_JIT:
@@ -82,12 +81,6 @@ def bind(kind, functions, data, dim, support=None):
         if key not in _compiled:
             _compiled[key] = _compile(key, kind, functions, data, dim, bounded, by_tape)
     return Bound(_compiled[key], data, dim, bounds, reading, by_tape)
-
-
-def _finite(support):
-    """Return the ends of the support, (2, dim), or None if all are open."""
-    bounds = np.array(support, dtype=np.float64).T if support else np.empty((2, 0))
-    return np.ascontiguousarray(bounds) if np.isfinite(bounds).any() else None
 
 
 def as_arguments(data):
@@ -135,7 +128,7 @@ def _compile(key, kind, functions, data, dim, bounded, by_tape):
             return found
         # The stub is on disk, its machine code is not: another processor, or a pruned cache.
     compiled = _compiled_entry(kind, functions, data, dim, path.stem, bounded, by_tape)
-    if path.exists() or _write(path, _SOURCE):
+    if path.exists() or _write(path):
         entry.store(_stub(path), compiled)
     return entry.Entry(compiled)
 
@@ -270,14 +263,12 @@ def _cache_folder():
     return folder if folder.is_absolute() else Path.home() / ".cache" / "bayeslib"
 
 
-def _write(path, source):
+def _write(path):
     """Write the stub for other processes to find; say whether that was possible."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _prune(path.parent.parent)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
-            file.write(source)
-        os.replace(file.name, path)
+        path.write_text(_SOURCE)
     except OSError:
         return False
     return True

@@ -28,20 +28,24 @@ class Entry:
     ----------
     address : int
         For kernels: a `NATIVE` function, which always returns 0.
-    function : ctypes function
-        The same as double (theta, grad, dim, handle), of addresses.
     """
 
     _PROTOTYPE = ctypes.CFUNCTYPE(
-        ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p
-    )
+        ctypes.c_int32, ctypes.POINTER(ctypes.c_double), *[ctypes.c_void_p] * 3, ctypes.c_int64,
+        ctypes.c_void_p,
+    )  # fmt: skip
 
     @global_compiler_lock
     def __init__(self, compiled):
         self._library = compiled.library
-        native, plain = _symbols(compiled.fndesc)
-        self.address = self._library.get_pointer_to_function(native)
-        self.function = self._PROTOTYPE(self._library.get_pointer_to_function(plain))
+        self.address = self._library.get_pointer_to_function(_symbol(compiled.fndesc))
+        self._native = self._PROTOTYPE(self.address)
+
+    def __call__(self, theta, grad, handle):
+        """Return the log density; a fused one fills `grad`."""
+        result, x, d, h = ctypes.c_double(), theta.ctypes, grad.ctypes, handle.ctypes
+        self._native(result, None, x.data, d.data, theta.size, h.data)
+        return result.value
 
 
 @global_compiler_lock
@@ -67,8 +71,8 @@ def argument_types(data, num_vectors, *, readonly_theta):
     )
 
 
-def _symbols(fndesc):
-    return f"density.{fndesc.mangled_name}", f"cfunc.density.{fndesc.mangled_name}"
+def _symbol(fndesc):
+    return f"density.{fndesc.mangled_name}"
 
 
 @global_compiler_lock
@@ -81,22 +85,15 @@ def add_entry(compiled, kinds, num_vectors, *, bounded):
     """
     context, fndesc = cpu_target.target_context, compiled.fndesc
     module = context.create_module("entry")
-    native, plain = _symbols(fndesc)
     with context.push_code_library(compiled.library):
-        inner = _native_entry(context, module, native, fndesc, kinds, num_vectors, bounded)
-    _, unused, *taken = NATIVE.args
-    outer = ir.Function(module, ir.FunctionType(DOUBLE, taken), plain)
-    builder = ir.IRBuilder(outer.append_basic_block())
-    result = cgutils.alloca_once(builder, DOUBLE)
-    builder.call(inner, [result, unused(None), *outer.args])
-    builder.ret(builder.load(result))
+        _emit_native(context, module, fndesc, kinds, num_vectors, bounded)
     compiled.library.add_ir_module(module)
     compiled.library.finalize()
     internals.errands_kept(compiled)  # those of the functions that it calls are known only now
 
 
-def _native_entry(context, module, name, fndesc, kinds, num_vectors, bounded):
-    function = ir.Function(module, NATIVE, name)
+def _emit_native(context, module, fndesc, kinds, num_vectors, bounded):
+    function = ir.Function(module, NATIVE, _symbol(fndesc))
     result, _, x, d, n, h = function.args
     builder = ir.IRBuilder(function.append_basic_block())
 
@@ -117,22 +114,20 @@ def _native_entry(context, module, name, fndesc, kinds, num_vectors, bounded):
         for kind, (data, size) in zip(kinds[:num_vectors], vectors, strict=False)
     ]
     for kind, at in zip(data_kinds, places, strict=True):
+        item = getattr(kind, "dtype", kind)
+        pointer = word(at, context.get_data_type(item).as_pointer())
         if isinstance(kind, types.Array):
-            pointer = word(at, context.get_data_type(kind.dtype).as_pointer())
             shape = [word(at + 1 + j) for j in range(kind.ndim)]
             arguments.append(array_over(context, builder, kind, pointer, shape))
         else:
-            pointer = word(at, context.get_data_type(kind).as_pointer())
             view = types.Array(kind, 1, "C")
             arguments.append(internals.load_item(context, builder, view, pointer))
-    outside = ir.IntType(1)(0)
-    if bounded:
-        outside = _outside(builder, x, n, word(bounds, DOUBLES))
+    outside = _outside(builder, x, n, word(bounds, DOUBLES)) if bounded else ir.IntType(1)(0)
     callee = ir.Function(
         module, context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes),
         fndesc.llvm_func_name,
     )  # fmt: skip
-    folded = _folded(context, builder, fndesc.argtypes, kinds, arguments)
+    folded = _folded(context, builder, fndesc.argtypes, arguments)
     status, value = context.call_conv.call_function(
         builder, callee, fndesc.restype, fndesc.argtypes, folded
     )
@@ -155,7 +150,6 @@ def _native_entry(context, module, name, fndesc, kinds, num_vectors, bounded):
             value = context.cast(builder, value, fndesc.restype, FLOAT)
             builder.store(builder.select(outside, _NEVER, value), result)
     builder.ret(HALF(0))
-    return function
 
 
 def _borrow_tape(context, builder, tape):
@@ -196,7 +190,7 @@ def _outside(builder, x, n, bounds):
     return builder.load(beyond)
 
 
-def _folded(context, builder, taken, kinds, arguments):
+def _folded(context, builder, taken, arguments):
     """Return the arguments as numba's functions take them: those of ``*data`` in a tuple."""
     folded = []
     for i, kind in enumerate(taken):

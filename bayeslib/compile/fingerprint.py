@@ -14,7 +14,7 @@ from llvmlite import ir
 
 from .internals import definition_of
 
-_LIBRARIES = {"builtins", "cmath", "llvmlite", "math", "numba", "numpy", "scipy"}
+LIBRARIES = {"builtins", "cmath", "llvmlite", "math", "numba", "numpy", "scipy"}
 _PACKAGE = {__name__.partition(".")[0]}
 _SIMPLE = (bool, int, float, complex, str, bytes, np.generic)
 _LOOK_UP = {"LOAD_GLOBAL", "LOAD_NAME"}
@@ -59,6 +59,7 @@ class Reading:
     def __init__(self, *objects):
         self._hash, self._seen = hashlib.sha256(), {}
         self._changes = []
+        self._watch = self._changes.append
         self._feed_all(objects)
         self.digest = self._hash.hexdigest()[:32]
 
@@ -69,9 +70,6 @@ class Reading:
         as this library is.
         """
         return any(differs() for differs in self._changes)
-
-    def _watch(self, differs):
-        self._changes.append(differs)
 
     def _watch_name(self, names, name, value):
         self._watch(lambda: names.get(name, NOTHING) is not value)
@@ -103,7 +101,7 @@ class Reading:
             self._feed(defined)
         elif isinstance(item, types.FunctionType):
             self._seen[id(item)] = len(self._seen)
-            if _of(_LIBRARIES, item.__module__):
+            if is_of(LIBRARIES, item.__module__):
                 self._write("library", item.__module__, item.__qualname__)
             else:
                 self._feed_function(item)
@@ -136,7 +134,7 @@ class Reading:
             self._feed(item)
 
     def _feed_function(self, function):
-        watched = not _of(_PACKAGE, function.__module__)
+        watched = not is_of(_PACKAGE, function.__module__)
         if watched:
             made_of = function.__code__, function.__defaults__
             self._watch(lambda: _others((function.__code__, function.__defaults__), made_of))
@@ -162,14 +160,12 @@ class Reading:
         """Read a value, and of a module of the user's own what may be used: ``model.helper(x)``."""
         self._write(name)
         self._feed("empty" if value is NOTHING else value)
-        if not isinstance(value, types.ModuleType):
-            return
-        if not _of(_LIBRARIES, value.__name__):
+        if isinstance(value, types.ModuleType) and not is_of(LIBRARIES, value.__name__):
             for attribute in attributes:
                 if hasattr(value, attribute) and (id(value), attribute) not in self._seen:
                     self._seen[id(value), attribute] = len(self._seen)
                     inner = getattr(value, attribute)
-                    if not _of(_PACKAGE, value.__name__):
+                    if not is_of(_PACKAGE, value.__name__):
                         self._watch_name(vars(value), attribute, inner)
                     self._feed_named(attribute, inner, attributes)
 
@@ -187,7 +183,7 @@ def names_in(code):
     return sorted(loaded), sorted(attributes)
 
 
-def _of(packages, module):
+def is_of(packages, module):
     return module is not None and module.partition(".")[0] in packages
 
 

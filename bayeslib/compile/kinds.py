@@ -9,6 +9,8 @@ VECTOR, MATRIX, INTS = FLOAT[::1], FLOAT[:, ::1], INT[::1]
 ADDRESS, HANDLE = INT, INT[::1]
 GENERATOR = typeof(np.random.default_rng(0))
 
+REAL = (types.Float, types.Integer, types.Boolean)
+
 DOUBLE, WORD, HALF, BYTE = ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(8)
 DOUBLES, WORDS = DOUBLE.as_pointer(), WORD.as_pointer()
 # int32 (double *result, char **unused, double *theta, double *grad, int64 dim, int64 *handle)

@@ -11,7 +11,7 @@ from ..compile.functions import log_sigmoid, sigmoid
 from ..errors import BayeslibError, BayeslibTypeError
 from ..results.coordinates import Transform
 from ..results.curves import CURVES
-from ..validate import as_array, as_count, as_floats, as_real
+from ..validate import as_count, as_floats, as_real, check_shape
 
 MOST = 10**7  # numbers in all
 
@@ -293,9 +293,8 @@ class Layout:
             raise BayeslibError(f"the parameters are {', '.join(self.parameters)}; got {got}")
         parts = []
         for name, p in self.parameters.items():
-            part = as_floats(as_array(values[name], name), name)
-            if part.shape != p.shape:
-                raise BayeslibError(f"{name} must have shape {p.shape}, got {part.shape}")
+            part = as_floats(values[name], name)
+            check_shape(part, name, p.shape)
             parts.append(part.ravel())
         return np.concatenate(parts)
 

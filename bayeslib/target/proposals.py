@@ -122,9 +122,7 @@ def as_proposal(proposal, dim):
     label = _label(proposal)
     if hasattr(proposal, "rvs"):
         return _from_scipy(proposal, dim, label)
-    if callable(getattr(proposal, "sample", None)) and callable(
-        getattr(proposal, "logdensity", None)
-    ):
+    if all(callable(getattr(proposal, name, None)) for name in ("sample", "logdensity")):
         _check_dim(getattr(proposal, "dim", dim), dim, label)
         return Proposal(proposal.sample, proposal.logdensity, dim, label)
     raise BayeslibTypeError(
@@ -162,11 +160,10 @@ def _from_scipy(dist, dim, label):
             f"dim={dim}; pass a multivariate distribution, or parameters of shape (dim,) for "
             "independent ones"
         )
-
-    def sample(num_samples, rng):
-        return dist.rvs(size=(num_samples, dim), random_state=rng)
-
-    return Proposal(sample, lambda x: dist.logpdf(x).sum(axis=1), dim, label)
+    return Proposal(
+        lambda n, rng: dist.rvs(size=(n, dim), random_state=rng),
+        lambda x: dist.logpdf(x).sum(axis=1), dim, label,
+    )  # fmt: skip
 
 
 def _multivariate_dim(dist, default):
@@ -185,7 +182,6 @@ def _check_dim(found, dim, label):
 def _label(proposal):
     family = getattr(proposal, "dist", None)
     if family is not None and hasattr(family, "name"):
-        parameters = [f"{p}" for p in proposal.args]
-        parameters += [f"{k}={v}" for k, v in proposal.kwds.items()]
+        parameters = [*map(str, proposal.args), *(f"{k}={v}" for k, v in proposal.kwds.items())]
         return f"{family.name}({', '.join(parameters)})"
     return proposal.__name__ if isinstance(proposal, type) else type(proposal).__name__

@@ -108,7 +108,11 @@ class Target:
     ):
         self.layout = None if parameters is None else Layout(parameters)
         if self.layout:
-            _check_alone(dim=dim, names=names, support=support)
+            for name, value in {"dim": dim, "names": names, "support": support}.items():
+                if value is not None:
+                    raise BayeslibError(
+                        f"parameters= says what {name}= says: give a Target one of the two"
+                    )
             if callable(gradient) or fused is not None:
                 raise BayeslibError(
                     "a gradient by hand is one of a flat vector: with parameters= leave "
@@ -344,11 +348,9 @@ class Target:
         """Return the exception that the plain functions raise at theta."""
         try:
             self._plain(theta)
-            if self.has_gradient:
-                kind, functions = self._recipe(True)
-                if kind != "auto":
-                    plain = plain_function(kind, functions, self.dim)
-                    plain(theta, np.empty(self.dim), *self._arguments)
+            if callable(self._gradient) or self._fused is not None:
+                plain = plain_function(*self._recipe(True), self.dim)
+                plain(theta, np.empty(self.dim), *self._arguments)
         except Exception as error:
             return error
         return TargetError(
@@ -421,12 +423,6 @@ def _rebuild(pickled, data):
 
     logdensity, given = cloudpickle.loads(pickled)
     return Target(logdensity, data=data, **given)
-
-
-def _check_alone(**others):
-    given = [name for name, value in others.items() if value is not None]
-    if given:
-        raise BayeslibError(f"parameters= says what {given[0]}= says: give a Target one of the two")
 
 
 def as_names(names, dim):

@@ -36,12 +36,15 @@ class UnconstrainedTarget(Target):
 
     def __init__(self, original):
         transform = transform_of(original)
-        moved = (original.logdensity, original._gradient, original._fused, original.data)
+        logdensity, data = original.logdensity, original.data
+        gradient, fused = original._gradient, original._fused
         if original.layout:
-            moved = (original.layout.free(original.logdensity), *moved[1:])
+            logdensity = original.layout.free(logdensity)
         elif not transform.is_identity:
-            moved = _moved(*moved, transform)
-        logdensity, gradient, fused, data = moved
+            data = (*np.array(transform.support).T, *data)
+            if callable(gradient):
+                gradient, fused = None, fused or paired(logdensity, gradient)
+            logdensity, fused = _moved_logdensity(logdensity), fused and _moved_fused(fused)
         super().__init__(
             logdensity, dim=transform.dim, data=data, gradient=gradient, fused=fused,
             names=transform.names(original.names), truth=_moved_truth(original.truth, transform),
@@ -205,15 +208,6 @@ def _chain_rule(slope, x, low, high):
     if high < np.inf:
         return 1.0 - slope * np.exp(x)
     return slope
-
-
-def _moved(logdensity, gradient, fused, data, transform):
-    """Return functions and data of the density of the coordinates."""
-    low, high = np.array(transform.support).T
-    data = (np.ascontiguousarray(low), np.ascontiguousarray(high), *data)
-    if callable(gradient):
-        gradient, fused = None, fused or paired(logdensity, gradient)
-    return _moved_logdensity(logdensity), gradient, fused and _moved_fused(fused), data
 
 
 def _place(x, low, high, theta):

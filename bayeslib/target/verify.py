@@ -75,16 +75,6 @@ def is_kink(evaluate, theta, direction, value):
     return min(near_left, near_right) - margin <= value <= max(near_left, near_right) + margin
 
 
-def _agrees_along(target, theta, direction, value):
-    """Say whether `value` may be the derivative, without compiling the log density alone."""
-
-    def evaluate(thetas):
-        values = target.many_with_gradient(thetas)
-        return target.many(thetas) if values is None else values
-
-    return agrees(value, *slope(evaluate, theta, direction))
-
-
 def check_gradient(target, theta, *, thorough):
     """Compare a target's gradient with finite differences, as `Target.check_gradient` says.
 
@@ -93,22 +83,26 @@ def check_gradient(target, theta, *, thorough):
     int
         Evaluations spent.
     """
+
+    def evaluate(thetas):  # without compiling the log density alone
+        values = target.many_with_gradient(thetas)
+        return target.many(thetas) if values is None else values
+
     gradient = target.gradient(theta)
     num_evals = 1
     if not thorough:
         oblique = np.sqrt(2.0) * np.cos(np.arange(1, target.dim + 1))
         for direction in (np.ones(target.dim), oblique):
             num_evals += 2 * _NUM_STEPS
-            if not _agrees_along(target, theta, direction, gradient @ direction):
+            if not agrees(gradient @ direction, *slope(evaluate, theta, direction)):
                 break
         else:
             return num_evals
     for i, direction in enumerate(np.eye(target.dim)):
         derivative, error = slope(target.many, theta, direction)
         num_evals += 2 * _NUM_STEPS
-        if agrees(gradient[i], derivative, error):
-            continue
-        if not is_kink(target.many, theta, direction, gradient[i]):
+        right = agrees(gradient[i], derivative, error)
+        if not (right or is_kink(target.many, theta, direction, gradient[i])):
             raise GradientError(
                 f"the gradient is {gradient[i]:.9g} in component {i} ({target.names[i]}) at "
                 f"theta={shown(theta)}, but the log density changes by {derivative:.9g} a unit "
@@ -121,20 +115,18 @@ def check_gradient(target, theta, *, thorough):
 def verify(target, theta, *, gradient):
     """Compare the compiled functions with plain Python, as `Target.verify` says."""
     if gradient:
-        value = target._evaluate(theta, np.empty(target.dim), gradient=True)
-        if math.isfinite(value) and _as_in_python(target, theta, value, gradient=True):
+        fused = target._evaluate(theta, np.empty(target.dim), gradient=True)
+        if math.isfinite(fused) and _as_in_python(target, theta, fused, gradient=True):
             return  # else it is found out which of the functions is wrong
     value = target._evaluate(theta, np.empty(target.dim), gradient=False)
     if not math.isfinite(value):
         return
     _as_in_python(target, theta, value, gradient=False)
-    if gradient:
-        fused = target._evaluate(theta, np.empty(target.dim), gradient=True)
-        if not _close(value, fused):
-            raise GradientError(
-                f"the log density is {value!r} at theta={shown(theta)}, but with its "
-                f"gradient {fused!r}: the two functions differ"
-            )
+    if gradient and not _close(value, fused):
+        raise GradientError(
+            f"the log density is {value!r} at theta={shown(theta)}, but with its "
+            f"gradient {fused!r}: the two functions differ"
+        )
 
 
 def _as_in_python(target, theta, value, *, gradient):
@@ -189,7 +181,6 @@ def _check_support(target, theta, *, gradient):
                 )
 
 
-def _close(a, b):
-    if not (np.isfinite(a) and np.isfinite(b)):
-        return a == b or (math.isnan(a) and math.isnan(b))
-    return abs(a - b) <= 1e-6 * (1.0 + max(abs(a), abs(b)))
+def _close(value, other):
+    """Say whether `other` is `value`, which is finite, but for rounding."""
+    return abs(value - other) <= 1e-6 * (1.0 + abs(value))

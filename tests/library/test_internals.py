@@ -309,9 +309,7 @@ def test_a_function_is_compiled_without_wrappers_and_completed():
     theta, shift, failed = np.array([1.0, 2.0]), np.array(7.0), np.zeros(2)
     handle = np.array([shift.ctypes.data, 0, 0, failed.ctypes.data, 0])
     made = Entry(compiled)
-    assert made.address and made.function(
-        theta.ctypes.data, theta.ctypes.data, 2, handle.ctypes.data
-    ) == pytest.approx(2.0)
+    assert made.address and made(theta, theta, handle) == pytest.approx(2.0)
 
 
 def raising(theta):
@@ -326,8 +324,7 @@ def test_an_exception_is_a_status():
     add_entry(compiled, (VECTOR,), 1, bounded=False)
     theta, failed = np.array([1.0]), np.zeros(1)
     handle = np.array([0, 0, failed.ctypes.data, 0])
-    function = Entry(compiled).function
-    assert function(theta.ctypes.data, 0, 1, handle.ctypes.data) == -math.inf
+    assert Entry(compiled)(theta, theta, handle) == -math.inf
     assert (handle[-1], failed[0]) == (1, 1.0)
 
 

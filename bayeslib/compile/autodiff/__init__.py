@@ -63,11 +63,9 @@ def compilable(function, **options):
     teach()
 
     def wrap(copy, original):
-        own = dict(getattr(original, "targetoptions", options) if original is not function else {})
+        own = {} if original is function else getattr(original, "targetoptions", options)
         chosen = {**options, **own, "parallel": False}
-        chosen.pop("nopython", None)
-        chosen.pop("locals", None)
-        return njit(**chosen)(copy)
+        return njit(**{k: v for k, v in chosen.items() if k not in ("nopython", "locals")})(copy)
 
     return convert(function, wrap)
 

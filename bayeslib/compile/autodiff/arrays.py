@@ -50,40 +50,33 @@ def total_along(a, axis=None, dtype=None):
 
 
 def mean(a):
-    return (lambda a: np.sum(a) / a.size) if holds_duals(a) else None
+    return np.sum(a) / a.size
 
 
-def product(a):
-    if not holds_duals(a):
-        return None
-
-    def product_of_duals(a):
-        result = 1.0
-        for x in a.flat:
-            result *= x
-        return result
-
-    return product_of_duals
+def prod(a):
+    result = 1.0
+    for x in a.flat:
+        result *= x
+    return result
 
 
-def running_total(a):
-    if not (holds_duals(a) and a.ndim == 1):
-        return None
-
-    def running_total_of_duals(a):
-        out = a.copy()
-        for i in range(1, a.size):
-            out[i] += out[i - 1]
-        return out
-
-    return running_total_of_duals
+def cumsum(a):
+    out = a.copy()
+    for i in range(1, a.size):
+        out[i] += out[i - 1]
+    return out
 
 
-# numba types a.sum() by its own function of that method: it has to learn these as well.
-REDUCTIONS = {"sum": total, "mean": mean, "prod": product, "cumsum": running_total}
-for name, implementation in REDUCTIONS.items():
-    overload(getattr(np, name))(implementation)
-    overload(methods_of(name))(implementation)
+def register_reduction(name, choose):
+    # numba types a.sum() by its own function of that method: it has to learn these as well
+    overload(getattr(np, name))(choose)
+    overload(methods_of(name))(choose)
+
+
+register_reduction("sum", total)
+register_reduction("mean", lambda a: mean if holds_duals(a) else None)
+register_reduction("prod", lambda a: prod if holds_duals(a) else None)
+register_reduction("cumsum", lambda a: cumsum if holds_duals(a) and a.ndim == 1 else None)
 
 
 # --------------------------------------------------------------------------------------- products
@@ -108,10 +101,6 @@ def matrix_vector(a, b):
     return out
 
 
-def vector_matrix(a, b):
-    return np.dot(b.T, a)
-
-
 def matrix_matrix(a, b):
     if a.shape[1] != b.shape[0]:
         raise ValueError("the two sides of a product differ in length")
@@ -134,8 +123,10 @@ def matrix_product(a, b):
         return None
     if "product" in active.own and (own := active.own["product"](a, b)) is not None:
         return own
-    products = {(1, 1): vector_vector, (2, 1): matrix_vector, (1, 2): vector_matrix}
-    products[2, 2] = matrix_matrix
+    products = {
+        (1, 1): vector_vector, (2, 1): matrix_vector, (2, 2): matrix_matrix,
+        (1, 2): lambda a, b: np.dot(b.T, a),
+    }  # fmt: skip
     return products.get((getattr(a, "ndim", 0), getattr(b, "ndim", 0)))
 
 

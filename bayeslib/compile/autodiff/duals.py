@@ -14,9 +14,9 @@ from numba import types
 from numba.extending import intrinsic, lower_cast, models, register_model
 
 from ..internals import Conversion, array_over, cgutils, lower_constant, make_array
+from ..kinds import DOUBLE, HALF, REAL
 
 f8 = types.float64
-REAL = (types.Float, types.Integer, types.Boolean)
 
 
 class Partials(types.Type):
@@ -35,9 +35,7 @@ class Active(types.Type):
     own = {}  # by name, the array functions that this type does in a way of its own
 
     def unify(self, typingctx, other):
-        if isinstance(other, REAL):
-            return self
-        return None
+        return self if isinstance(other, REAL) else None
 
     def can_convert_from(self, typingctx, other):
         return Conversion.safe if isinstance(other, REAL) else None
@@ -70,7 +68,7 @@ class Dual(Active):
 @register_model(Partials)
 class PartialsModel(models.PrimitiveModel):
     def __init__(self, dmm, fe_type):
-        super().__init__(dmm, fe_type, ir.VectorType(ir.DoubleType(), fe_type.k))
+        super().__init__(dmm, fe_type, ir.VectorType(DOUBLE, fe_type.k))
 
     def load_from_data_pointer(self, builder, ptr, align=None):
         # An array gives 8-byte alignment; LLVM would assume that of the whole vector.
@@ -125,29 +123,28 @@ def negate(builder, partials):
 
 
 def zeros(k):
-    return ir.Constant(ir.VectorType(ir.DoubleType(), k), [0.0] * k)
+    return ir.Constant(ir.VectorType(DOUBLE, k), [0.0] * k)
 
 
 def splat(builder, scalar, k):
     undefined = ir.Constant(ir.VectorType(scalar.type, k), ir.Undefined)
-    filled = builder.insert_element(undefined, scalar, ir.Constant(ir.IntType(32), 0))
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), k), [0] * k)
+    filled = builder.insert_element(undefined, scalar, HALF(0))
+    mask = ir.Constant(ir.VectorType(HALF, k), [0] * k)
     return builder.shuffle_vector(filled, undefined, mask)
-
-
-def cast_real(context, builder, from_kind, to_kind, number):
-    value = context.cast(builder, number, from_kind, f8)
-    return to_kind.pack(context, builder, value, None)
 
 
 @lower_constant(Active)
 def constant(context, builder, kind, value):
     # The zero that numba's own np.sum starts from.
-    return kind.constant(ir.Constant(ir.DoubleType(), float(value)))
+    return kind.constant(DOUBLE(float(value)))
 
 
-for real in REAL:
-    lower_cast(real, Active)(cast_real)
+@lower_cast(types.Float, Active)
+@lower_cast(types.Integer, Active)
+@lower_cast(types.Boolean, Active)
+def cast_real(context, builder, from_kind, to_kind, number):
+    value = context.cast(builder, number, from_kind, f8)
+    return to_kind.pack(context, builder, value, None)
 
 
 # --------------------------------------------------------------- in and out of the fused function
@@ -184,8 +181,8 @@ def partial(typingctx, number, lane):
     def codegen(context, builder, signature, arguments):
         partials = unpack(context, builder, signature.args[0], arguments[0])[1]
         if partials is None:
-            return ir.Constant(ir.DoubleType(), 0.0)
-        return builder.extract_element(partials, builder.trunc(arguments[1], ir.IntType(32)))
+            return DOUBLE(0.0)
+        return builder.extract_element(partials, builder.trunc(arguments[1], HALF))
 
     return f8(number, types.intp), codegen
 

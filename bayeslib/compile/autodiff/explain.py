@@ -46,11 +46,9 @@ def title(function):
 
 def of_scipy(text):
     """What numba does not know of SciPy, and what to write instead, or None."""
-    match = re.search(r"Unknown attribute '(\w+)' of type Module\(<module '(scipy[.\w]*)'", text)
-    if match is None:
-        match = re.search(
-            r"Untyped global name '(\w+)'().*\n?.*<(?:class 'numpy.ufunc'|ufunc)", text
-        )
+    attribute = r"Unknown attribute '(\w+)' of type Module\(<module '(scipy[.\w]*)'"
+    name = r"Untyped global name '(\w+)'().*\n?.*<(?:class 'numpy.ufunc'|ufunc)"
+    match = re.search(attribute, text) or re.search(name, text)
     if match is None:
         return None
     known = f"numba does not know {match[2] or 'scipy.special'}.{match[1]}"

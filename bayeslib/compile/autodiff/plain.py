@@ -65,17 +65,14 @@ class Module:
         return self._change(getattr(self._module, name))
 
 
-def over_numpy(derivative):
-    def replace(value):
-        return Module(math, unchecked) if value is math else value
-
-    return convert(derivative, lambda copy, original: copy, replace)
+def over_numpy(value):
+    return Module(math, unchecked) if value is math else value
 
 
 def element_rule(functions, *derivatives):
     """The rule of one entry of the table, of numbers."""
     evaluate = unchecked(functions[0])
-    derivatives = [over_numpy(derivative) for derivative in derivatives]
+    derivatives = [convert(slope, lambda copy, _: copy, over_numpy) for slope in derivatives]
 
     def element(*numbers):
         pairs = [parts(number) for number in numbers]

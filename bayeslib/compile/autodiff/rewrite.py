@@ -4,10 +4,8 @@ import dis
 import types
 import uuid
 
-from ..fingerprint import NOTHING, contents, names_in
+from ..fingerprint import LIBRARIES, NOTHING, contents, is_of, names_in
 from ..internals import Dispatcher
-
-LIBRARIES = ("numba", "numpy", "scipy", "math", "builtins")
 
 
 def convert(function, wrap, replace=None, done=None):
@@ -68,11 +66,8 @@ def is_helper(value):
     """Whether a value is a function of the user's, compiled or not."""
     if hasattr(value, "__compiled__"):
         return False  # brings its own compiled form, see `functions`
-    if isinstance(value, Dispatcher):
-        return True
-    if not isinstance(value, types.FunctionType):
-        return False
-    return (value.__module__ or "").split(".")[0] not in LIBRARIES
+    plain = isinstance(value, types.FunctionType) and not is_of(LIBRARIES, value.__module__)
+    return plain or isinstance(value, Dispatcher)
 
 
 def reached(function, seen=None):

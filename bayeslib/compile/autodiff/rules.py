@@ -14,27 +14,6 @@ import numpy as np
 from ..functions import log1pexp, log_sigmoid, sigmoid
 from ..functions.special import LOG_ROOT_2PI, digamma, log_ndtr, trigamma
 
-
-def _power_by_x(x, y, value):
-    return y * x ** (y - 1) if y != 0 else 0.0
-
-
-def _power_by_y(x, y, value):
-    return value * math.log(x) if x != 0.0 else 0.0
-
-
-def _copied_sign(x, y, value):
-    return math.copysign(1.0, x) * math.copysign(1.0, y)
-
-
-def _weight_of_x(x, y, value):
-    return math.exp(x - value) if x > -math.inf else 0.0
-
-
-def _weight_of_y(x, y, value):
-    return math.exp(y - value) if y > -math.inf else 0.0
-
-
 UNARY = [
     ((math.fabs, abs, np.abs, np.fabs), lambda x, v: 1.0 if x >= 0.0 else -1.0),
     ((math.exp, np.exp), lambda x, v: v),
@@ -76,9 +55,21 @@ UNARY = [
 
 POWERS = (operator.pow, operator.ipow, pow, math.pow, np.power, np.float_power)
 BINARY = [
-    (POWERS, _power_by_x, _power_by_y),
-    ((np.logaddexp,), _weight_of_x, _weight_of_y),
-    ((math.copysign, np.copysign), _copied_sign, lambda x, y, v: 0.0),
+    (
+        POWERS,
+        lambda x, y, v: y * x ** (y - 1) if y != 0 else 0.0,
+        lambda x, y, v: v * math.log(x) if x != 0.0 else 0.0,
+    ),
+    (
+        (np.logaddexp,),
+        lambda x, y, v: math.exp(x - v) if x > -math.inf else 0.0,
+        lambda x, y, v: math.exp(y - v) if y > -math.inf else 0.0,
+    ),
+    (
+        (math.copysign, np.copysign),
+        lambda x, y, v: math.copysign(1.0, x) * math.copysign(1.0, y),
+        lambda x, y, v: 0.0,
+    ),
     (
         (math.atan2, np.arctan2),
         lambda x, y, v: y / (x * x + y * y),

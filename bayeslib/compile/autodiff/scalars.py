@@ -80,31 +80,23 @@ def lower_arithmetic(formula):
     return lower
 
 
-def add_formula(builder, k, x, dx, y, dy):
-    return builder.fadd(x, y), add(builder, dx, dy)
-
-
-def sub_formula(builder, k, x, dx, y, dy):
-    return builder.fsub(x, y), add(builder, dx, negate(builder, dy))
-
-
-def mul_formula(builder, k, x, dx, y, dy):
-    return builder.fmul(x, y), add(builder, scale(builder, dx, y, k), scale(builder, dy, x, k))
-
-
-def div_formula(builder, k, x, dx, y, dy):
+def divided(builder, k, x, dx, y, dy):
     quotient = builder.fdiv(x, y)
     if dy is not None:
         dx = add(builder, dx, scale(builder, dy, builder.fneg(quotient), k))
     return quotient, scale(builder, dx, builder.fdiv(ir.Constant(y.type, 1.0), y), k)
 
 
-for operators, formula in (
-    ((operator.add, operator.iadd), add_formula),
-    ((operator.sub, operator.isub), sub_formula),
-    ((operator.mul, operator.imul), mul_formula),
-    ((operator.truediv, operator.itruediv), div_formula),
-):
+for name, formula in {
+    "add": lambda b, k, x, dx, y, dy: (b.fadd(x, y), add(b, dx, dy)),
+    "sub": lambda b, k, x, dx, y, dy: (b.fsub(x, y), add(b, dx, negate(b, dy))),
+    "mul": lambda b, k, x, dx, y, dy: (
+        b.fmul(x, y),
+        add(b, scale(b, dx, y, k), scale(b, dy, x, k)),
+    ),
+    "truediv": divided,
+}.items():
+    operators = getattr(operator, name), getattr(operator, f"i{name}")
     register(operators, 2, lower_arithmetic(formula))
 
 

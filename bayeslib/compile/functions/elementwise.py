@@ -11,7 +11,8 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic, overload
 
-from .logistic import EXACT, number
+from ..kinds import REAL
+from .logistic import EXACT
 
 STRICT = {"error_model": "numpy", "fastmath": False}
 WRITTEN = []  # all functions made here, which plain Python differentiates too
@@ -42,7 +43,7 @@ def generic(function, name=None, only=None):
 def active(kinds):
     """The types among those of numbers, and of entries of arrays, that are not the compiler's."""
     found = [kind.dtype if isinstance(kind, types.Array) else kind for kind in kinds]
-    return [kind for kind in found if not isinstance(kind, (*number, types.Omitted))]
+    return [kind for kind in found if not isinstance(kind, (*REAL, types.Omitted))]
 
 
 @intrinsic

@@ -12,10 +12,10 @@ from numba import njit, types
 from numba.extending import intrinsic, overload
 
 from ..arithmetic import INLINED
+from ..kinds import REAL
 
 # No reassociation: it would undo the rounding by addition in `exp_negative`.
 EXACT = INLINED | {"fastmath": {"contract"}}
-number = (types.Float, types.Integer, types.Boolean)
 
 _LOG2_E = 1.0 / math.log(2.0)
 _ROUND = 1.5 * 2.0**52  # added to a small number, leaves it rounded in the lowest bits
@@ -156,12 +156,12 @@ def _register(function, scalar_form):
 
     @overload(function, jit_options=EXACT)
     def compiled(x):
-        if isinstance(x, number):
+        if isinstance(x, REAL):
             return lambda x: scalar_form(float(x))
         if not isinstance(x, types.Array):
             return None
         # of dual numbers too, whose scalar form is registered by autodiff
-        dtype = types.float64 if isinstance(x.dtype, number) else x.dtype
+        dtype = types.float64 if isinstance(x.dtype, REAL) else x.dtype
 
         def elementwise(x):
             flat = x.ravel()

@@ -4,11 +4,10 @@ from pathlib import Path
 from types import FunctionType
 
 from llvmlite import ir
-from numba import carray, njit, types
+from numba import carray, types
 from numba.extending import intrinsic
 
 from .. import arithmetic, internals
-from ..arithmetic import JIT
 from ..kinds import DOUBLE, DOUBLES, WORD
 from ..linked import Linked
 
@@ -24,10 +23,10 @@ def native_pass(rows):
 
     Parameters
     ----------
-    rows : callable
-        In numba's subset; adds to `grad`, which may be None.
+    rows : numba dispatcher
+        Adds to `grad`, which may be None.
     """
-    names = _native.__globals__ | {"rows": njit(**JIT, forceinline=True)(rows)}
+    names = _native.__globals__ | {"rows": rows}
     function = FunctionType(_native.__code__, names, rows.__name__)
     linked = Linked(f"bayeslib.{rows.__name__}", function, _SIGNATURE, _FILES)
     native = ir.FunctionType(DOUBLE, [*[DOUBLES] * 4, *[WORD] * 3])

@@ -9,6 +9,7 @@ from numba.extending import overload
 from ...errors import BayeslibError
 from ..arithmetic import INLINED
 from ..internals import stack_vector
+from ..kinds import REAL
 from .logistic import exp_negative, log1pexp, sigmoid
 from .native import native_pass, takes
 
@@ -60,8 +61,6 @@ def _over_rows(name, sum_block):
 
     def rows(theta, grad, X, y):
         n = y.size
-        if X.shape[0] != n or X.shape[1] != theta.size:
-            raise ValueError("X must have shape (len(y), len(theta))")
         # vectors of its own, which the compiler knows to lie apart from all others
         s, values, slopes = stack_vector(ROWS), stack_vector(theta.size), stack_vector(theta.size)
         for j in range(theta.size):
@@ -79,7 +78,7 @@ def _over_rows(name, sum_block):
         return total
 
     rows.__name__ = rows.__qualname__ = name
-    return rows
+    return njit(**INLINED)(rows)
 
 
 @njit(**INLINED)
@@ -228,32 +227,28 @@ PASSES = {logistic_log_likelihood: logistic_pass, sum_of_squares: squares_pass}
 SUMS_OVER_ROWS = {*PASSES, linear_log_likelihood}
 
 
-def _is_floats(kind, ndim):
-    numbers = (types.Float, types.Integer, types.Boolean)
-    return isinstance(kind, types.Array) and kind.ndim == ndim and isinstance(kind.dtype, numbers)
-
-
 def _register(function, one_pass, rows):
     function.__compiled__ = one_pass.__compiled__ = (rows,)
     call = native_pass(rows)
 
     @overload(one_pass, jit_options=INLINED)
     def compiled_pass(theta, grad, X, y):
-        if not takes(theta, grad, X, y):
-            return rows
+        run = call if takes(theta, grad, X, y) else rows
 
         def checked(theta, grad, X, y):
             if X.shape[0] != y.size or X.shape[1] != theta.size:
                 raise ValueError("X must have shape (len(y), len(theta))")
-            return call(theta, grad, X, y)
+            return run(theta, grad, X, y)
 
         return checked
 
     @overload(function, jit_options=INLINED)
     def compiled(theta, X, y):
-        if _is_floats(theta, 1) and _is_floats(X, 2) and _is_floats(y, 1):
-            return lambda theta, X, y: one_pass(theta, None, X, y)
-        return None
+        known = all(
+            isinstance(kind, types.Array) and kind.ndim == ndim and isinstance(kind.dtype, REAL)
+            for kind, ndim in ((theta, 1), (X, 2), (y, 1))
+        )
+        return (lambda theta, X, y: one_pass(theta, None, X, y)) if known else None
 
 
 _register(logistic_log_likelihood, logistic_pass, _logistic_rows)
@@ -261,6 +256,6 @@ _register(sum_of_squares, squares_pass, _squares_rows)
 linear_log_likelihood.__compiled__ = (_squares_rows,)
 
 
-@overload(linear_log_likelihood, jit_options=INLINED)
-def _linear_log_likelihood(theta, X, y, noise_scale):
-    return linear_log_likelihood
+overload(linear_log_likelihood, jit_options=INLINED)(
+    lambda theta, X, y, noise_scale: linear_log_likelihood
+)
