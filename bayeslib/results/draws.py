@@ -86,8 +86,7 @@ class Draws(Summarised):
                 raise BayeslibError(
                     f"{name} must have shape {values.shape[:2]}, got {np.shape(array)}"
                 )
-        object.__setattr__(self, "values", values)
-        object.__setattr__(self, "names", as_many_names(self.names, values.shape[2]))
+        vars(self).update(values=values, names=as_many_names(self.names, values.shape[2]))
 
     @property
     def num_chains(self):
