@@ -163,13 +163,21 @@ def as_floats(value, name):
     return np.array(array, dtype=np.float64, order="C")
 
 
-def check_finite(array, name):
+def check_each(array, name, rule, fine, remedy=""):
+    """Raise for the first entry of `array` that is not `fine`, naming its index."""
+    bad = np.argwhere(~fine)
+    if len(bad):
+        place = f"[{', '.join(map(str, bad[0]))}]" if array.ndim else ""
+        more = f" ({len(bad)} entries are not, {np.isnan(array).sum()} of them nan)"
+        raise BayeslibError(
+            f"{name} must be {rule}, {name}{place} is {array[tuple(bad[0])]:g}"
+            f"{more if len(bad) > 1 else ''}{remedy}"
+        )
+
+
+def check_finite(array, name, remedy=""):
     """Raise for the first nan or infinity of `array`, naming its index."""
-    bad = np.argwhere(~np.isfinite(array))
-    if bad.size:
-        index = ", ".join(str(i) for i in bad[0])
-        value = array[tuple(bad[0])]
-        raise BayeslibError(f"{name}[{index}] is {value}; every entry must be finite")
+    check_each(array, name, "finite", np.isfinite(array), remedy)
 
 
 def blame(target, words):

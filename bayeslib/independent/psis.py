@@ -5,7 +5,7 @@ from scipy import special
 
 from ..diagnostics.tails import fit_weights
 from ..errors import BayeslibError, ZeroWeightsError
-from ..validate import as_floats
+from ..validate import as_floats, check_each
 
 
 def psis(log_weights):
@@ -59,9 +59,7 @@ def psis(log_weights):
     x = given.ravel()
     if x.size == 0:
         raise BayeslibError("log_weights is empty")
-    bad = np.flatnonzero(~(x < np.inf))  # nan too
-    if bad.size:
-        raise BayeslibError(f"log_weights[{bad[0]}] is {x[bad[0]]}; it must be finite or -inf")
+    check_each(given, "log_weights", "finite or -inf", given < np.inf)
     if x.max() == -np.inf:
         raise ZeroWeightsError(f"all {x.size} weights are zero")
     smoothed, khat = _smooth(x - x.max())
