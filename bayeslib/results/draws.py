@@ -155,10 +155,8 @@ class Draws(Summarised):
             For another name.
         """
         if isinstance(which, slice):
-            kept = {"values": self.values[:, which]}
-            for name in ("logdensity", "log_weights"):
-                array = getattr(self, name)
-                kept[name] = None if array is None else array[:, which]
+            arrays = {name: getattr(self, name) for name in ("values", "logdensity", "log_weights")}
+            kept = {name: a[:, which] for name, a in arrays.items() if a is not None}
             stats = {name: array[:, which] for name, array in self.stats.items()}
             return replace(self, stats=stats, **kept)
         if isinstance(which, list):

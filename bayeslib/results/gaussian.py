@@ -260,9 +260,9 @@ class Gaussian(Summarised):
             mean, sd = self._moments()
             error = np.where(self._map.monotone, 0.0, sd / np.sqrt(_NUM_DRAWS))
             return Estimate(mean, error, self.num_evals)
-        draws = Draws(self.sample(num_samples, rng)[None], names=self.names, independent=True)
-        estimate = draws.expect(f)
-        return Estimate(estimate.value, estimate.mcse, self.num_evals)
+        values = self.sample(num_samples, rng)[None]
+        draws = Draws(values, num_evals=self.num_evals, names=self.names, independent=True)
+        return draws.expect(f)
 
     def _moments(self):
         """Means and standard deviations of the parameters."""
