@@ -206,6 +206,16 @@ def as_position(value, name, dim):
     return array
 
 
+def as_rows(value, name, dim):
+    """Return numbers, (n, dim), as a new array; (n,) are taken too when dim is 1."""
+    array = as_floats(value, name)
+    if array.ndim == 1 and dim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.shape[1] != dim:
+        raise BayeslibError(f"{name} must have shape (n, {dim}), got {array.shape}")
+    return array
+
+
 def as_positions(value, name, dim, num_chains):
     """Return one start a chain, (num_chains, dim): a single point is given to every chain.
 

@@ -9,7 +9,7 @@ from scipy import special
 from ..errors import BayeslibError
 from ..target.target import as_names
 from ..target.truth import Truth
-from ..validate import as_floats, check_each, check_memory
+from ..validate import as_floats, as_rows, check_each, check_memory
 
 _MOST_DISEASES = 20
 
@@ -62,9 +62,7 @@ class NoisyOr:
 
     def many(self, diseases):
         """The same for each row of `diseases`, shape (n, dim); -inf for the impossible."""
-        diseases = as_floats(diseases, "diseases")
-        if diseases.ndim != 2 or diseases.shape[1] != self.dim:
-            raise BayeslibError(f"diseases must have shape (n, {self.dim}), got {diseases.shape}")
+        diseases = as_rows(diseases, "diseases", self.dim)
         check_each(diseases, "diseases", "0 or 1", np.isin(diseases, (0.0, 1.0)))
         log_prior = special.xlogy(diseases, self.prior) + special.xlog1py(
             1.0 - diseases, -self.prior
