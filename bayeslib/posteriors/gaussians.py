@@ -91,7 +91,8 @@ def mixture(weights, means, covs):
         raise BayeslibError(
             f"weights (k,) and means (k, dim) must agree, got {weights.shape} and {means.shape}"
         )
-    check_each(weights, "weights", "finite and at least 0", (weights >= 0.0) & (weights < np.inf))
+    fine = (weights >= 0.0) & (weights < np.inf)
+    check_each(weights, "weights", "finite and not negative", fine)
     check_finite(means, "means")
     if abs(weights.sum() - 1.0) > 1e-8:
         raise BayeslibError(f"weights must sum to 1, they sum to {weights.sum():.10g}")
