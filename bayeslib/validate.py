@@ -167,13 +167,21 @@ def check_shape(array, name, shape, rule=None):
         raise BayeslibError(f"{name} must {rule or f'have shape {shape}'}, got {array.shape}")
 
 
-def check_finite(array, name):
+def check_each(array, name, rule, fine, remedy=""):
+    """Raise for the first entry of `array` that is not `fine`, naming its index."""
+    bad = np.argwhere(~fine)
+    if len(bad):
+        place = f"[{', '.join(map(str, bad[0]))}]" if array.ndim else ""
+        more = f" ({len(bad)} entries are not, {np.isnan(array).sum()} of them nan)"
+        raise BayeslibError(
+            f"{name} must be {rule}, {name}{place} is {array[tuple(bad[0])]:g}"
+            f"{more if len(bad) > 1 else ''}{remedy}"
+        )
+
+
+def check_finite(array, name, remedy=""):
     """Raise for the first nan or infinity of `array`, naming its index."""
-    bad = np.argwhere(~np.isfinite(array))
-    if bad.size:
-        index = ", ".join(str(i) for i in bad[0])
-        value = array[tuple(bad[0])]
-        raise BayeslibError(f"{name}[{index}] is {value}; every entry must be finite")
+    check_each(array, name, "finite", np.isfinite(array), remedy)
 
 
 def blame(target, words):
@@ -198,6 +206,16 @@ def as_position(value, name, dim):
         array = array.reshape(1)
     check_shape(array, name, (dim,))
     check_finite(array, name)
+    return array
+
+
+def as_rows(value, name, dim):
+    """Return numbers, (n, dim), as a new array; (n,) are taken too when dim is 1."""
+    array = as_floats(value, name)
+    if array.ndim == 1 and dim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.shape[1] != dim:
+        raise BayeslibError(f"{name} must have shape (n, {dim}), got {array.shape}")
     return array
 
 

@@ -100,9 +100,11 @@ def adaptive_rejection_sample(target, *, points, num_samples, rng):
     state, num_evals = hull.state, start.size + int(notes["num_evals"].sum())
     notes, error = notes[: state.done], _trouble(target, bound, state)
     if error is None:
-        checked = notes["value"][:_MOST_CHECKED]
+        # what the chords hide: draws that were accepted without an evaluation
+        checked, grad = notes["value"][:_MOST_CHECKED], np.empty(1)
         num_evals += checked.size
-        error = _check_draws(bound, checked, hull)
+        values = np.array([bound(np.array([x]), grad) for x in checked])
+        error = _convex_part(hull, checked, values)
     draws = Draws(
         notes["value"][None, :, None],
         stats={name: notes[name][None] for name in ("num_proposals", "num_evals")},
@@ -138,7 +140,7 @@ def _first_hull(target, bound, start):
         if not (np.isfinite(hull.h[i]) and np.isfinite(grad[0])):
             words = f"the log density is {hull.h[i]} with slope {grad[0]} at the point {x:g}; "
             raise TargetError(blame(target, words + "points must lie where both are finite"))
-    h, slope = hull.h[: start.size], hull.slope[: start.size]
+    slope = hull.slope[: start.size]
     for side, end, i, sign in (("left", low, 0, 1.0), ("right", high, -1, -1.0)):
         if np.isinf(end) and sign * slope[i] <= 0.0:
             raise BayeslibError(
@@ -146,31 +148,20 @@ def _first_hull(target, bound, start):
                 f"the mode, but the log density changes by {slope[i]:.3g} a unit at "
                 f"{start[i]:g}; add a point further {side}"
             )
-    _check_concave(start, h, slope)
+    error = _convex_part(hull, start, hull.h[: start.size])
+    if error is not None:
+        raise error
     return hull
 
 
-def _check_concave(start, h, slope):
-    tangents = h[:, None] + slope[:, None] * (start[None, :] - start[:, None])
-    above = h[None, :] - tangents
-    above -= rounding(h)[None, :] + rounding(tangents)
-    i, j = np.unravel_index(np.argmax(above), above.shape)
-    if above[i, j] > 0.0:
-        raise _not_concave(start[j], float(h[j] - tangents[i, j]))
-
-
-def _check_draws(bound, values, hull):
-    """Catch what the chords hide: look at draws that were accepted without an evaluation."""
+def _convex_part(hull, points, values):
+    """Return an error where a log density lies above a tangent or below a chord, or None."""
     x, h, slope = (part[: hull.state.num_points] for part in hull[:3])
-    grad = np.empty(1)
-    value = np.array([bound(np.array([v]), grad) for v in values])
-    above = value - np.min(h + slope * (values[:, None] - x), axis=1)
-    below = np.interp(values, x, h, left=-np.inf, right=-np.inf) - value
-    excess = np.maximum(above, below) - rounding(value)
+    above = values - np.min(h + slope * (points[:, None] - x), axis=1)
+    below = np.interp(points, x, h, left=-np.inf, right=-np.inf) - values
+    excess = np.maximum(above, below) - rounding(values)
     worst = np.argmax(excess)
-    if excess[worst] > 0.0:
-        return _not_concave(float(values[worst]), float(above[worst]))
-    return None
+    return _not_concave(float(points[worst]), float(above[worst])) if excess[worst] > 0.0 else None
 
 
 def _not_concave(x, log_ratio):

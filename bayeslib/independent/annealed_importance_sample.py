@@ -9,7 +9,7 @@ from ..waiting import watched
 from .bridge import BEST_JUMP, Cloud, as_temperatures
 from .importance_sample import no_weight, warn_of_weights, weighted, with_tails
 from .mixture import weighted_cov
-from .resample import choose
+from .resample import choose, normalised
 
 _PILOTS, _PILOT_STEPS = 200, 3
 _BEST_RATE = 0.25  # of acceptance, which serves one dimension and many
@@ -134,8 +134,7 @@ def _pilot(target, proposal, betas, rng):
         log_weights = (betas[k] - betas[k - 1]) * cloud.log_ratio
         if log_weights.max() == -np.inf:
             raise no_weight(target, cloud.values, proposal.label, ", or pass scale")
-        weights = np.exp(log_weights - log_weights.max())
-        weights /= weights.sum()
+        weights, _ = normalised(np.exp(log_weights - log_weights.max()), 0.0)
         cov = weighted_cov(cloud.values, weights)
         try:
             factor = np.linalg.cholesky(cov)

@@ -5,7 +5,7 @@ from scipy import special
 
 from ..diagnostics.tails import fit_weights
 from ..errors import BayeslibError, ZeroWeightsError
-from ..validate import as_floats
+from ..validate import as_floats, check_each
 
 
 def psis(log_weights):
@@ -59,24 +59,16 @@ def psis(log_weights):
     x = given.ravel()
     if x.size == 0:
         raise BayeslibError("log_weights is empty")
-    bad = np.flatnonzero(~(x < np.inf))  # nan too
-    if bad.size:
-        raise BayeslibError(f"log_weights[{bad[0]}] is {x[bad[0]]}; it must be finite or -inf")
+    check_each(given, "log_weights", "finite or -inf", given < np.inf)
     if x.max() == -np.inf:
         raise ZeroWeightsError(f"all {x.size} weights are zero")
-    smoothed, khat = _smooth(x - x.max())
-    smoothed -= special.logsumexp(smoothed)
-    return smoothed.reshape(given.shape), khat
-
-
-def _smooth(x):
-    """Smooth log weights whose largest is 0."""
+    x = x - x.max()
     khat, scale, cutoff, tail = fit_weights(x)
     if tail.size and np.isfinite(khat):
         p = (np.arange(tail.size) + 0.5) / tail.size
         with np.errstate(over="ignore"):  # what is beyond the largest float is cut at the largest
             x[tail] = np.minimum(np.log(_pareto_quantile(p, khat, scale) + np.exp(cutoff)), 0.0)
-    return x, khat
+    return (x - special.logsumexp(x)).reshape(given.shape), khat
 
 
 def _pareto_quantile(p, shape, scale):

@@ -125,7 +125,7 @@ class _Rounds:
 
     def __init__(self, target, settings):
         self.target, self.settings = target, settings
-        self.accepted = [np.empty((0, target.dim))], [np.empty(0)], [np.empty(0, dtype=int)]
+        self.accepted = [(np.empty((0, target.dim)), np.empty(0), np.empty(0, dtype=int))]
         self.num_accepted = self.num_proposed = 0
         self.nan = [np.empty((0, target.dim))]
 
@@ -137,9 +137,7 @@ class _Rounds:
         log_ratio = np.where(nan, -np.inf, log_p - log_q - self.settings["log_bound"])
         self._check_envelope(values, log_p, log_q, log_ratio)
         accepted = np.flatnonzero(log_u < log_ratio)
-        found = values[accepted], log_p[accepted], self.num_proposed + accepted
-        for kept, new in zip(self.accepted, found, strict=True):
-            kept.append(new)
+        self.accepted.append((values[accepted], log_p[accepted], self.num_proposed + accepted))
         self.num_accepted += accepted.size
         self.num_proposed += len(values)
         if interrupt:
@@ -167,7 +165,8 @@ class _Rounds:
     def draws(self):
         """What was accepted as `Draws`; without a complete run the count of proposals is fixed."""
         wanted = self.settings["num_samples"]
-        values, logdensity, index = (np.concatenate(kept)[:wanted] for kept in self.accepted)
+        kept = map(np.concatenate, zip(*self.accepted, strict=True))
+        values, logdensity, index = (array[:wanted] for array in kept)
         complete = len(values) == wanted
         trials = int(index[-1]) + 1 if complete else self.num_proposed
         acceptance, error = _acceptance(len(values), trials, complete)

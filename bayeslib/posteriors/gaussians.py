@@ -5,7 +5,7 @@ import numpy as np
 from ..errors import BayeslibError
 from ..results.gaussian import LOG_2PI, Gaussian
 from ..target.target import Target
-from ..validate import as_covariance, as_floats, check_finite
+from ..validate import as_covariance, as_floats, check_each, check_finite
 from .truths import gaussian_mixture_truth
 
 
@@ -91,10 +91,9 @@ def mixture(weights, means, covs):
         raise BayeslibError(
             f"weights (k,) and means (k, dim) must agree, got {weights.shape} and {means.shape}"
         )
-    check_finite(weights, "weights")
+    fine = (weights >= 0.0) & (weights < np.inf)
+    check_each(weights, "weights", "finite and not negative", fine)
     check_finite(means, "means")
-    if np.any(weights < 0.0):
-        raise BayeslibError(f"weights must not be negative, got {weights.min()}")
     if abs(weights.sum() - 1.0) > 1e-8:
         raise BayeslibError(f"weights must sum to 1, they sum to {weights.sum():.10g}")
     means = means.reshape(weights.size, -1)

@@ -37,7 +37,7 @@ def lattice_truth(logdensity, mode, factor, strip):
     """
     step = min(0.5, strip / 4.0)
     if mode.size == 1:
-        return _truth_on_line(logdensity, mode[0], factor[0, 0], step)
+        return _truth_on_line(logdensity, mode, factor, step)
     grid = _grid(logdensity, mode, factor, step)
     if grid is None:
         return None
@@ -72,14 +72,14 @@ def _grid(logdensity, mode, factor, step):
     return None
 
 
-def _truth_on_line(logdensity, mode, scale, step):
+def _truth_on_line(logdensity, mode, factor, step):
     def on_line(x):
         return logdensity(np.reshape(x, (-1, 1))).reshape(np.shape(x))
 
-    line = Line(on_line, _edges(on_line, mode, scale, step))
-    log_ratio = on_line(line.nodes) - log_student((line.nodes[:, None] - mode) / scale)
-    place = np.array([mode]), np.array([[scale]]), np.max(log_ratio) + MARGIN
-    return replace(line_truth(line), sample=partial(rejection_draws, logdensity, *place))
+    line = Line(on_line, _edges(on_line, mode[0], factor[0, 0], step))
+    log_ratio = on_line(line.nodes) - log_student((line.nodes[:, None] - mode) / factor[0, 0])
+    sample = partial(rejection_draws, logdensity, mode, factor, np.max(log_ratio) + MARGIN)
+    return replace(line_truth(line), sample=sample)
 
 
 def _edges(logdensity, mode, scale, step):

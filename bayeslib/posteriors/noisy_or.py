@@ -9,7 +9,7 @@ from scipy import special
 from ..errors import BayeslibError
 from ..target.target import as_names
 from ..target.truth import Truth
-from ..validate import as_floats, check_memory
+from ..validate import as_floats, as_rows, check_each, check_memory
 
 _MOST_DISEASES = 20
 
@@ -62,10 +62,8 @@ class NoisyOr:
 
     def many(self, diseases):
         """The same for each row of `diseases`, shape (n, dim); -inf for the impossible."""
-        diseases = as_floats(diseases, "diseases")
-        if diseases.ndim != 2 or diseases.shape[1] != self.dim:
-            raise BayeslibError(f"diseases must have shape (n, {self.dim}), got {diseases.shape}")
-        _check(diseases, "diseases", "0 or 1", np.isin(diseases, (0.0, 1.0)))
+        diseases = as_rows(diseases, "diseases", self.dim)
+        check_each(diseases, "diseases", "0 or 1", np.isin(diseases, (0.0, 1.0)))
         log_prior = special.xlogy(diseases, self.prior) + special.xlog1py(
             1.0 - diseases, -self.prior
         )
@@ -165,23 +163,13 @@ def noisy_or(findings, prior, strengths, *, leak=0.01, names=None):
         raise BayeslibError("prior must hold the probability of at least one disease, got none")
     if leak.shape not in ((), findings.shape):
         raise BayeslibError(f"leak must be a number or {findings.shape}, got shape {leak.shape}")
-    _check(findings, "findings", "0 or 1", np.isin(findings, (0.0, 1.0)))
-    _check(prior, "prior", "from 0 to 1", (prior >= 0.0) & (prior <= 1.0))
+    check_each(findings, "findings", "0 or 1", np.isin(findings, (0.0, 1.0)))
+    check_each(prior, "prior", "from 0 to 1", (prior >= 0.0) & (prior <= 1.0))
     for array, name in ((strengths, "strengths"), (leak, "leak")):
-        _check(array, name, "from 0 to below 1", (array >= 0.0) & (array < 1.0))
+        check_each(array, name, "from 0 to below 1", (array >= 0.0) & (array < 1.0))
     names = as_names(names or [f"disease[{j}]" for j in range(prior.size)], prior.size)
     leak = np.broadcast_to(leak, findings.shape).copy()
     return NoisyOr(findings, prior, strengths, leak, names)
-
-
-def _check(array, name, rule, fine):
-    if not fine.all():
-        index = tuple(np.argwhere(~fine)[0])
-        place = f"[{', '.join(map(str, index))}]" if index else ""
-        raise BayeslibError(
-            f"{name} must be {rule}, {name}{place} is {array[index]:g} "
-            f"({np.isnan(array).sum()} are nan)"
-        )
 
 
 def _sample(hypotheses, probabilities, num_samples, rng):

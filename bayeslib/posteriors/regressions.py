@@ -11,7 +11,7 @@ from ..compile.functions.regression import logistic_pass, squares_pass
 from ..errors import BayeslibError
 from ..results.gaussian import LOG_2PI
 from ..target.target import Target
-from ..validate import as_floats, as_positive, as_scale
+from ..validate import as_floats, as_positive, as_scale, check_each, check_finite
 from .lattice import lattice_truth
 from .truths import gaussian_mixture_truth
 
@@ -79,14 +79,7 @@ def as_observations(X, y):
             f"X must have shape (n, dim) and y (n,), n at least 1, got {X.shape} and {y.shape}"
         )
     for name, array in (("X", X), ("y", y)):
-        bad = np.argwhere(~np.isfinite(array))
-        if bad.size:
-            first = ", ".join(map(str, bad[0]))
-            raise BayeslibError(
-                f"{name} holds {np.isnan(array).sum()} nan and {np.isinf(array).sum()} infinite "
-                f"entries, the first at {name}[{first}]; leave out these rows, or model what is "
-                "missing"
-            )
+        check_finite(array, name, "; leave out these rows, or model what is missing")
     return X, y
 
 
@@ -164,11 +157,7 @@ def logistic_regression(X, y, *, prior_scale):
     [1.536 1.483] -2.701
     """
     X, y = as_observations(X, y)
-    wrong = np.flatnonzero((y != 0.0) & (y != 1.0))
-    if wrong.size:
-        raise BayeslibError(
-            f"y must be 0 or 1, y[{wrong[0]}] is {y[wrong[0]]:g}; write (y == label).astype(float)"
-        )
+    check_each(y, "y", "0 or 1", np.isin(y, (0.0, 1.0)), "; write (y == label).astype(float)")
     return _logistic_target(X, y, as_scale(prior_scale, "prior_scale", X.shape[1]), None)
 
 

@@ -7,7 +7,6 @@ each other, as those of a simplex, have maps of their own, see `curves`.
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -33,6 +32,8 @@ class Transform:
     ----------
     size, dim : int
         The number of parameters, and of coordinates.
+    alone : tuple of numpy.ndarray of int
+        Which parameters stand alone, and which coordinates are theirs.
 
     Raises
     ------
@@ -65,48 +66,26 @@ class Transform:
                 "support must be pairs (low, high) with low < high, one a parameter, got "
                 f"{self.support!r}"
             ) from None
-        object.__setattr__(self, "support", tuple((float(a), float(b)) for a, b in pairs))
-        object.__setattr__(self, "blocks", tuple(map(tuple, self.blocks)))
-
-    @property
-    def size(self):
-        """The number of parameters."""
-        return len(self.support)
-
-    @property
-    def dim(self):
-        """The number of coordinates."""
-        return len(self._pieces[0]) + sum(x.stop - x.start for _, _, x in self._curves)
+        blocks, size = tuple(map(tuple, self.blocks)), len(pairs)
+        parameters, coordinates, curves, end, dim = [], [], [], 0, 0
+        for kind, first, several in (*sorted(blocks, key=lambda block: block[1]), ("", size, 0)):
+            parameters += range(end, first)
+            coordinates += range(dim, dim + first - end)
+            dim, end = dim + first - end, first + several
+            if kind:
+                places = slice(dim, dim + CURVES[kind].num_coordinates(several))
+                curves.append((kind, slice(first, end), places))
+                dim = places.stop
+        alone = np.array(parameters, dtype=int), np.array(coordinates, dtype=int)
+        support = tuple((float(low), float(high)) for low, high in pairs)
+        vars(self).update(
+            support=support, blocks=blocks, size=size, dim=dim, alone=alone, _curves=curves
+        )
 
     @property
     def is_identity(self):
         """Whether no parameter has an end."""
         return not (self.blocks or np.isfinite(self.support).any())
-
-    @cached_property
-    def _pieces(self):
-        """Return (parameter, coordinate) of those alone; (kind, both slices) of the others."""
-        first_of = {first: (kind, size) for kind, first, size in self.blocks}
-        alone, curves, i, c = [], [], 0, 0
-        while i < self.size:
-            if i not in first_of:
-                alone.append((i, c))
-                i, c = i + 1, c + 1
-                continue
-            kind, size = first_of[i]
-            k = CURVES[kind].num_coordinates(size)
-            curves.append((kind, slice(i, i + size), slice(c, c + k)))
-            i, c = i + size, c + k
-        return alone, curves
-
-    @property
-    def _curves(self):
-        return self._pieces[1]
-
-    @property
-    def alone(self):
-        """Which parameters stand alone, and which coordinates are theirs."""
-        return tuple(np.array(self._pieces[0], dtype=int).reshape(-1, 2).T)
 
     @property
     def monotone(self):
@@ -134,33 +113,31 @@ class Transform:
     def constrain(self, x):
         """Return the parameters at coordinates `x`, any shape that ends in (dim,)."""
         x = self._checked(x, "x", self.dim)
-        if self.is_identity:
-            return x
-        theta = np.empty((*x.shape[:-1], self.size))
-        for i, c in self._pieces[0]:
-            (low, high), u = self.support[i], x[..., c]
-            with np.errstate(over="ignore"):  # to infinity, where the density is zero
-                if np.isfinite(low) and np.isfinite(high):
-                    # from the nearer end, so that no digits of the distance to it are lost
-                    near = (high - low) / (1.0 + np.exp(np.abs(u)))
-                    theta[..., i] = np.where(u < 0.0, low + near, high - near)
-                elif np.isfinite(low):
-                    theta[..., i] = low + np.exp(u)
-                elif np.isfinite(high):
-                    theta[..., i] = high - np.exp(u)
-                else:
-                    theta[..., i] = u
-        self._place(x, theta)
-        return theta
+        return x if self.is_identity else self._place(x)[0]
 
-    def _place(self, x, theta):
-        """Write the parameters that hold each other; return their part of `log_jacobian`."""
-        total = np.zeros(x.shape[:-1])
+    def log_jacobian(self, x):
+        """log |det d theta / d x| at coordinates `x`, (..., dim) -> (...)."""
+        return self._place(self._checked(x, "x", self.dim))[1]
+
+    def _place(self, x):
+        theta, total = np.empty((*x.shape[:-1], self.size)), np.zeros(x.shape[:-1])
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             for kind, of_theta, of_x in self._curves:
                 places = np.moveaxis(theta[..., of_theta], -1, 0)  # a view
                 total = total + CURVES[kind].place(np.moveaxis(x[..., of_x], -1, 0), places)
-        return total
+            for i, c in zip(*self.alone, strict=True):
+                (low, high), u = self.support[i], x[..., c]
+                if np.isfinite(low) and np.isfinite(high):
+                    # from the nearer end, so that no digits of the distance to it are lost
+                    near = (high - low) / (1.0 + np.exp(np.abs(u)))
+                    theta[..., i] = np.where(u < 0.0, low + near, high - near)
+                    total += np.log(high - low) - np.abs(u) - 2.0 * np.log1p(np.exp(-np.abs(u)))
+                elif np.isfinite(low) or np.isfinite(high):
+                    theta[..., i] = low + np.exp(u) if np.isfinite(low) else high - np.exp(u)
+                    total += u
+                else:
+                    theta[..., i] = u
+        return theta, total
 
     def unconstrain(self, theta):
         """Return the coordinates of parameters, any shape that ends in (size,).
@@ -182,7 +159,7 @@ class Transform:
                 "unconstrained coordinates"
             )
         x = np.empty((*theta.shape[:-1], self.dim))
-        for i, c in self._pieces[0]:
+        for i, c in zip(*self.alone, strict=True):
             (low, high), t = self.support[i], theta[..., i]
             if np.isfinite(low) and np.isfinite(high):
                 x[..., c] = np.log(t - low) - np.log(high - t)
@@ -218,25 +195,13 @@ class Transform:
             found &= np.apply_along_axis(CURVES[kind].inside, -1, theta[..., of_theta])
         return found
 
-    def log_jacobian(self, x):
-        """log |det d theta / d x| at coordinates `x`, (..., dim) -> (...)."""
-        x = self._checked(x, "x", self.dim)
-        total = self._place(x, np.empty((*x.shape[:-1], self.size)))
-        for i, c in self._pieces[0]:
-            (low, high), u = self.support[i], x[..., c]
-            if np.isfinite(low) and np.isfinite(high):
-                total += np.log(high - low) - np.abs(u) - 2.0 * np.log1p(np.exp(-np.abs(u)))
-            elif np.isfinite(low) or np.isfinite(high):
-                total += u
-        return total
-
     def names(self, names):
         """Names of the coordinates: log(theta), log(3 - theta), logit(theta), or theta's own.
 
         Those of a block are called by its kind: simplex(w)[0] and so on.
         """
         found = [""] * self.dim
-        for i, c in self._pieces[0]:
+        for i, c in zip(*self.alone, strict=True):
             name, (low, high) = names[i], self.support[i]
             if np.isfinite(low) and np.isfinite(high):
                 name = f"logit({name})"
@@ -257,3 +222,8 @@ class Transform:
         if array.shape[-1:] != (size,):
             raise BayeslibError(f"{name} must have shape (..., {size}), got {array.shape}")
         return array
+
+
+def identity(dim):
+    """Return the transform of `dim` parameters without ends."""
+    return Transform(((None, None),) * dim)

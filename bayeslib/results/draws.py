@@ -86,8 +86,7 @@ class Draws(Summarised):
                 raise BayeslibError(
                     f"{name} must have shape {values.shape[:2]}, got {np.shape(array)}"
                 )
-        object.__setattr__(self, "values", values)
-        object.__setattr__(self, "names", as_many_names(self.names, values.shape[2]))
+        vars(self).update(values=values, names=as_many_names(self.names, values.shape[2]))
 
     @property
     def num_chains(self):
@@ -156,10 +155,8 @@ class Draws(Summarised):
             For another name.
         """
         if isinstance(which, slice):
-            kept = {"values": self.values[:, which]}
-            for name in ("logdensity", "log_weights"):
-                array = getattr(self, name)
-                kept[name] = None if array is None else array[:, which]
+            arrays = {name: getattr(self, name) for name in ("values", "logdensity", "log_weights")}
+            kept = {name: a[:, which] for name, a in arrays.items() if a is not None}
             stats = {name: array[:, which] for name, array in self.stats.items()}
             return replace(self, stats=stats, **kept)
         if isinstance(which, list):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from functools import cache, cached_property
+from functools import cache
 
 import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
 from ..validate import as_count, as_covariance, as_floats, as_rng, check_finite, check_memory
-from .coordinates import Transform
+from .coordinates import Transform, identity
 from .draws import Draws, as_many_names
 from .estimate import Estimate
 from .files import write
@@ -93,32 +93,27 @@ class Gaussian(Summarised):
             )
         check_finite(mean, "mean")
         names = (self.names,) if np.ndim(self.names) == 0 else self.names
-        transform = self.transform
-        if isinstance(transform, dict):  # from a file
-            transform = Transform(**transform)
-        elif not (transform is None or isinstance(transform, Transform)):
-            transform = Transform(transform)
-        if transform is not None and transform.dim != mean.size:
-            raise BayeslibError(f"transform is of {transform.dim} dimensions, mean has {mean.size}")
-        names = as_many_names(names, mean.size if transform is None else transform.size)
+        space = identity(mean.size) if self.transform is None else self.transform
+        if isinstance(space, dict):  # from a file
+            space = Transform(**space)
+        elif not isinstance(space, Transform):
+            space = Transform(space)
+        if space.dim != mean.size:
+            raise BayeslibError(f"transform is of {space.dim} dimensions, mean has {mean.size}")
+        names = as_many_names(names, space.size)
         if not all(isinstance(name, str) for name in names):
             raise BayeslibTypeError(f"names must be strings, got {self.names!r}")
         cov = as_covariance(self.cov, "cov", mean.size)
-        for name, value in (
-            ("mean", mean), ("cov", cov), ("names", names), ("problems", tuple(self.problems)),
-            ("transform", None if transform is None or transform.is_identity else transform),
-            ("scale", np.linalg.cholesky(cov)),
-        ):  # fmt: skip
-            object.__setattr__(self, name, value)
+        vars(self).update(
+            mean=mean, cov=cov, names=names, problems=tuple(self.problems),
+            transform=None if space.is_identity else space, scale=np.linalg.cholesky(cov),
+            _map=space,
+        )  # fmt: skip
 
     @property
     def dim(self):
         """The number of parameters."""
         return len(self.names)
-
-    @cached_property
-    def _map(self):
-        return self.transform or Transform(((None, None),) * self.dim)
 
     @property
     def base(self):
@@ -265,9 +260,9 @@ class Gaussian(Summarised):
             mean, sd = self._moments()
             error = np.where(self._map.monotone, 0.0, sd / np.sqrt(_NUM_DRAWS))
             return Estimate(mean, error, self.num_evals)
-        draws = Draws(self.sample(num_samples, rng)[None], names=self.names, independent=True)
-        estimate = draws.expect(f)
-        return Estimate(estimate.value, estimate.mcse, self.num_evals)
+        values = self.sample(num_samples, rng)[None]
+        draws = Draws(values, num_evals=self.num_evals, names=self.names, independent=True)
+        return draws.expect(f)
 
     def _moments(self):
         """Means and standard deviations of the parameters."""

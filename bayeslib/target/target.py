@@ -9,7 +9,7 @@ from ..compile.callback import evaluate_many
 from ..compile.compiler import as_arguments, bind, plain_function
 from ..errors import BayeslibError, BayeslibTypeError, GradientError, TargetError
 from ..results import default_names
-from ..validate import as_count, as_floats, as_position, as_support, check_memory, shown
+from ..validate import as_count, as_position, as_rows, as_support, check_memory, shown
 from .parameters import MOST, Layout
 from .truth import Truth
 from .verify import check_gradient, verify
@@ -241,11 +241,7 @@ class Target:
         >>> print(np.exp(target.many([0.2, 0.5, 0.8, 1.2])).round(4))
         [0.     0.001  0.0067 0.    ]
         """
-        thetas = as_floats(thetas, "thetas")
-        if thetas.ndim == 1 and self.dim == 1:
-            thetas = thetas[:, None]
-        if thetas.ndim != 2 or thetas.shape[1] != self.dim:
-            raise BayeslibError(f"thetas must have shape (n, {self.dim}), got {thetas.shape}")
+        thetas = as_rows(thetas, "thetas", self.dim)
         check_memory(thetas.shape[:1], "the log densities")
         bound = self.bind(gradient=False)
         values = evaluate_many(bound, thetas)

@@ -10,7 +10,7 @@ from ..errors import BayeslibError
 from ..results import Gaussian
 from ..target.target import as_target
 from ..target.transforms import unconstrained
-from ..validate import as_bool, as_choice, as_count, as_positive, as_rng, check_memory
+from ..validate import as_bool, as_choice, as_count, as_positive, as_real, as_rng, check_memory
 from ..waiting import watched
 from .advi_ascent import Fit
 from .elsewhere import elsewhere_problem
@@ -164,9 +164,7 @@ def advi(
     if num_steps is not None:
         num_steps = as_count(num_steps, "num_steps", minimum=2)
     max_steps = as_count(max_steps, "max_steps", minimum=2)
-    step_size = as_positive(step_size, "step_size")
-    if step_size > 1.0:
-        raise BayeslibError(f"step_size must be at most 1, got {step_size}")
+    step_size = as_real(as_positive(step_size, "step_size"), "step_size", maximum=1)
     tolerance = as_positive(tolerance, "tolerance")
     keep_path = as_bool(keep_path, "keep_path")
     initial_scale = as_positive(initial_scale, "initial_scale")

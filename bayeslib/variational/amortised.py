@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import BayeslibError, warn
+from ..errors import warn
 from ..results import Gaussian
 from ..results.coordinates import Transform
-from ..validate import as_floats, as_position, check_finite
+from ..validate import as_position, as_rows, check_finite
 from .network import gaussians
 from .training import as_inputs
 
@@ -119,11 +119,7 @@ class Amortised:
         -------
         means, sds : numpy.ndarray, shape (n, dim)
         """
-        data, size = as_floats(data, "data"), self.data_centre.size
-        if data.ndim == 1 and size == 1:
-            data = data[:, None]
-        if data.ndim != 2 or data.shape[1] != size:
-            raise BayeslibError(f"data must have shape (n, {size}), got {data.shape}")
+        data = as_rows(data, "data", self.data_centre.size)
         check_finite(data, "data")
         means, factors = self._gaussians(data)
         return means, np.sqrt(np.square(factors).sum(axis=2))

@@ -57,8 +57,8 @@ def run_rounds(fit, *, step_size, max_steps, tolerance):
     fit : object
         Its run(step_size, num_steps) goes on for so many steps, and returns what is watched,
         (num_steps, m), and the parameters averaged over these steps, (k,); restart(average) goes
-        on from these; distance(average, average) -> float, in nats; and `interrupted` says that
-        the last run ended early.
+        on from these; distance(average, average) -> float, in nats; `num_steps` counts its steps,
+        and `interrupted` says that the last run ended early.
     step_size : float
         Of the first round.
     max_steps : int
@@ -79,24 +79,22 @@ def run_rounds(fit, *, step_size, max_steps, tolerance):
     optimization for variational inference"; Welandawe, Andersen, Vehtari and Huggins (2024), "A
     framework for improving the reliability of black-box variational inference".
     """
-    done, sizes, last = 0, [], None
+    sizes, last = [], None
     while True:
         sizes.append(step_size)
-        average, steps, still = _run_round(fit, step_size, max_steps - done, tolerance)
-        done += steps
+        average, still = _run_round(fit, step_size, max_steps, tolerance)
         settled = still and last is not None and fit.distance(average, last) < tolerance
-        if settled or done >= max_steps or fit.interrupted:
+        if settled or fit.num_steps >= max_steps or fit.interrupted:
             return average, np.array(sizes), settled
         fit.restart(average)
         last, step_size = average, 0.5 * step_size
 
 
 def _run_round(fit, step_size, max_steps, tolerance):
-    """Return the average, the steps taken, and whether the last of them had no trend."""
-    window, paths, averages, done = int(np.ceil(ROUND / step_size)), [], [], 0
-    while done < max_steps and not fit.interrupted:
-        path, average = fit.run(step_size, min(window, max_steps - done))
-        done += len(path)
+    """Return the average, and whether the last of the steps had no trend."""
+    window, paths, averages = int(np.ceil(ROUND / step_size)), [], []
+    while fit.num_steps < max_steps and not fit.interrupted:
+        path, average = fit.run(step_size, min(window, max_steps - fit.num_steps))
         if len(path) < window and averages:
             break  # what is left is too short to weigh as much as the others
         paths.append(path)
@@ -111,8 +109,8 @@ def _run_round(fit, step_size, max_steps, tolerance):
             later = np.mean(averages[middle:], axis=0)
             still = fit.distance(later, earlier) < 0.1 * tolerance
         if still:
-            return np.mean(averages[half:], axis=0), done, True
-    return np.mean(averages[len(averages) // 2 :], axis=0), done, False
+            return np.mean(averages[half:], axis=0), True
+    return np.mean(averages[len(averages) // 2 :], axis=0), False
 
 
 def _no_trend(path):

@@ -71,19 +71,13 @@ def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
         )
     check_memory((num_samples, target.dim + 2), "the draws")
     rng, _ = as_rng(rng)
-    transform = approximation.transform if entropy == "exact" else None
-    if transform is None:
-        values = proposal.sample(num_samples, rng)
-    else:
-        x = approximation.base.sample(num_samples, rng)
-        values = transform.constrain(x)
-    terms = evaluate(target, values)
     if entropy == "exact":
-        terms = terms + approximation.entropy
-        if transform is not None:
-            terms = terms + transform.log_jacobian(x)
+        x = approximation.base.sample(num_samples, rng)
+        values, log_jacobian = approximation._map.constrain(x), approximation._map.log_jacobian(x)
+        terms = evaluate(target, values) + approximation.entropy + log_jacobian
     else:
-        terms = terms - proposal.own_logdensity(values)
+        values = proposal.sample(num_samples, rng)
+        terms = evaluate(target, values) - proposal.own_logdensity(values)
     outside = values[terms == -np.inf]
     if len(outside):
         warn(

@@ -17,11 +17,6 @@ _FLAT = 1e-13  # of the largest curvature: less is rounding
 _LEVEL = 0.1  # squared length of a Newton step that would be left, in standard deviations
 
 
-def parameters_at(x, transform):
-    """Return the parameters at coordinates `x`, which they are themselves without a transform."""
-    return x if transform is None else transform.constrain(x)
-
-
 def elsewhere_problem(gaussians, elbos, transform, what):
     """Say that a fit with a comparable bound lies far from the best one, or return None.
 
@@ -30,7 +25,7 @@ def elsewhere_problem(gaussians, elbos, transform, what):
     gaussians : sequence of Gaussian or None
         One a fit, of the coordinates in which they are Gaussian; None for one that failed.
     elbos : numpy.ndarray, shape (n,)
-    transform : Transform or None
+    transform : Transform
     what : str
         What a fit is called.
     """
@@ -41,7 +36,7 @@ def elsewhere_problem(gaussians, elbos, transform, what):
         shift = gaussians[i].mean - gaussians[best].mean
         apart = [np.linalg.norm(np.linalg.solve(gaussians[j].scale, shift)) for j in (i, best)]
         if min(apart) > APART:
-            place = shown(parameters_at(gaussians[i].mean, transform))
+            place = shown(transform.constrain(gaussians[i].mean))
             return (
                 f"{what} {i} of {len(elbos)} ended elsewhere, about theta={place}, with a "
                 f"bound {elbos[best] - elbos[i]:.2f} lower: one Gaussian does not cover both; "
@@ -63,7 +58,7 @@ def scout(free, gaussians, log_mass, transform):
         at either, from where a climb from each of their means ends, and five of theirs from them.
     log_mass : float
         The logarithm of the integral that they cover, or of a lower bound on it.
-    transform : Transform or None
+    transform : Transform
 
     Returns
     -------
@@ -100,7 +95,7 @@ def scout(free, gaussians, log_mass, transform):
     covered = max([log_mass, *(home.log_mass for home in homes)])
     if found is None or not found.log_mass > covered - NO_MATTER:
         return None, slopes.num_evals
-    place = shown(parameters_at(found.position, transform))
+    place = shown(transform.constrain(found.position))
     return (
         f"another mode, about theta={place}, which this does not cover, holds about "
         f"{np.exp(min(found.log_mass - covered, 600.0)):.2g} times the mass of what it does: start "

@@ -8,11 +8,11 @@ from ..chains.starts import initial_positions, scatter
 from ..errors import BayeslibError, StartError, warn
 from ..exact.scouts import generalised_golden_ratio
 from ..results import Estimate, Gaussian
+from ..results.coordinates import identity
 from ..target.target import as_separate, as_target
 from ..target.transforms import unconstrained
 from ..validate import as_choice, as_count, as_floats, as_positions, blame, check_memory, shown
 from ..waiting import watched
-from .elsewhere import parameters_at
 from .newton import FAR, Slopes, climb, run_optimiser
 from .verdict import checked
 
@@ -104,13 +104,11 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
     dim = work.dim
     max_steps = as_count(max_steps, "max_steps")
     check_memory((4, dim, dim), "the Hessian")
-    transform = None if work is target else work.transform
+    transform = identity(dim) if work is target else work.transform
     if initial_position is None and target.layout:
         starts = _starts(work, None)
     else:
-        starts = _starts(target, target.flatten(initial_position))
-        if transform is not None:
-            starts = transform.unconstrain(starts)
+        starts = transform.unconstrain(_starts(target, target.flatten(initial_position)))
     spent = 0
     if initial_position is None:
         usable = [start for start in starts if work.finite(start, gradient=True)]
@@ -128,7 +126,7 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
         raise errors[0]
     best = modes[0]
     spent += num_evals + slopes.num_evals
-    positions = parameters_at(np.array([mode.position for mode in modes]), transform)
+    positions = transform.constrain([mode.position for mode in modes])
     result = Gaussian(
         best.position, _inverse(best.hessian), names=target.names, num_evals=spent,
         method="laplace", transform=transform,

@@ -1,7 +1,6 @@
 """Gaussians along the path of a quasi-Newton optimiser: what Pathfinder chooses among."""
 
-from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +19,7 @@ _NUM_PATHS = 4
 _CURVATURE = 1e-12  # the least curvature, in units of the gradient's change, that is learned from
 
 
-@dataclass(frozen=True)
-class PathGaussian:
+class PathGaussian(NamedTuple):
     """N(mean, cov) with cov = D (I + Q (M - I) Q') D, D diagonal, M = L L' and Q orthonormal.
 
     Attributes
@@ -116,32 +114,24 @@ def _gaussian(position, gradient, diagonal, steps, changes):
         return None
     mean = position + diagonal * gradient + outer @ (middle @ (outer.T @ gradient))
     found = PathGaussian(mean, root, basis, factor)
-    finite = all(np.isfinite(part).all() for part in (mean, root, basis, factor))
+    finite = all(np.isfinite(part).all() for part in found)
     return found if finite and np.diag(factor).min() > 0.0 else None
 
 
-@dataclass(frozen=True)
-class Path:
-    """One path: its points, and for each a Gaussian with its bound, or None, as for the first."""
+class Path(NamedTuple):
+    """One path: its points, and for each a Gaussian with its bound, or None, as for the first.
+
+    `chosen` is where the bound is highest, `elbo` this bound, and `gaussian` the `Gaussian` there,
+    or None where no bound is finite.
+    """
 
     positions: np.ndarray
     found: list
     elbos: np.ndarray
+    chosen: int
+    elbo: float
+    gaussian: Gaussian | None
     num_evals: int
-
-    @property
-    def elbo(self):
-        return float(self.elbos.max())
-
-    @property
-    def chosen(self):
-        return int(np.argmax(self.elbos))
-
-    @cached_property
-    def gaussian(self):
-        """The `Gaussian` with the highest bound, or None where none has a finite one."""
-        best = self.found[self.chosen]
-        return best and Gaussian(best.mean, best.cov)
 
 
 def find_paths(
@@ -200,4 +190,6 @@ def _path(free, start, rng, *, history, max_iterations, num_elbo_draws):
         slopes.num_evals += num_elbo_draws
         elbo = np.mean(free.many(x) - log_q)
         found[i], elbos[i] = gaussian, elbo if np.isfinite(elbo) else -np.inf
-    return Path(positions, found, elbos, slopes.num_evals)
+    chosen = int(np.argmax(elbos))
+    best = found[chosen] and Gaussian(found[chosen].mean, found[chosen].cov)
+    return Path(positions, found, elbos, chosen, float(elbos[chosen]), best, slopes.num_evals)

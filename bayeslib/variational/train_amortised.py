@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError, warn
-from ..results.coordinates import Transform
+from ..results.coordinates import Transform, identity
 from ..target.target import as_names, as_target
 from ..target.transforms import unconstrained
 from ..validate import (
@@ -157,7 +157,7 @@ def train_amortised(
             f'family="fullrank" takes at most {_MOST_DENSE} parameters, got {dim}: take "meanfield"'
         )
     names = as_names(names, dim)
-    transform = Transform(as_support(support, dim) or ((None, None),) * dim)
+    transform = identity(dim) if support is None else Transform(as_support(support, dim))
     free = _as_joint(joint, transform, dim, size) if elbo else None
     trainer = Trainer(
         transform.unconstrain(thetas), data, rng, names=names, hidden=hidden, dense=dense,

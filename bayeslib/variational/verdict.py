@@ -12,7 +12,7 @@ from ..diagnostics.trouble import khat_limit
 from ..errors import warn
 from ..exact.grid_posterior import evaluate
 from .elbo import mean_of
-from .elsewhere import parameters_at, scout
+from .elsewhere import scout
 
 NARROW, WIDE = 0.82, 1.25  # a standard deviation over that of the weighted draws
 OFF = 0.48  # a mean, from that of the weighted draws, in their standard deviations
@@ -146,7 +146,7 @@ def _judged(free, approximation, weighed, rng, edges):
     problems += _problems(found, approximation)
     num_scouted = 0
     if not (edges or any("ended elsewhere" in said for said in problems)):
-        other, num_scouted = scout(free, [base], first.value, approximation.transform)
+        other, num_scouted = scout(free, [base], first.value, approximation._map)
         problems.append(other)
     num_evals = approximation.num_evals + found.size + num_scouted
     return replace(
@@ -171,7 +171,7 @@ def _compared(free, approximation, own, rng):
         if num_own:
             own = own.and_more(weigh(free, base, num_own, rng))
         wide = wide.and_more(weigh(free, base, num_wide, rng, wide=True))
-        found = _Comparison(own, wide, base, approximation.transform)
+        found = _Comparison(own, wide, base, approximation._map)
         if found.clear:
             break
     return found
@@ -200,9 +200,9 @@ class _Comparison:
         self.moments, self.errors = np.zeros((2, 2, base.dim))
         if np.any(draws.logdensity > -np.inf):
             p, q = _weights(draws.logdensity - log_made), _weights(draws.log_q - log_made)
-            self._compare(parameters_at(draws.values, transform), p, q)
-            if transform is not None:  # of what is the same everywhere, all this is rounding
-                self.moments[:, transform.fixed] = self.errors[:, transform.fixed] = 0.0
+            self._compare(transform.constrain(draws.values), p, q)
+            # of what is the same everywhere, all this is rounding
+            self.moments[:, transform.fixed] = self.errors[:, transform.fixed] = 0.0
 
     @np.errstate(all="ignore")
     def _compare(self, theta, p, q):

@@ -15,6 +15,7 @@ from bayeslib.errors import (
     ImproperError,
     TargetError,
 )
+from bayeslib.results.coordinates import identity
 from bayeslib.variational.elsewhere import elsewhere_problem
 
 
@@ -196,9 +197,13 @@ def test_a_fit_that_ended_at_another_mode_is_told(fit, name):
 
 def test_only_modes_that_count_are_told():
     here, there, near = bl.Gaussian(0.0, 1.0), bl.Gaussian(9.0, 1.0), bl.Gaussian(1.0, 1.0)
-    assert "theta=[9.0]" in elsewhere_problem([here, there], np.array([0.0, -4.0]), None, "fit")
-    assert elsewhere_problem([here, there], np.array([0.0, -5.0]), None, "fit") is None
-    assert elsewhere_problem([here, near, None], np.array([0.0, 0.0, -np.inf]), None, "fit") is None
+
+    def said(gaussians, *elbos):
+        return elsewhere_problem(gaussians, np.array(elbos), identity(1), "fit")
+
+    assert "theta=[9.0]" in said([here, there], 0.0, -4.0)
+    assert said([here, there], 0.0, -5.0) is None
+    assert said([here, near, None], 0.0, 0.0, -np.inf) is None
 
 
 def test_weighted_chains_that_disagree_are_told():
