@@ -56,6 +56,19 @@ def check(function, theta, *data, rtol=1e-11):
 # ---- blocks ----
 
 
+def quadratic(theta, X):
+    """The product becomes part of a form, and is used beside it."""
+    r = theta - 0.5 * theta[0]
+    s = X @ r
+    return r @ s + s @ r + s @ s + theta @ (X.T @ theta) + theta[::-1] @ s + np.sum(s[1:])
+
+
+@pytest.mark.parametrize("arrange", [np.ascontiguousarray, np.asfortranarray, lambda X: X[::-1]])
+@pytest.mark.parametrize("dim", [9, 40])
+def test_a_quadratic_form_of_a_square_matrix(dim, arrange):
+    check(quadratic, RNG.normal(size=dim), arrange(RNG.normal(size=(dim, dim))))
+
+
 def logistic(theta, X, y):
     eta = X @ theta
     return np.sum(y * eta - np.log1p(np.exp(eta))) - 0.5 * theta @ theta

@@ -40,15 +40,16 @@ from .arena import (
 
 # The words of a block, kept in the arena: first those of any, then those of each kind.
 BEFORE, AT, KIND, FIRST, ROWS = range(5)
-MATRIX, COLUMNS, ROW_STRIDE, COLUMN_STRIDE, PARENTS = range(5, 10)
+MATRIX, COLUMNS, ROW_STRIDE, COLUMN_STRIDE, PARENTS, TURNED = range(5, 11)
 WEIGHTS, ARGUMENTS, STEP, FILLED = 5, 6, 7, 8  # and PARENTS
-CHILD = 5  # and WEIGHTS, at 6, or 0
-BLOCK_BYTES = 10 * 8
+CHILD = 6  # and WEIGHTS, or 0, and PARENTS, if FIRST is 0
+BLOCK_BYTES = 11 * 8
 PRODUCT, ENTRIES, SUM = range(3)
 LENGTH = 256  # sums at a time, which stay in the first cache
+MOST_ARGUMENTS = 16  # of a block of entries
 
-_NOWHERE = np.zeros(16, dtype=np.int64)
-_NOWHERE[[WEIGHTS, PARENTS]] = _NOWHERE.ctypes.data + 8 * np.array([14, 15])
+_NOWHERE = np.zeros(BLOCK_BYTES // 8 + 2 * MOST_ARGUMENTS + 2, dtype=np.int64)
+_NOWHERE[[WEIGHTS, PARENTS]] = _NOWHERE[-2:].ctypes.data + np.array([0, 8])
 llvm.add_symbol("bayeslib.tape.nowhere", _NOWHERE.ctypes.data)
 
 
@@ -98,30 +99,54 @@ def _follow_each_other(numbers, step, n):
 @njit(**INLINED)
 def _add_terms(t, child, numbers, step, n, weights, weights_step):
     """Let a number change by those of `numbers`, times `weights`, or 1 if that is 0."""
-    if n >= 8 and _follow_each_other(numbers, step, n):
-        kept = 0
-        if weights != 0:
-            kept = reserve(t, 8 * n)
-            if kept == 0:
-                return
-            factors = doubles(kept)
+    if n < 8:
+        if room(t, n):
+            e, edges, ends = t[NUM_EDGES], doubles(t[EDGES]), halves(t[EDGES])
             for i in range(n):
-                factors[i] = doubles(weights + 8 * weights_step * i)[0]
-        block = reserve(t, BLOCK_BYTES)
-        if block == 0:
-            return
-        b, first = words(block), words(numbers)[1]
-        b[BEFORE], b[AT], b[KIND], b[FIRST], b[ROWS] = t[BLOCK], t[NUM_EDGES], SUM, first, n
-        b[CHILD], b[CHILD + 1] = child, kept
-        t[BLOCK] = block
-    elif room(t, n):
-        e, edges, ends = t[NUM_EDGES], doubles(t[EDGES]), halves(t[EDGES])
+                own = doubles(weights + 8 * weights_step * i)[0] if weights != 0 else 1.0
+                edges[2 * (e + i)] = own
+                ends[4 * (e + i) + 2] = words(numbers + 8 * step * i)[1]
+                ends[4 * (e + i) + 3] = child
+            t[NUM_EDGES] = e + n
+        return
+    first = words(numbers)[1] if _follow_each_other(numbers, step, n) else 0
+    kept, parents = reserve(t, 8 * n if weights != 0 else 0), reserve(t, 4 * n if first == 0 else 0)
+    block = reserve(t, BLOCK_BYTES)
+    if kept == 0 or parents == 0 or block == 0:
+        return
+    if weights != 0:
+        factors = doubles(kept)
         for i in range(n):
-            own = doubles(weights + 8 * weights_step * i)[0] if weights != 0 else 1.0
-            edges[2 * (e + i)] = own
-            ends[4 * (e + i) + 2] = words(numbers + 8 * step * i)[1]
-            ends[4 * (e + i) + 3] = child
-        t[NUM_EDGES] = e + n
+            factors[i] = doubles(weights + 8 * weights_step * i)[0]
+    if first == 0:
+        of = halves(parents)
+        for i in range(n):
+            of[i] = words(numbers + 8 * step * i)[1]
+    b = words(block)
+    b[BEFORE], b[AT], b[KIND], b[FIRST], b[ROWS] = t[BLOCK], t[NUM_EDGES], SUM, first, n
+    b[CHILD], b[WEIGHTS], b[PARENTS] = child, kept if weights != 0 else 0, parents
+    t[BLOCK] = block
+
+
+@njit(**INLINED)
+def _quadratic(t, a, a_step, b, b_step, n):
+    """The weights of a @ (X @ a), for n numbers a, if b is X @ a, made last; or 0."""
+    block = t[BLOCK]
+    if block == 0:
+        return 0
+    own = words(block)
+    if own[KIND] != PRODUCT or own[TURNED] == 0 or own[ROWS] != n or own[FIRST] != words(b)[1]:
+        return 0
+    apart, parents = 0, halves(own[PARENTS])
+    for j in range(n):
+        apart |= parents[j] ^ words(a + 8 * a_step * j)[1]
+    if apart != 0 or not _follow_each_other(b, b_step, n):
+        return 0
+    turned = doubles(own[TURNED])
+    for j in range(n):
+        turned[j] += doubles(b + 8 * b_step * j)[0]
+    found, own[TURNED] = own[TURNED], 0
+    return found
 
 
 @native
@@ -155,6 +180,13 @@ def dot(a, a_step, a_active, b, b_step, b_active, n, out):
         t = words(tape)
         child = t[NUM_NODES]
         t[NUM_NODES] = child + 1
+        weights = _quadratic(t, a, a_step, b, b_step, n) if a_active and b_active else 0
+        if weights != 0:
+            b_active, b, b_step = 0, weights, 1
+        elif a_active and b_active:
+            weights = _quadratic(t, b, b_step, a, a_step, n)
+            if weights != 0:
+                a_active, a, a_step = 0, weights, 1
         if a_active:
             _add_terms(t, child, a, a_step, n, b, b_step)
         if b_active:
@@ -171,8 +203,9 @@ SCALAR, RANGE, SCATTERED = range(3)  # what the parents of a block of entries ar
 def open_block(tape, n, num):
     """Return a block of n entries that change by `num` arguments each: weights and parents.
 
-    Those of an argument stand together, one an entry. Where there is no tape, or no memory, all
-    entries go to one place (its STEP is 0), and are constants (its FIRST is 0).
+    Those of an argument stand together, one an entry; a scalar's parent is written to its kind.
+    Where there is no tape, or no memory, all entries go to one place (its STEP is 0), and are
+    constants (its FIRST is 0).
     """
     block = 0
     if tape != 0:
@@ -200,11 +233,11 @@ def close_block(tape, block, count, scalars):
     t, kinds, n = words(tape), words(block + BLOCK_BYTES), b[ROWS]
     for j in range(b[ARGUMENTS]):
         parents = halves(b[PARENTS] + 4 * n * j)
-        first, apart = parents[0], 0
-        kinds[2 * j + 1] = first
         if (scalars >> j) & 1:
             kinds[2 * j] = SCALAR
             continue
+        first, apart = parents[0], 0
+        kinds[2 * j + 1] = first
         for i in range(count):
             apart |= parents[i] ^ (first + i)
         kinds[2 * j] = RANGE if apart == 0 and first != 0 else SCATTERED
@@ -248,6 +281,35 @@ def _predict(X, m, d, row, column, theta, out):
                     sums[i] += x0[i] * s
             for i in range(num):
                 out[3 * (first + i)] = sums[i]
+
+
+@njit(**INLINED)
+def _predict_both(X, d, line, theta, along, across):
+    """along[i] = X[i] @ theta and across[j] = X[:, j] @ theta, of a square X, read once."""
+    for j in range(d):
+        across[j] = 0.0
+    i = 0
+    while i + 4 <= d:
+        a, b, c, e = 0.0, 0.0, 0.0, 0.0
+        s0, s1, s2, s3 = theta[i], theta[i + 1], theta[i + 2], theta[i + 3]
+        x0, x1 = doubles(X + i * line), doubles(X + (i + 1) * line)
+        x2, x3 = doubles(X + (i + 2) * line), doubles(X + (i + 3) * line)
+        for j in range(d):
+            s = theta[j]
+            a += x0[j] * s
+            b += x1[j] * s
+            c += x2[j] * s
+            e += x3[j] * s
+            across[j] += x0[j] * s0 + x1[j] * s1 + x2[j] * s2 + x3[j] * s3
+        along[i], along[i + 1], along[i + 2], along[i + 3] = a, b, c, e
+        i += 4
+    while i < d:
+        a, s0, x0 = 0.0, theta[i], doubles(X + i * line)
+        for j in range(d):
+            a += x0[j] * theta[j]
+            across[j] += x0[j] * s0
+        along[i] = a
+        i += 1
 
 
 @njit(**INLINED)
@@ -305,10 +367,11 @@ def matrix_vector(X, owned, m, d, row, column, theta, step, out):
     """
     tape = _tape_of(theta, step, d)
     own, copied = words(tape), owned != 0 or (column != 8 and row != 8)
-    copy = values = parents = block = 0
+    copy = values = parents = block = turned = 0
     if tape != 0:
         values, parents, block = reserve(own, 8 * d), reserve(own, 4 * d), reserve(own, BLOCK_BYTES)
         copy = reserve(own, 8 * m * d if copied else 0)
+        turned = reserve(own, 16 * d) if m == d else 0
     if values == 0 or parents == 0 or block == 0 or copy == 0:  # constants, or no memory
         for i in range(m):
             s = 0.0
@@ -332,14 +395,23 @@ def matrix_vector(X, owned, m, d, row, column, theta, step, out):
         of[j], at[j] = words(number)[1], doubles(number)[0]
     first = own[NUM_NODES]
     own[NUM_NODES] = first + m
-    _predict(X, m, d, row, column, at, doubles(out))
-    indices = words(out)
+    into, indices = doubles(out), words(out)
+    if turned == 0:
+        _predict(X, m, d, row, column, at, into)
+    else:  # should it become a quadratic form
+        straight = turned + 8 * d
+        if column == 8:
+            _predict_both(X, d, row, at, doubles(straight), doubles(turned))
+        else:
+            _predict_both(X, d, column, at, doubles(turned), doubles(straight))
+        for i in range(m):
+            into[3 * i] = doubles(straight)[i]
     for i in range(m):
         indices[3 * i + 1], indices[3 * i + 2] = first + i, tape
     b = words(block)
     b[BEFORE], b[AT], b[KIND], b[FIRST], b[ROWS] = own[BLOCK], own[NUM_EDGES], PRODUCT, first, m
     b[MATRIX], b[COLUMNS], b[ROW_STRIDE], b[COLUMN_STRIDE] = X, d, row, column
-    b[PARENTS] = parents
+    b[PARENTS], b[TURNED] = parents, turned
     own[BLOCK] = block
     return 0
 
@@ -362,24 +434,38 @@ def _back_entries(t, b, kinds):
             for i in range(count):
                 into[i] += u[i] * weights[i] if u[i] != 0.0 else 0.0
         else:
-            parents = halves(b[PARENTS] + 4 * n * j)
+            # Neighbours with one parent together: each would else wait for the last in memory.
+            parents, s = halves(b[PARENTS] + 4 * n * j), 0.0
+            last = parents[0]
             for i in range(count):
-                if u[i] != 0.0:
-                    adjoints[INDEX(parents[i])] += u[i] * weights[i]
+                if parents[i] != last:
+                    adjoints[INDEX(last)] += s
+                    last, s = parents[i], 0.0
+                s += u[i] * weights[i] if u[i] != 0.0 else 0.0
+            adjoints[INDEX(last)] += s
 
 
 @njit(**INLINED)
 def _back_sum(t, b):
-    a, u = doubles(t[ADJOINTS])[b[CHILD]], doubles(t[ADJOINTS] + 8 * b[FIRST])
+    adjoints, u, weights = doubles(t[ADJOINTS]), doubles(t[ADJOINTS] + 8 * b[FIRST]), b[WEIGHTS]
+    a, factors = adjoints[b[CHILD]], doubles(weights)
     if a == 0.0:
         return
-    if b[CHILD + 1] == 0:
+    if b[FIRST] == 0:
+        parents, s = halves(b[PARENTS]), 0.0
+        last = parents[0]
+        for i in range(b[ROWS]):
+            if parents[i] != last:
+                adjoints[INDEX(last)] += s
+                last, s = parents[i], 0.0
+            s += a * factors[i] if weights != 0 else a
+        adjoints[INDEX(last)] += s
+    elif weights == 0:
         for i in range(b[ROWS]):
             u[i] += a
     else:
-        weights = doubles(b[CHILD + 1])
         for i in range(b[ROWS]):
-            u[i] += a * weights[i]
+            u[i] += a * factors[i]
 
 
 @native
@@ -416,7 +502,11 @@ def finish(tape, root, grad, dim):
             if b[KIND] == PRODUCT:
                 parents, u = halves(b[PARENTS]), doubles(t[ADJOINTS] + 8 * b[FIRST])
                 m, d, row, column = b[ROWS], b[COLUMNS], b[ROW_STRIDE], b[COLUMN_STRIDE]
-                _back(b[MATRIX], m, d, row, column, u, adjoints, parents)
+                size = 0.0
+                for i in range(m):
+                    size += abs(u[i])
+                if size != 0.0:
+                    _back(b[MATRIX], m, d, row, column, u, adjoints, parents)
             elif b[KIND] == ENTRIES:
                 _back_entries(t, b, words(block + BLOCK_BYTES))
             else:

@@ -17,8 +17,6 @@ from ..kinds import DOUBLE, DOUBLES, HALF, WORD, WORDS
 from . import arena, sweep
 from .duals import REAL, Active, Dual, f8, value_of
 
-_MOST_ARGUMENTS = 16  # of an array expression whose entries are computed with dual numbers
-
 
 class TracedType(Active):
     """A number of a tape."""
@@ -158,6 +156,11 @@ class EntryByEntry:
         self._weights = builder.inttoptr(weights, DOUBLES)
         self._parents = builder.inttoptr(parents, HALF.as_pointer())
         self._first, self._step = first, step
+        for lane, (kind, argument) in enumerate(active):
+            if kind is Traced:
+                index = cgutils.create_struct_proxy(Traced)(context, builder, argument).index
+                place = sweep.BLOCK_BYTES // 8 + 2 * lane + 1
+                builder.store(index, builder.gep(words, [WORD(place)]))
         self._count = cgutils.alloca_once_value(builder, WORD(0))
 
     def compile_subroutine(self, builder, function, signature, **options):
@@ -185,7 +188,8 @@ class EntryByEntry:
             weight = builder.extract_element(partials, HALF(lane))
             place = builder.add(at, builder.mul(builder.mul(self._step, self._size), WORD(lane)))
             builder.store(weight, builder.gep(self._weights, [place]))
-            builder.store(builder.trunc(index, HALF), builder.gep(self._parents, [place]))
+            if self._is_array[lane]:
+                builder.store(builder.trunc(index, HALF), builder.gep(self._parents, [place]))
         builder.store(builder.add(count, WORD(1)), self._count)
         made = cgutils.create_struct_proxy(Traced)(context, builder)
         made.value, made.tape = value, self._tape
@@ -231,7 +235,7 @@ def _tape_of(context, builder, kind, argument):
 def entry_by_entry(returned, kinds):
     """Return the context for an array expression of these types, or None for numba's own."""
     number = sum(_is_active(kind) for kind in kinds)
-    if getattr(returned, "dtype", None) is not Traced or number > _MOST_ARGUMENTS:
+    if getattr(returned, "dtype", None) is not Traced or number > sweep.MOST_ARGUMENTS:
         return None
     for kind in kinds:
         if not isinstance(getattr(kind, "dtype", kind), (TracedType, *REAL)):
