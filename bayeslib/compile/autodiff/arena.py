@@ -30,7 +30,8 @@ NUMBER = 24  # bytes: value, index, tape
 MOST = 2**31 - 1  # numbers of a tape
 _FIRST_EDGES, _FIRST_BYTES = 1024, 1 << 14
 
-_FILES = [Path(module.__file__) for module in (arithmetic, internals)] + [Path(__file__)]
+_FILES = [Path(module.__file__) for module in (arithmetic, internals)]
+_FILES += [Path(__file__), Path(__file__).with_name("products.py")]
 
 
 # ------------------------------------------------------------------------------------------ memory

@@ -16,7 +16,6 @@ from numba import njit
 from numba.extending import intrinsic
 
 from ..arithmetic import INLINED
-from ..internals import stack_vector
 from ..kinds import INT, WORD
 from .arena import (
     ADJOINTS,
@@ -37,6 +36,7 @@ from .arena import (
     room,
     words,
 )
+from .products import back, predict, predict_both
 
 # The words of a block, kept in the arena: first those of any, then those of each kind.
 BEFORE, AT, KIND, FIRST, ROWS = range(5)
@@ -45,7 +45,6 @@ WEIGHTS, ARGUMENTS, STEP, FILLED = 5, 6, 7, 8  # and PARENTS
 CHILD = 6  # and WEIGHTS, or 0, and PARENTS, if FIRST is 0
 BLOCK_BYTES = 11 * 8
 PRODUCT, ENTRIES, SUM = range(3)
-LENGTH = 256  # sums at a time, which stay in the first cache
 MOST_ARGUMENTS = 16  # of a block of entries
 
 _NOWHERE = np.zeros(BLOCK_BYTES // 8 + 2 * MOST_ARGUMENTS + 2, dtype=np.int64)
@@ -246,118 +245,6 @@ def close_block(tape, block, count, scalars):
     return 0
 
 
-@njit(**INLINED)
-def _predict(X, m, d, row, column, theta, out):
-    """out[3 i] = X[i] @ theta, with the bytes of X from row to row and column to column."""
-    if column == 8:
-        i = 0
-        while i + 4 <= m:
-            a, b, c, e = 0.0, 0.0, 0.0, 0.0
-            x0, x1 = doubles(X + i * row), doubles(X + (i + 1) * row)
-            x2, x3 = doubles(X + (i + 2) * row), doubles(X + (i + 3) * row)
-            for j in range(d):
-                s = theta[j]
-                a += x0[j] * s
-                b += x1[j] * s
-                c += x2[j] * s
-                e += x3[j] * s
-            out[3 * i], out[3 * i + 3], out[3 * i + 6], out[3 * i + 9] = a, b, c, e
-            i += 4
-        while i < m:
-            a, x0 = 0.0, doubles(X + i * row)
-            for j in range(d):
-                a += x0[j] * theta[j]
-            out[3 * i] = a
-            i += 1
-    else:  # by columns, whose entries stand together, LENGTH rows at a time
-        sums = stack_vector(LENGTH)
-        for first in range(0, m, LENGTH):
-            num = min(LENGTH, m - first)
-            for i in range(num):
-                sums[i] = 0.0
-            for j in range(d):
-                s, x0 = theta[j], doubles(X + 8 * first + j * column)
-                for i in range(num):
-                    sums[i] += x0[i] * s
-            for i in range(num):
-                out[3 * (first + i)] = sums[i]
-
-
-@njit(**INLINED)
-def _predict_both(X, d, line, theta, along, across):
-    """along[i] = X[i] @ theta and across[j] = X[:, j] @ theta, of a square X, read once."""
-    for j in range(d):
-        across[j] = 0.0
-    i = 0
-    while i + 4 <= d:
-        a, b, c, e = 0.0, 0.0, 0.0, 0.0
-        s0, s1, s2, s3 = theta[i], theta[i + 1], theta[i + 2], theta[i + 3]
-        x0, x1 = doubles(X + i * line), doubles(X + (i + 1) * line)
-        x2, x3 = doubles(X + (i + 2) * line), doubles(X + (i + 3) * line)
-        for j in range(d):
-            s = theta[j]
-            a += x0[j] * s
-            b += x1[j] * s
-            c += x2[j] * s
-            e += x3[j] * s
-            across[j] += x0[j] * s0 + x1[j] * s1 + x2[j] * s2 + x3[j] * s3
-        along[i], along[i + 1], along[i + 2], along[i + 3] = a, b, c, e
-        i += 4
-    while i < d:
-        a, s0, x0 = 0.0, theta[i], doubles(X + i * line)
-        for j in range(d):
-            a += x0[j] * theta[j]
-            across[j] += x0[j] * s0
-        along[i] = a
-        i += 1
-
-
-@njit(**INLINED)
-def _back(X, m, d, row, column, u, adjoints, parents):
-    """adjoints[parents[j]] += X[:, j] @ u; an entry of u that is zero does not meet its row.
-
-    Such a row may hold what is not finite, and have been left out by a branch.
-    """
-    sums = stack_vector(LENGTH)
-    for first in range(0, d, LENGTH):
-        num, start = min(LENGTH, d - first), X + first * column
-        for attempt in range(2):
-            for j in range(num):
-                sums[j] = 0.0
-            if attempt == 0 and column == 8:
-                i = 0
-                while i + 4 <= m:
-                    a, b, c, e = u[i], u[i + 1], u[i + 2], u[i + 3]
-                    x0, x1 = doubles(start + i * row), doubles(start + (i + 1) * row)
-                    x2, x3 = doubles(start + (i + 2) * row), doubles(start + (i + 3) * row)
-                    for j in range(num):
-                        sums[j] += x0[j] * a + x1[j] * b + x2[j] * c + x3[j] * e
-                    i += 4
-                while i < m:
-                    a, x0 = u[i], doubles(start + i * row)
-                    for j in range(num):
-                        sums[j] += x0[j] * a
-                    i += 1
-            elif attempt == 0:
-                for j in range(num):
-                    s, x0 = 0.0, doubles(start + j * column)
-                    for i in range(m):
-                        s += x0[i] * u[i]
-                    sums[j] = s
-            else:
-                for i in range(m):
-                    if u[i] != 0.0:
-                        for j in range(num):
-                            sums[j] += doubles(start + i * row + j * column)[0] * u[i]
-            check = 0.0
-            for j in range(num):
-                check += abs(sums[j])
-            if check < np.inf:
-                break
-        for j in range(num):
-            adjoints[parents[first + j]] += sums[j]
-
-
 @native
 def matrix_vector(X, owned, m, d, row, column, theta, step, out):
     """Write X @ theta to (m,) numbers at `out`.
@@ -397,13 +284,13 @@ def matrix_vector(X, owned, m, d, row, column, theta, step, out):
     own[NUM_NODES] = first + m
     into, indices = doubles(out), words(out)
     if turned == 0:
-        _predict(X, m, d, row, column, at, into)
+        predict(X, m, d, row, column, at, into)
     else:  # should it become a quadratic form
         straight = turned + 8 * d
         if column == 8:
-            _predict_both(X, d, row, at, doubles(straight), doubles(turned))
+            predict_both(X, d, row, at, doubles(straight), doubles(turned))
         else:
-            _predict_both(X, d, column, at, doubles(turned), doubles(straight))
+            predict_both(X, d, column, at, doubles(turned), doubles(straight))
         for i in range(m):
             into[3 * i] = doubles(straight)[i]
     for i in range(m):
@@ -506,7 +393,7 @@ def finish(tape, root, grad, dim):
                 for i in range(m):
                     size += abs(u[i])
                 if size != 0.0:
-                    _back(b[MATRIX], m, d, row, column, u, adjoints, parents)
+                    back(b[MATRIX], m, d, row, column, u, adjoints, parents)
             elif b[KIND] == ENTRIES:
                 _back_entries(t, b, words(block + BLOCK_BYTES))
             else:
