@@ -1,5 +1,6 @@
 """The book's Sphinx extension: mathematics drawn at build time, nothing loaded from elsewhere."""
 
+import importlib
 import os
 import re
 import subprocess
@@ -7,23 +8,9 @@ from pathlib import Path
 
 import yaml
 
-from . import (
-    addresses,
-    answers,
-    audit,
-    diet,
-    finish,
-    live,
-    mathematics,
-    paper,
-    parted,
-    pictures,
-    search,
-    side_by_side,
-    social,
-    vendor,
-)
-
+# In this order: each has its say after those before it.
+PARTS = "mathematics paper side_by_side vendor pictures social diet finish live answers addresses"
+PARTS += " parted search audit"
 # Objects that docstrings name and that no page of this book documents.
 FOREIGN = [("py:class", r"(np|numpy|scipy|matplotlib|numba|concurrent)\..*")]
 
@@ -99,18 +86,6 @@ def setup(app):
     app.config.nitpick_ignore_regex = FOREIGN
     app.connect("config-inited", locate_repository)
     app.connect("config-inited", sign)
-    mathematics.setup(app)
-    paper.setup(app)
-    side_by_side.setup(app)
-    vendor.setup(app)
-    pictures.setup(app)
-    social.setup(app)
-    diet.setup(app)
-    finish.setup(app)
-    live.setup(app)
-    answers.setup(app)
-    addresses.setup(app)
-    parted.setup(app)
-    search.setup(app)
-    audit.setup(app)
+    for part in PARTS.split():
+        importlib.import_module(f".{part}", __name__).setup(app)
     return {"parallel_read_safe": False, "parallel_write_safe": False}
