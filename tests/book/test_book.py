@@ -8,13 +8,19 @@ import json
 from collections import Counter
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browsing import HTML, PHONE, built
+from browsing import HTML, PHONE, built, violations
 
 MAX_KILOBYTES = 400
 every_page = pytest.mark.parametrize("name", [*built(), "search", "genindex"])
 pytestmark = pytest.mark.usefixtures("book")
 
+# whether an element has stood still, near the top of the window, for forty frames
+STAYS = """(id) => {
+  const { top } = document.getElementById(id).getBoundingClientRect();
+  window.still = top === window.before && -20 <= top && top <= 200 ? window.still + 1 : 0;
+  window.before = top;
+  return window.still >= 40;
+}"""
 BRIGHTNESS = """() => {
   const canvas = new OffscreenCanvas(1, 1).getContext("2d");
   canvas.fillStyle = getComputedStyle(document.body).backgroundColor;
@@ -62,12 +68,6 @@ LAY_OUT = """
 """
 
 
-def violations(page, **asked):
-    """Return what axe finds, the rule before the elements."""
-    found = Axe().run(page, options={"resultTypes": ["violations"], **asked}).response["violations"]
-    return [(rule["id"], [node["html"][:120] for node in rule["nodes"]]) for rule in found]
-
-
 def small_targets(page):
     """Return what is too small or too crowded for a finger (WCAG 2.5.8), as the page first lies."""
     return violations(page, runOnly=["target-size"])
@@ -78,7 +78,7 @@ def open_all(page):
     page.add_style_tag(content=".bd-article * { content-visibility: visible !important }")
     page.evaluate("document.querySelectorAll('details').forEach((fold) => (fold.open = true))")
     page.evaluate("dispatchEvent(new Event('resize'))")
-    page.wait_for_timeout(100)
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def move_sliders(page):
@@ -227,9 +227,7 @@ def test_a_link_to_a_late_section_arrives_on_a_phone(visit, place, way):
     page = visit(viewport=PHONE).open(f"chapters/{name}.html{f'#{address}' * (way == 'address')}")
     if way == "hash":
         page.evaluate("(address) => { location.hash = address; }", address)
-    page.wait_for_timeout(1500)  # what is drawn late has moved all it will
-    top = page.evaluate("(id) => document.getElementById(id).getBoundingClientRect().top", address)
-    assert -20 <= top <= 200
+    page.wait_for_function(STAYS, arg=address)
 
 
 def test_search_finds_a_page(visit):

@@ -8,8 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import yaml
-from axe_playwright_python.sync_playwright import Axe
-from browsing import DESKTOP, HTML, PHONE
+from browsing import DESKTOP, HTML, PHONE, violations
 from prose import CHAPTERS
 
 PAGE = "chapters/cards.html"
@@ -390,9 +389,7 @@ def test_a_browser_that_keeps_nothing_can_still_study(visit):
     card.press("Space")
     card.press("2")
     assert page.locator(".study-front").inner_text() != before
-    assert (
-        page.locator(".study-counts").inner_text().startswith(f"Due 0 · new today {NEW_A_DAY - 1}")
-    )
+    assert f"Due 0 · new today {NEW_A_DAY - 1}" in page.locator(".study-counts").inner_text()
 
 
 def test_it_works_from_a_file(browser):
@@ -416,8 +413,7 @@ def test_a_turned_card_can_be_used_by_everybody(visit, mode, viewport):
     for key in ("Space", "2", "Space"):  # the second card has a displayed formula
         page.locator(".study-card").press(key)
     assert page.locator(".study-back .katex-display").count() == 1
-    found = Axe().run(page, context=".study").response["violations"]
-    assert not [(rule["id"], rule["nodes"][0]["html"][:120]) for rule in found]
+    assert not violations(page, ".study")
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 

@@ -87,8 +87,8 @@ def test_a_page_opens_from_disk(open_file, name):
 
 def test_trouble_would_be_noticed(open_file, trouble):
     page = open_file("chapters/intro.html")
-    page.evaluate("(new Image().src = 'https://example.org/x.png', fetch('intro.html'), 0)")
-    page.wait_for_timeout(300)
+    with page.expect_console_message(lambda message: "fetch" in message.text):
+        page.evaluate("(new Image().src = 'https://example.org/x.png', fetch('intro.html'), 0)")
     said = " ".join(trouble)
     assert "asked for https://example.org" in said and "fetch" in said.lower()
     trouble.clear()

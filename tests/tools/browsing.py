@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
 
 ROOT = Path(__file__).parents[2]
@@ -114,6 +115,13 @@ class Visit:
     def open(self, name):
         self.page.goto(f"{self.home}/{name}")
         return self.page
+
+
+def violations(page, context=None, **options):
+    """Return what axe finds on a page, or in `context`: the rule before the elements."""
+    options = {"resultTypes": ["violations"], **options}
+    found = Axe().run(page, context=context, options=options).response["violations"]
+    return [(rule["id"], [node["html"][:120] for node in rule["nodes"]]) for rule in found]
 
 
 @functools.cache
