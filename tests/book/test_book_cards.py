@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import yaml
-from browsing import DESKTOP, HTML, PHONE, violations
+from browsing import DESKTOP, PHONE, violations
 from prose import CHAPTERS
 
 PAGE = "chapters/cards.html"
@@ -72,9 +72,7 @@ class Desk:
 
 @pytest.fixture
 def desk(visit):
-    visitor = visit(timezone_id=ZONE.key)
-    yield Desk(visitor)
-    assert not visitor.trouble and not visitor.foreign
+    return Desk(visit(timezone_id=ZONE.key))
 
 
 def day(number):
@@ -178,8 +176,7 @@ def test_an_early_answer_counts_only_when_it_is_wrong(desk):
 
 
 def test_a_card_is_turned_by_a_click_and_its_links_are_followed(visit):
-    visitor = visit(viewport=PHONE, has_touch=True)
-    desk = Desk(visitor)
+    desk = Desk(visit(viewport=PHONE, has_touch=True))
     turn = desk.page.locator(".study-turn")
     desk.card.scroll_into_view_if_needed()
     assert turn.bounding_box()["y"] + turn.bounding_box()["height"] <= PHONE["height"]
@@ -390,19 +387,6 @@ def test_a_browser_that_keeps_nothing_can_still_study(visit):
     card.press("2")
     assert page.locator(".study-front").inner_text() != before
     assert f"Due 0 · new today {NEW_A_DAY - 1}" in page.locator(".study-counts").inner_text()
-
-
-def test_it_works_from_a_file(browser):
-    context = browser.new_context(offline=True)
-    page, trouble = context.new_page(), []
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.goto((HTML / PAGE).as_uri())
-    page.locator(".study-card").press("Space")
-    page.locator(".study-know").click()
-    page.reload()
-    assert "new today 19" in page.locator(".study-counts").inner_text()
-    assert not trouble
-    context.close()
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

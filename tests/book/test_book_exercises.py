@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from browsing import HTML, PHONE, violations
+from browsing import PHONE, violations
 from exercise_form import LEVELS, read_book
 from prose import ROOT
 
@@ -26,18 +26,14 @@ def shown(page):
 
 @pytest.fixture
 def index(visit):
-    visitor = visit()
-    yield visitor.open(INDEX)
-    assert not visitor.trouble and not visitor.foreign
+    return visit().open(INDEX)
 
 
 @pytest.fixture
 def field(visit):
     """An exercise on a phone, and what is said below its field."""
-    visitor = visit(viewport=PHONE, has_touch=True)
-    page = visitor.open("chapters/mcmc.html")
-    yield page.locator("form.answer[data-name=mcmc-repeat]")
-    assert not visitor.trouble and not visitor.foreign
+    page = visit(viewport=PHONE, has_touch=True).open("chapters/mcmc.html")
+    return page.locator("form.answer[data-name=mcmc-repeat]")
 
 
 def give(field, answer):
@@ -104,13 +100,8 @@ def test_a_field_can_be_used_by_everybody(visit, mode):
     assert not violations(page, "form.answer[data-name=mcmc-repeat]")
 
 
-def test_a_field_works_from_a_folder_and_is_not_there_without_scripts(contexts):
-    address = (HTML / "chapters" / "mcmc.html").as_uri()
-    page = contexts(offline=True).new_page()
-    page.goto(address)
-    assert give(page.locator("form.answer[data-name=mcmc-repeat]"), "6.25").startswith("Right.")
-    page = contexts(java_script_enabled=False).new_page()
-    page.goto(address)
+def test_a_field_is_not_there_without_scripts(visit):
+    page = visit(java_script_enabled=False).open("chapters/mcmc.html")
     assert page.locator("form.answer:visible").count() == 0
 
 
@@ -175,14 +166,6 @@ def test_progress_is_written_to_a_file_and_read_back(index, tmp_path):
     index.get_by_label("Restore from a file").set_input_files(path)
     index.get_by_text("This is not a file of progress.").wait_for()
     assert total(index) == f"1 of {TOTAL} done"
-
-
-def test_the_index_works_from_a_folder(browser):
-    page = browser.new_context().new_page()
-    page.goto((HTML / INDEX).as_uri())
-    page.get_by_role("checkbox", name=PRICE).press("Space")
-    page.reload()
-    assert total(page) == f"1 of {TOTAL} done"
 
 
 def test_without_scripts_it_is_a_list_of_links(visit):

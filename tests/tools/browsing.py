@@ -94,7 +94,7 @@ class Visit:
         self.page.on("response", self._answered)
 
     def _asked(self, request):
-        if not request.url.startswith((self.home, "data:", "blob:")):
+        if not request.url.startswith((self.home, "data:", "blob:", "about:")):
             self.foreign.append(request.url)
 
     def _console(self, message):
