@@ -61,13 +61,19 @@ def given(exercise, answer):
     return answer
 
 
-def untold(exercise, listed):
-    """Return the mistakes that no answer brings out: pairs of message and what was said instead."""
-    listed, missed = iter(listed), []
+def slips(exercise, listed):
+    """Yield (message, answers that bring it out); `listed` is an iterator of the listed ones."""
     for message, wrong in exercise.mistakes.items():
         answers = next(listed, Each()) if is_predicate(exercise, wrong) else wrong
         answers = answers if isinstance(answers, Each) else [answers]
-        said = [check(exercise, given(exercise, answer)) for answer in answers]
+        yield message, [given(exercise, answer) for answer in answers]
+
+
+def untold(exercise, listed):
+    """Return the mistakes that no answer brings out: pairs of message and what was said instead."""
+    listed, missed = iter(listed), []
+    for message, answers in slips(exercise, listed):
+        said = [check(exercise, answer) for answer in answers]
         if not said or any((v.message, v.outcome) != (message, "mistake") for v in said):
             missed.append((message, said))
     return missed + [("no such mistake", answer) for answer in listed]
@@ -123,11 +129,8 @@ def test_a_rounded_answer_is_told_what_the_whole_one_is(name):
     exercise = named(name)
     if not isinstance(exercise.expects, Value) or exercise.expects.atol is not None:
         return
-    listed = iter(ANSWERS.get(name, ()))
-    for wrong in exercise.mistakes.values():
-        answers = next(listed, Each()) if is_predicate(exercise, wrong) else wrong
-        for answer in answers if isinstance(answers, Each) else [answers]:
-            whole = given(exercise, answer)
+    for _, answers in slips(exercise, iter(ANSWERS.get(name, ()))):
+        for whole in answers:
             short = rounded(whole, max(3, exercise.expects.digits))
             assert check(exercise, short).message == check(exercise, whole).message
 
@@ -215,26 +218,24 @@ def written(answer):
 
 def every_answer(exercise):
     """Blank, unreadable, typical, odd and right answers, each rounded, too."""
-    kind, listed = exercise.expects, iter(ANSWERS.get(exercise.id, ()))
+    kind = exercise.expects
     yield from ("", "...", "?")
     if isinstance(kind, Choice):
         yield from kind.options
         return
     yield from ("a word", (1.0,) * 7, np.full(np.shape(kind.truth), np.inf))
-    for wrong in exercise.mistakes.values():
-        answers = next(listed) if callable(wrong) else wrong
-        for answer in answers if isinstance(answers, Each) else [answers]:
-            yield given(exercise, answer)
-            yield rounded(given(exercise, answer), 3)
+    for _, answers in slips(exercise, iter(ANSWERS.get(exercise.id, ()))):
+        yield from answers
+        yield from (rounded(answer, 3) for answer in answers)
     for factor in (1.0, -1.0, 1.004, 1.03, *FACTORS):
         yield factor * np.asarray(kind.truth)
     yield rounded(kind.truth, 3)
     if kind.atol != 0.0:  # exp and log may round differently
         with np.errstate(divide="ignore"):
             yield np.log(np.abs(kind.truth))
-    yield np.asarray(kind.truth) + 0.3 * (np.arange(np.size(kind.truth)) == 0).reshape(
-        np.shape(kind.truth)
-    )
+    off = np.asarray(kind.truth, dtype=float).copy()
+    off.flat[0] += 0.3
+    yield off
 
 
 def test_both_judges_say_the_same():

@@ -1,6 +1,5 @@
 """The pages of errata and of coverage: names of cells, and the directives that draw them."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import ledgers
@@ -9,8 +8,8 @@ import small_book
 from bookext import cells
 from bs4 import BeautifulSoup
 from docutils import nodes, utils
+from prose import CHAPTERS
 
-CHAPTERS = Path(__file__).parents[2] / "chapters"
 ERRATA = r"""
 - {source: D0, place: L1, kind: error, said: '$x = \frac12$', is: "*three*",
    at: a#sec-a, cell: shown, specimen: b#sec-c}
