@@ -1,7 +1,7 @@
 """The book's Sphinx extension: mathematics drawn at build time, nothing loaded from elsewhere."""
 
-import importlib
 import os
+import pkgutil
 import re
 import subprocess
 from pathlib import Path
@@ -9,8 +9,10 @@ from pathlib import Path
 import yaml
 
 # In this order: each has its say after those before it.
-PARTS = "mathematics paper side_by_side vendor pictures social diet finish live answers addresses"
-PARTS += " parted search audit"
+PARTS = "mathematics paper side_by_side vendor pictures social diet addresses parted search"
+# What is done to the built pages, in this order: live notebooks are made of the cells, which fields
+# then take the place of, and before lines are added for what has moved.
+PASSES = "finish.finish live.write answers.write parted.write addresses.write audit.inspect"
 # Objects that docstrings name and that no page of this book documents.
 FOREIGN = [("py:class", r"(np|numpy|scipy|matplotlib|numba|concurrent)\..*")]
 
@@ -80,6 +82,14 @@ def sign(app, config):
     options["extra_footer"] = text + options.get("extra_footer", "")
 
 
+def finish_pages(app, exception):
+    """Make of the pages that were built what is served."""
+    if exception or app.builder.format != "html":
+        return
+    for name in PASSES.split():
+        pkgutil.resolve_name(f"{__name__}.{name}")(app)
+
+
 def setup(app):
     """Register the parts; kernels started by the build inherit the environment set here."""
     os.environ["BAYESLIB_PRERENDER"] = "1"
@@ -87,5 +97,6 @@ def setup(app):
     app.connect("config-inited", locate_repository)
     app.connect("config-inited", sign)
     for part in PARTS.split():
-        importlib.import_module(f".{part}", __name__).setup(app)
+        pkgutil.resolve_name(f"{__name__}.{part}").setup(app)
+    app.connect("build-finished", finish_pages)
     return {"parallel_read_safe": False, "parallel_write_safe": False}
