@@ -227,10 +227,6 @@ def test_a_link_to_a_late_section_arrives_on_a_phone(visit, place, way):
     page.wait_for_function(STAYS, arg=address)
 
 
-def test_search_finds_a_page(visit):
-    visit().open("search.html?q=needle").locator("#search-results li a").first.wait_for()
-
-
 # what a reader may ask, and what is to come first
 QUERIES = {
     "burn-in": "glossary#term-burn-in",
