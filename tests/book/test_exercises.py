@@ -17,6 +17,7 @@ import pytest
 import solutions
 from bookext.answers import asked, form, scrambled, with_fields
 from exercise_form import LEVELS, read_book, read_exercises, unsolved
+from nbformat import v4
 from nbmake import pytest_items
 from nbmake.nb_result import NotebookResult
 from nbmake.nb_run import NotebookRun
@@ -358,11 +359,10 @@ def notebook(path, text=PAGE, said=("Nothing to check yet.", "Right. Yes.")):
     cells, said = [], iter(said)
     for source in text.split("---\n"):
         if re.match("`|#", source):
-            cells.append({"cell_type": "markdown", "source": source})
+            cells.append(v4.new_markdown_cell(source))
         else:
-            data = {"text/plain": next(said)}
-            outputs = [{"output_type": "execute_result", "data": data}]
-            cells.append({"cell_type": "code", "source": source, "outputs": outputs})
+            output = v4.new_output("execute_result", {"text/plain": next(said)})
+            cells.append(v4.new_code_cell(source, outputs=[output]))
     path.write_text(json.dumps({"cells": cells}), "utf-8")
     return cells
 
