@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 
 import genanki
+from bookext import archive
 from bookext.mathematics import expand
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
@@ -24,7 +25,6 @@ STYLE = """.card { max-width: 40rem; margin: 0 auto; padding: 1rem; font: 1.15re
 """
 FRONT = '<p class="place">{{Chapter}}</p>{{Front}}'
 BACK = "{{FrontSide}}<hr id=answer>{{Back}}"
-OLDEST = (1980, 1, 1, 0, 0, 0)  # the first time that a zip can tell
 
 
 def identity(name):
@@ -113,9 +113,5 @@ def write(deck, titles, places, numbers, path, *, time):
     with tempfile.TemporaryDirectory() as folder:
         loose = Path(folder) / "deck.apkg"
         genanki.Package(decks(deck, titles, places, numbers)).write_to_file(loose, timestamp=time)
-        with zipfile.ZipFile(loose) as members, zipfile.ZipFile(path, "w") as tight:
-            for name in sorted(members.namelist()):
-                member = zipfile.ZipInfo(name, OLDEST)
-                member.compress_type = zipfile.ZIP_DEFLATED
-                member.external_attr = 0o644 << 16
-                tight.writestr(member, members.read(name))
+        with zipfile.ZipFile(loose) as members:
+            archive.write(path, ((name, members.read(name)) for name in sorted(members.namelist())))

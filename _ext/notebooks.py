@@ -6,13 +6,12 @@ under the header's download button. The same book gives the same bytes.
 
 import io
 import re
-import zipfile
 from pathlib import Path
 
+from bookext import archive
 from exercise_form import read_cells, toc_pages
 
 NAME = "all-the-needles-notebooks.zip"
-FOLDER = "all-the-needles"
 COPIED = ("LICENSE", "LICENSE-text", "constraints.txt", "pyproject.toml")
 CODE = {".py", ".pyi", ".typed", ".toml", ".css", ".js"}
 READ = re.compile(r"[\"']\.\./([\w./-]+)[\"']")  # what a page reads outside its own folder
@@ -78,12 +77,7 @@ def contents(root, live=None):
 def pack(files):
     """Return the bytes of a zip of `files`, in one folder, without dates."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for name in sorted(files):
-            entry = zipfile.ZipInfo(f"{FOLDER}/{name}")
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.create_system, entry.external_attr = 3, 0o644 << 16
-            archive.writestr(entry, files[name])
+    archive.write(buffer, ((f"{archive.FOLDER}/{name}", files[name]) for name in sorted(files)))
     return buffer.getvalue()
 
 

@@ -59,7 +59,8 @@ class Words(str):
         return f'<div class="admonition warning"><p>{self}</p></div>' if self else ""
 
 
-def _tests_of(file, function, group, runs):
+def tests_of(file, function, group, runs):
+    """Yield the tests that a record has of a function."""
     for parameters, value in group["tests"].items():
         value = value if isinstance(value, list) else [value, group["run"], "passed"]
         seconds, run, outcome, *count = value
@@ -89,7 +90,7 @@ def load(path):
     for file, functions in files:
         for function, group in functions.items():
             try:
-                tests += list(_tests_of(file, function, group, runs))
+                tests += list(tests_of(file, function, group, runs))
             except (KeyError, TypeError, ValueError, IndexError, AttributeError):
                 lost += 1
     said = f"{lost} tests of {path.name} could not be read and are left out."

@@ -75,26 +75,33 @@ def variant(name):
     raise BayeslibError(f"no seed changes {name!r}; those that take one: {', '.join(there)}")
 
 
-def _grid(d, tol):
+# What pages ask with their own numbers, too
+
+
+def grid(d, tol):
+    """Points an axis and in all for a relative error of the evidence, of a cube's midpoints."""
     n = 1
     while 1.0 - (0.5 / n / math.sinh(0.5 / n)) ** d >= tol:
         n += 1
-    return [n, float(n) ** d]
+    return np.array([n, float(n) ** d])
 
 
-def _forward(stay, first, second, third):
-    alpha = 0.5 * np.array([first, 1.0 - first])
+def forward(stay, first, second, third, prior=0.5):
+    """The evidence of three pixels in a row, of the likelihoods of their label 0."""
+    alpha = prior * np.array([first, 1.0 - first])
     for likely in (second, third):
         alpha = np.array([likely, 1.0 - likely]) * (stay * alpha + (1.0 - stay) * alpha[::-1])
     return alpha.sum()
 
 
-def _centred(n):
+def centred(n):
+    """Autocorrelation of a slope after a sweep of Gibbs, with times as they are and centred."""
     t = np.arange(1, n + 1)
-    return [t.mean() ** 2 / np.mean(t**2), 0.0]
+    return np.array([t.mean() ** 2 / np.mean(t**2), 0.0])
 
 
-def _worth(base, gap, drop):
+def worth(base, gap, drop):
+    """The effective sample size of five draws by their log weights below `base`."""
     weights = np.exp(-np.array([0.0, gap, 1.0, drop, 1.0]))
     return weights.sum() ** 2 / np.sum(weights**2)
 
@@ -103,14 +110,17 @@ def _moves(a, b, there, back):
     return [there * min(1.0, b * back / (a * there)), back * min(1.0, a * there / (b * back))]
 
 
-def _race(p, lead):
-    r = (1.0 - p) / p
-    return [1.0 / (1.0 + r**lead), lead * (1.0 - r**lead) / (1.0 + r**lead) / (2.0 * p - 1.0)]
+def race(p, lead):
+    """How often the better of two is first to lead by `lead`, and after how many draws."""
+    r = ((1.0 - p) / p) ** lead
+    return np.array([1.0 / (1.0 + r), lead * (1.0 - r) / (1.0 + r) / (2.0 * p - 1.0)])
 
 
-def _strata(w1, w2, w3, u):
-    ends = np.cumsum([w1, w2, w3]) / (w1 + w2 + w3)
-    return np.searchsorted(ends, (np.arange(3) + u) / 3, side="right")
+def stratified(weights, uniforms):
+    """Indices chosen by stratified resampling."""
+    size = len(uniforms)
+    ends = np.cumsum(weights) / np.sum(weights)
+    return np.searchsorted(ends, (np.arange(size) + uniforms) / size, side="right")
 
 
 def _moments(m1, m2, sd, w):
@@ -119,11 +129,12 @@ def _moments(m1, m2, sd, w):
     return [mean, math.sqrt(second - mean**2)]
 
 
-def _stopping(anchor, rho, cost):
+def stopping(anchor, rho, cost, spread=1.0):
+    """When it is best to stop a chain that starts at an anchor, and what is left of that then."""
     steps = np.arange(1000)
     kept = rho ** (2 * steps)
-    best = int(np.argmin(kept * anchor**2 + 1.0 - kept + cost * steps))
-    return [best, rho**best]
+    best = int(np.argmin(kept * anchor**2 + spread * (1.0 - kept) + cost * steps))
+    return np.array([best, rho**best])
 
 
 VARIANTS = {
@@ -180,7 +191,7 @@ VARIANTS = {
         r"For the cube with likelihood $e^{-(\theta_1 + \dots + \theta_d)}$ in $d = <d>$ "
         "dimensions, how many grid points along each axis bring the relative error of the "
         "evidence below <tol>, and how many are there in all? Answer with the pair.",
-        _grid,
+        grid,
         {"d": (10, 6, 8, 12, 15), "tol": (1e-4, 0.002, 0.0005, 0.0002)},
     ),
     "diagnostics-length": Variant(
@@ -207,7 +218,7 @@ VARIANTS = {
         r"\dots, <n>$. One sweep of Gibbs draws the intercept, then the slope. What is the "
         "autocorrelation of the slope after one sweep? And if the mean is first subtracted "
         "from the times? Answer with the pair.",
-        _centred,
+        centred,
         {"n": (10, 4, 5, 6, 7, 8, 12, 15, 20, 25, 30)},
     ),
     "hardness-forward": Variant(
@@ -216,7 +227,7 @@ VARIANTS = {
         "probability <stay>. The likelihoods of the label 0 are $<first>$, $<second>$ and "
         r"$<third>$; those of the label 1 are one minus these. Compute $p(\mathcal D)$ to four "
         "significant digits.",
-        _forward,
+        forward,
         {
             "stay": (0.8, 0.6, 0.7, 0.9),
             "first": (0.9, 0.7, 0.8),
@@ -271,7 +282,7 @@ VARIANTS = {
     "importance-underflow": Variant(
         "Five draws have log weights that lie 0, <gap>, 1, <drop> and 1 below <base>. What is "
         "their effective sample size?",
-        _worth,
+        worth,
         {"base": (-1040, -980, -1200, -2000), "gap": (2, 0.5, 1.5, 3), "drop": (10, 2.5, 4)},
     ),
     "importance-borderline": Variant(
@@ -340,7 +351,7 @@ VARIANTS = {
     "minds-race": Variant(
         "With $p = <p>$ and a lead of <lead>: how often is A chosen, and how many samples "
         "does it take on average? Answer with the pair.",
-        _race,
+        race,
         {"p": (0.8, 0.6, 0.65, 0.7, 0.75), "lead": (2, 2, 3, 4)},
     ),
     "monte_carlo-digits": Variant(
@@ -374,7 +385,7 @@ VARIANTS = {
         "Three draws have the weights <w1>, <w2> and <w3>. Stratified resampling draws three "
         "indices, counted from zero, and all its three uniforms happen to be <u>. Which "
         "indices?",
-        _strata,
+        lambda w1, w2, w3, u: stratified([w1, w2, w3], np.full(3, u)),
         {"w1": (1, 1, 4, 7), "w2": (2, 3, 5), "w3": (1, 2, 6), "u": (0.5, 0.15, 0.35, 0.65, 0.85)},
     ),
     "rejection-evidence": Variant(
@@ -430,7 +441,7 @@ VARIANTS = {
         "<rho>$. A step costs <cost>; the loss is the squared distance of the state from the "
         "posterior mean. Which $t$ has the least expected loss plus cost, and what is "
         r"$\rho^t$ then? Answer with the pair.",
-        _stopping,
+        stopping,
         {"anchor": (2, 3, 4), "rho": (0.9, 0.8, 0.85, 0.95), "cost": (0.05, 0.02, 0.03, 0.1)},
         digits=2,
     ),

@@ -1,29 +1,18 @@
 """The book's Sphinx extension: mathematics drawn at build time, nothing loaded from elsewhere."""
 
 import os
+import pkgutil
 import re
 import subprocess
 from pathlib import Path
 
 import yaml
 
-from . import (
-    addresses,
-    answers,
-    audit,
-    diet,
-    finish,
-    live,
-    mathematics,
-    paper,
-    parted,
-    pictures,
-    search,
-    side_by_side,
-    social,
-    vendor,
-)
-
+# In this order: each has its say after those before it.
+PARTS = "mathematics paper side_by_side vendor pictures social diet addresses parted search"
+# What is done to the built pages, in this order: live notebooks are made of the cells, which fields
+# then take the place of, and before lines are added for what has moved.
+PASSES = "finish.finish live.write answers.write parted.write addresses.write audit.inspect"
 # Objects that docstrings name and that no page of this book documents.
 FOREIGN = [("py:class", r"(np|numpy|scipy|matplotlib|numba|concurrent)\..*")]
 
@@ -93,24 +82,21 @@ def sign(app, config):
     options["extra_footer"] = text + options.get("extra_footer", "")
 
 
+def finish_pages(app, exception):
+    """Make of the pages that were built what is served."""
+    if exception or app.builder.format != "html":
+        return
+    for name in PASSES.split():
+        pkgutil.resolve_name(f"{__name__}.{name}")(app)
+
+
 def setup(app):
     """Register the parts; kernels started by the build inherit the environment set here."""
     os.environ["BAYESLIB_PRERENDER"] = "1"
     app.config.nitpick_ignore_regex = FOREIGN
     app.connect("config-inited", locate_repository)
     app.connect("config-inited", sign)
-    mathematics.setup(app)
-    paper.setup(app)
-    side_by_side.setup(app)
-    vendor.setup(app)
-    pictures.setup(app)
-    social.setup(app)
-    diet.setup(app)
-    finish.setup(app)
-    live.setup(app)
-    answers.setup(app)
-    addresses.setup(app)
-    parted.setup(app)
-    search.setup(app)
-    audit.setup(app)
+    for part in PARTS.split():
+        pkgutil.resolve_name(f"{__name__}.{part}").setup(app)
+    app.connect("build-finished", finish_pages)
     return {"parallel_read_safe": False, "parallel_write_safe": False}

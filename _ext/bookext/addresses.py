@@ -67,10 +67,8 @@ def redirects(app):
     return table
 
 
-def write(app, exception):
+def write(app):
     """Write redirects and, where the address is known, sitemap, robots.txt and 404.html."""
-    if exception or app.builder.format != "html":
-        return
     out, base = Path(app.outdir), app.config.html_baseurl
     for old, new in redirects(app).items():
         title = app.env.titles[new.partition("#")[0]].astext()
@@ -87,4 +85,3 @@ def write(app, exception):
 
 def setup(app):
     app.add_config_value("redirects", {}, "html", [dict])
-    app.connect("build-finished", write, priority=800)  # after the pages have been finished

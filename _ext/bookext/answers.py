@@ -193,16 +193,10 @@ def with_fields(html, fields):
     return html
 
 
-def write(app, exception):
+def write(app):
     """Put the fields on the pages."""
-    if exception or app.builder.format != "html":
-        return
     fields = {one.id.replace("_", "-"): form(one) for one in exercises()}
     for path in sorted(Path(app.outdir).glob("chapters/*.html")):
         html = path.read_text("utf-8")
         if BOX.search(html):
             path.write_text(with_fields(html, fields), "utf-8")
-
-
-def setup(app):
-    app.connect("build-finished", write, priority=720)  # live notebooks are made of the cells

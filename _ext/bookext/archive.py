@@ -15,16 +15,10 @@ from pathlib import Path
 
 FOLDER = "all-the-needles"
 LICENCES = ("LICENSE", "LICENSE-text")
-LEFT_OUT = {
-    ".buildinfo",
-    "404.html",
-    "objects.inv",
-    "robots.txt",
-    "sitemap.xml",
-}  # for servers and for Sphinx
+# for servers and for Sphinx
+LEFT_OUT = {".buildinfo", "404.html", "objects.inv", "robots.txt", "sitemap.xml"}
 FONT = re.compile(r"""url\(\s*["']?([^"')]+\.woff2)(?:[?#][^"')]*)?["']?\s*\)""")
 EARLY = re.compile(r'<link rel="preload" as="font"[^>]*>\n?')
-LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
 def with_fonts(path):
@@ -38,7 +32,7 @@ def with_fonts(path):
 
 
 def contents(html):
-    """Yield (name in the zip, bytes) of every file, in order."""
+    """Yield (name in the zip's folder, bytes) of every file, in order."""
     for path in sorted(html.rglob("*")):
         if path.is_file() and path.name not in LEFT_OUT:
             data = path.read_bytes()
@@ -51,16 +45,21 @@ def contents(html):
         yield name, (Path(__file__).parents[2] / name).read_bytes()
 
 
+def write(target, files):
+    """Write (name, bytes) of files into a zip, a path or a buffer, without their dates."""
+    with zipfile.ZipFile(target, "w") as archive:
+        for name, data in files:
+            entry = zipfile.ZipInfo(name)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.create_system, entry.external_attr = 3, 0o644 << 16
+            archive.writestr(entry, data)
+
+
 def pack(html, target):
     """Write the zip and return its path."""
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(target, "w") as archive:
-        for name, data in contents(Path(html)):
-            entry = zipfile.ZipInfo(f"{FOLDER}/{name}", LONG_AGO)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = 0o644 << 16
-            archive.writestr(entry, data)
+    write(target, ((f"{FOLDER}/{name}", data) for name, data in contents(Path(html))))
     return target
 
 

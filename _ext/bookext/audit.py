@@ -29,10 +29,8 @@ def symptoms(html):
     return sorted({phrase for symptom, phrase in SYMPTOMS.items() if symptom in html})
 
 
-def inspect(app, exception):
+def inspect(app):
     """Warn, and so fail under ``-W``, about pages that did not run or show an error."""
-    if exception or app.builder.format != "html":
-        return
     for name in unexecuted(app.env):
         logger.warning("the notebook was not executed", location=name, type="audit")
     for name in sorted(app.env.found_docs):
@@ -42,7 +40,3 @@ def inspect(app, exception):
             continue
         for phrase in symptoms(path.read_text("utf-8")):
             logger.warning("the page shows %s", phrase, location=name, type="audit")
-
-
-def setup(app):
-    app.connect("build-finished", inspect, priority=900)

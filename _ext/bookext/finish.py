@@ -64,10 +64,8 @@ def amend(path, old, new):
     path.write_text(script.replace(old, new), "utf-8")
 
 
-def finish(app, exception):
+def finish(app):
     """Make the built book what is served."""
-    if exception or app.builder.format != "html":
-        return
     static = Path(app.outdir) / "_static"
     diet.remove_unused(static)
     for old, new in (*search.CHANGES, (LEFT_OUT, LEFT_OUT[:-1] + ', ".katex-mathml"]')):
@@ -77,7 +75,3 @@ def finish(app, exception):
     assert any(SURE in page for page in pages), "the theme sets its colours in another way now"
     finish_styles(static, pages)
     bundle.bundle(Path(app.outdir), bundle.own_files(Path(app.confdir) / "_static"))
-
-
-def setup(app):
-    app.connect("build-finished", finish)

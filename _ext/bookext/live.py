@@ -325,10 +325,8 @@ def folded(cell):
     return cell
 
 
-def write(app, exception):
+def write(app):
     """Write the live notebook of each page in place of its source, where the header finds it."""
-    if exception or app.builder.format != "html":
-        return
     options, base = app.config.html_theme_options, app.config.html_baseurl
     for name in sorted(app.env.found_docs):
         source = Path(app.env.doc2path(name))
@@ -355,7 +353,3 @@ def prose(made):
     """Return the text of a notebook without its code."""
     texts = (cell.source for cell in made.cells if cell.cell_type == "markdown")
     return re.sub(r"(?s)```.*?```|`[^`]*`", "", "\n\n".join(texts))
-
-
-def setup(app):
-    app.connect("build-finished", write, priority=700)

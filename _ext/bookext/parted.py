@@ -22,10 +22,8 @@ def lines(old, new, link, title):
     return "".join(LINE.format(escape(name), escape(link), escape(title)) for name in moved)
 
 
-def write(app, exception):
+def write(app):
     """Add the lines to the pages that were parted."""
-    if exception or app.builder.format != "html":
-        return
     out = Path(app.outdir)
     for new, old in app.config.parted.items():
         if {new, old} <= app.env.found_docs:
@@ -37,4 +35,3 @@ def write(app, exception):
 
 def setup(app):
     app.add_config_value("parted", {}, "html", [dict])
-    app.connect("build-finished", write, priority=760)  # after the notebooks are made

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..grading import Value, near
 from ..study import Exercise
+from ..variants import grid
 
 _RATE = np.array([0.05, 0.15, 0.10, 0.01])  # flu, cold, allergy, pneumonia
 _STRENGTH = np.array([[0.9, 0.6], [0.2, 0.5], [0.0, 0.1], [0.85, 0.9]])  # of fever, cough
@@ -22,15 +23,6 @@ def _pneumonia():
     flu, lungs = theta[:, 0] == 1, theta[:, 3] == 1
     both = joint[lungs & flu].sum()
     return joint[lungs].sum() / joint.sum(), both / joint[flu].sum(), both / joint.sum()
-
-
-@cache
-def _grid_points():
-    """Points an axis and in all for a relative error of 1e-4 in ten dimensions."""
-    n = 1
-    while 1.0 - (0.5 / n / np.sinh(0.5 / n)) ** 10 >= 1e-4:
-        n += 1
-    return np.array([n, float(n) ** 10])
 
 
 @cache
@@ -109,13 +101,13 @@ EXERCISES = (
     ),
     Exercise(
         "challenge-grid",
-        expects=Value(_grid_points),
+        expects=Value(lambda: grid(10, 1e-4)),
         mistakes={
             "The points multiply from axis to axis, they do not add.": lambda a: (
-                np.isclose(a[0], _grid_points()[0]) and np.isclose(a[1], 10.0 * a[0])
+                np.isclose(a[0], grid(10, 1e-4)[0]) and np.isclose(a[1], 10.0 * a[0])
             ),
             "One too few along each axis: the error is still above one in ten thousand.": near(
-                lambda: _grid_points()[0] - 1.0, at=0, rtol=1e-5
+                lambda: grid(10, 1e-4)[0] - 1.0, at=0, rtol=1e-5
             ),
             "That is for one in a thousand.": near(21.0, at=0, rtol=1e-5),
         },

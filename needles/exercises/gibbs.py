@@ -4,6 +4,7 @@ import numpy as np
 
 from ..grading import Routine, Value, near
 from ..study import Exercise
+from ..variants import centred
 
 
 def _precision(y, mu, a, b):
@@ -29,11 +30,6 @@ def _no_prior(y, mu, a, b):
 
 def _price():
     return (1.0 + 0.99**2) / (1.0 - 0.99**2)
-
-
-def _centred():
-    times = np.arange(1, 11)
-    return np.array([times.mean() ** 2 / np.mean(times**2), 0.0])
 
 
 def _rate(precision):
@@ -91,10 +87,10 @@ EXERCISES = (
     ),
     Exercise(
         "gibbs-centre",
-        expects=Value(_centred),
+        expects=Value(centred(10)),
         mistakes={
             "That is the correlation; a sweep multiplies by its square.": lambda a: np.isclose(
-                abs(a[0]), np.sqrt(_centred()[0]), rtol=5e-3
+                abs(a[0]), np.sqrt(centred(10)[0]), rtol=5e-3
             ),
             "With centred times the sum of t, and so the correlation, is zero.": lambda a: (
                 a[1] != 0.0

@@ -6,17 +6,11 @@ import numpy as np
 
 from ..grading import Routine, Value, near
 from ..study import Exercise
-
-_SHOWN = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]])
-_STAY = 0.8
+from ..variants import forward
 
 
-def _evidence(stay=_STAY, first=0.5):
-    """The evidence of three pixels in a row."""
-    alpha = first * _SHOWN[0]
-    for pixel in _SHOWN[1:]:
-        alpha = pixel * (stay * alpha + (1.0 - stay) * alpha[::-1])
-    return alpha.sum()
+def _evidence(stay=0.8, prior=0.5):
+    return forward(stay, 0.9, 0.4, 0.2, prior)
 
 
 def _quickscore(rate, strength, leak):
@@ -52,7 +46,7 @@ EXERCISES = (
         "hardness-forward",
         expects=Value(_evidence),
         mistakes={
-            "The first label has a prior, too: one half.": near(lambda: _evidence(first=1.0)),
+            "The first label has a prior, too: one half.": near(lambda: _evidence(prior=1.0)),
             "That is the evidence of three pixels that do not know of each other.": near(
                 lambda: _evidence(stay=0.5)
             ),

@@ -6,13 +6,9 @@ import numpy as np
 
 from ..grading import Choice, Value, near
 from ..study import Exercise
+from ..variants import worth
 
-_LOG_WEIGHTS = np.array([-1040.0, -1042.0, -1041.0, -1050.0, -1041.0])
-
-
-def _worth():
-    weights = np.exp(_LOG_WEIGHTS - _LOG_WEIGHTS.max())
-    return weights.sum() ** 2 / np.square(weights).sum()
+_WORTH = worth(-1040.0, 2.0, 10.0)
 
 
 def _posterior():
@@ -63,10 +59,10 @@ def _square_bias(power=2):
 EXERCISES = (
     Exercise(
         "importance-underflow",
-        expects=Value(_worth),
+        expects=Value(_WORTH),
         mistakes={
             "That is the sum of the squared weights; the answer is its reciprocal.": near(
-                lambda: 1.0 / _worth()
+                1.0 / _WORTH
             ),
             "That would be five equal weights.": 5.0,
             "That would be one draw with all the weight; others have a share.": near(1.0),

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..grading import Choice, Routine, Value, near
 from ..study import Exercise
+from ..variants import race
 
 _SLOW = np.array([[0.9, 0.1, 0.0], [0.05, 0.9, 0.05], [0.0, 0.1, 0.9]])
 _RESTLESS = np.array([[0.2, 0.8], [0.4, 0.6]])
@@ -13,11 +14,6 @@ def _best_number():
     numbers = np.arange(1, 1000, 2)
     right = 0.75 - 1.0 / (4.0 * (numbers + 2))
     return float(numbers[np.argmax(right / (1.0 + 0.01 * numbers))])
-
-
-def _race(p=0.8, lead=2):
-    chosen = p**lead / (p**lead + (1.0 - p) ** lead)
-    return np.array([chosen, lead * (2.0 * chosen - 1.0) / (2.0 * p - 1.0)])
 
 
 def _traces(matrix, first, last):
@@ -103,12 +99,12 @@ EXERCISES = (
     ),
     Exercise(
         "minds-race",
-        expects=Value(_race),
+        expects=Value(race(0.8, 2)),
         mistakes={
             "That is a single sample; here one option has to lead by two.": [0.8, 1.0],
             "That is two votes for A at once; after one each the race goes on.": near(0.8**2, at=0),
             "The choice is right; four samples is the mean at even odds.": lambda a: (
-                np.isclose(a[0], _race()[0], rtol=5e-3) and np.isclose(a[1], 4.0)
+                np.isclose(a[0], race(0.8, 2)[0], rtol=5e-3) and np.isclose(a[1], 4.0)
             ),
         },
         recipe="Put p = 4/5, m = 2 and r = 1/4 into the theorem.",

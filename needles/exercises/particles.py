@@ -4,16 +4,11 @@ import numpy as np
 
 from ..grading import Routine, Statistical
 from ..study import Exercise
-
-
-def _stratified(weights, uniforms):
-    size = len(uniforms)
-    ends = np.cumsum(weights) / np.sum(weights)
-    return np.searchsorted(ends, (np.arange(size) + uniforms) / size, side="right")
+from ..variants import stratified
 
 
 def _one_uniform(weights, uniforms):
-    return _stratified(weights, np.full(len(uniforms), uniforms[0]))
+    return stratified(weights, np.full(len(uniforms), uniforms[0]))
 
 
 def _multinomial(weights, uniforms):
@@ -32,7 +27,7 @@ EXERCISES = (
     Exercise(
         "importance-stratified",
         expects=Routine(
-            _stratified,
+            stratified,
             cases=(
                 (_UNEVEN / _UNEVEN.sum(), _POINTS),
                 (_UNEVEN, _POINTS),

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..grading import Routine, Statistical, Value, near
 from ..study import Exercise
+from ..variants import stopping
 
 
 def _tail():
@@ -15,14 +16,6 @@ def _tail():
     target = gamma_student()
     evidence = np.exp(target.truth.log_evidence)
     return integrate.quad(lambda t: np.exp(target(t)), 6.0, 200.0, limit=200)[0] / evidence
-
-
-def _stopping(anchor=2.0, rho=0.9, cost=0.05, spread=1.0):
-    steps = np.arange(500)
-    kept = rho ** (2 * steps)
-    total = kept * anchor**2 + spread * (1.0 - kept) + cost * steps
-    best = int(np.argmin(total))
-    return np.array([best, rho**best])
 
 
 def _lead(a, b):
@@ -72,10 +65,10 @@ EXERCISES = (
     ),
     Exercise(
         "together-anchor",
-        expects=Value(_stopping, digits=2),
+        expects=Value(lambda: stopping(2.0, 0.9, 0.05), digits=2),
         mistakes={
             "The variance grows as the bias falls: add 1 - 0.9^(2t).": lambda a: np.isclose(
-                a[0], _stopping(spread=0.0)[0], atol=0.5
+                a[0], stopping(2.0, 0.9, 0.05, spread=0.0)[0], atol=0.5
             ),
             "The anchor's share of the mean is rho^t, not its square.": lambda a: np.isclose(
                 a[1], 0.9 ** (2 * a[0]), rtol=1e-2

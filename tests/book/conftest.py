@@ -36,8 +36,19 @@ def contexts(browser):
 
 @pytest.fixture
 def visit(contexts, home):
-    """Return ``visit(**options)``: a fresh visitor with these options of a browser context."""
-    return lambda **options: Visit(contexts(**{"viewport": DESKTOP, **options}), home)
+    """Return ``visit(**options)``: a fresh visitor with these options of a browser context.
+
+    Nothing may go wrong where visitors are, nor any other host be asked.
+    """
+    visitors = []
+
+    def start(**options):
+        visitors.append(Visit(contexts(**{"viewport": DESKTOP, **options}), home))
+        return visitors[-1]
+
+    yield start
+    for visitor in visitors:
+        assert not visitor.trouble and not visitor.foreign
 
 
 @pytest.fixture

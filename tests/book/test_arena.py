@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from browsing import violations
 from test_plots import contrast
 
 from bayeslib.errors import BayeslibError, BayeslibTypeError
@@ -167,11 +167,8 @@ def test_every_target_with_every_algorithm(root):
 
 
 def test_a_density_that_differs_is_marked(opened, source):
-    root = (
-        opened(source.replace("-0.5 * (x * x + z * z)", "-0.4999 * (x * x + z * z)"))
-        .locator(".arena")
-        .first
-    )
+    other = source.replace("-0.5 * (x * x + z * z)", "-0.4999 * (x * x + z * z)")
+    root = opened(other).locator(".arena").first
     choose(root, "Target", "banana")
     assert "✗" in root.locator(".arena-certificate.is-wrong").inner_text()
 
@@ -228,14 +225,10 @@ def test_the_start_is_placed_by_arrow_keys_numbers_and_clicks(root):
 
 
 def test_everything_can_be_reached_and_run_by_keyboard_alone(root):
-    reached = []
+    reached, active = [], "document.activeElement.dataset"
     for _ in range(20):
         root.page.keyboard.press("Tab")
-        reached.append(
-            root.page.evaluate(
-                "document.activeElement.dataset.is || document.activeElement.dataset.setting"
-            )
-        )
+        reached.append(root.page.evaluate(f"{active}.is || {active}.setting"))
     wanted = ["target", "algorithm", "scale", "marker", "step", "play", "batch", "many"]
     wanted += ["restart", "speed", "startX", "startY", "seed", "from"]
     assert reached[: len(wanted)] == wanted
@@ -268,11 +261,8 @@ def test_a_slow_move_is_shown_before_it_is_decided(root, clock):
 
 
 def test_a_full_chain_stops(opened, source):
-    root = (
-        opened(source.replace("const MAX_DRAWS = 20000;", "const MAX_DRAWS = 250;"))
-        .locator(".arena")
-        .first
-    )
+    short = source.replace("const MAX_DRAWS = 20000;", "const MAX_DRAWS = 250;")
+    root = opened(short).locator(".arena").first
     press(root, "+ 100 draws", 4)
     assert number(root, "draws") == "250" and "as many draws as the arena keeps" in words(root)
     press(root, "Play")
@@ -364,8 +354,7 @@ def test_no_accessibility_violation_and_nothing_too_wide(opened, source, mode, w
         press(root, "+ 100 draws")
         press(root, "Restart")
         root.locator("summary").click()
-    found = Axe().run(page).response["violations"]
-    assert not [(rule["id"], [node["html"][:120] for node in rule["nodes"]]) for rule in found]
+    assert not violations(page)
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 

@@ -7,14 +7,12 @@ import json
 
 import numpy as np
 import pytest
-from judging import judge
 from scipy import special, stats
 from stepping import Z_LIMIT, paired_z
 from test_nuts import PlainNuts
 
 import bayeslib as bl
 from bayeslib.posteriors.truths import panels
-from bayeslib.results import Draws
 from needles.arena.catalogue import ALGORITHMS, MASSES, SETTINGS, describe, targets
 from needles.arena.figure import SCRIPTS, read
 
@@ -347,7 +345,7 @@ def test_samplers_leave_the_target_as_it_is(script, name, algorithm):
     z, power = paired_z(starts, ends, right=True)
     assert np.abs(z).max() < Z_LIMIT, z
     assert power.max() < 0.15
-    assert np.mean(ends != starts) > 0.15
+    assert np.mean(ends != starts, axis=0).min() > 0.15
 
 
 # One constant or one line wrong, and where it is to be seen.
@@ -379,44 +377,6 @@ def test_a_sampler_with_a_bug_would_be_seen(script, algorithm):
     assert np.abs(paired_z(starts, right, right=True)[0]).max() < Z_LIMIT
     wrong = ends_of(script, name, algorithm, starts, settings=settings, count=12, bugs=[bug])
     assert np.abs(paired_z(starts, wrong, right=False)[0]).max() > Z_LIMIT
-
-
-# What four chains of 20,000 draws are enough for: no jump between far modes by small steps, no
-# funnel. That the others leave their target as it is, is judged above.
-LONG = [
-    *((algorithm, "gaussian") for algorithm in ALGORITHMS),
-    *((algorithm, "donut") for algorithm in ALGORITHMS),
-    *((algorithm, "banana") for algorithm in ("metropolis", "independence_metropolis")),
-    *((algorithm, "mixture") for algorithm in ("independence_metropolis", "gibbs", "slice_sample")),
-]
-
-
-@pytest.mark.parametrize(("algorithm", "name"), LONG)
-def test_long_chains_find_means_and_covariances(script, algorithm, name):
-    """From one point far out: Student's t over batch means, alpha 1e-6 over all statistics."""
-    truth = targets()[name].truth
-    found = script(
-        """return input.seeds.map((seed) => {
-          const chain = createChain(createTarget(input.facts), input.algorithm, input.settings,
-            input.facts.start, createRandom(seed));
-          while (!chain.isFull) chain.step();
-          return chain.values.map((x) => [...x]);
-        });""",
-        {
-            "facts": describe(name),
-            "algorithm": algorithm,
-            "settings": SETTING[algorithm],
-            "seeds": [1, 2, 3, 4],
-        },
-    )
-    values = np.array(found).transpose(0, 2, 1)[:, 1000:]
-    draws = Draws(values, method=algorithm)
-    pvalues = judge(draws, truth)
-    assert pvalues.min() * len(pvalues) > 1e-6
-    off = values - truth.mean
-    cross = (off[..., 0] * off[..., 1]).reshape(4 * 20, -1).mean(axis=1)
-    z = (cross.mean() - truth.cov[0, 1]) / (cross.std(ddof=1) / np.sqrt(cross.size))
-    assert abs(z) < 5.6
 
 
 def test_settings_are_sliders_settings():

@@ -5,9 +5,10 @@ import zipfile
 import pytest
 import yaml
 from bookext import archive
-from browsing import DESKTOP, HTML, ROOT, built
+from browsing import DESKTOP, HTML, ROOT, Visit, built
+from test_book import move_sliders, step_arenas
+from test_book_exercises import PRICE, TOTAL, give, total
 
-HERE = ("file:", "data:", "blob:", "about:")
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
 REDIRECTS = CONFIG["sphinx"]["config"]["redirects"]
 
@@ -23,40 +24,21 @@ def folder(need, tmp_path_factory):
 
 
 @pytest.fixture
-def trouble():
-    """What goes wrong in a test, which is nothing unless it is emptied."""
-    heard = []
-    yield heard
-    assert not heard
+def visitor(contexts):
+    """Who reads files of the book without a network; nothing may go wrong."""
+    visitor = Visit(contexts(offline=True, viewport=DESKTOP), "file:")
+    yield visitor
+    assert not visitor.trouble and not visitor.foreign
 
 
 @pytest.fixture
-def open_file(contexts, folder, trouble):
-    """Return ``open_file(name)``: a file of the book, in a page without a network."""
-    page = contexts(offline=True, viewport=DESKTOP).new_page()
-
-    def heard(message):
-        if message.type in ("error", "warning"):
-            trouble.append(message.text)
-
-    def asked(request):
-        if not request.url.startswith(HERE):
-            trouble.append(f"asked for {request.url}")
-
-    def failed(request):
-        # a page that leads on at once drops what it had asked for
-        if request.failure != "net::ERR_ABORTED":
-            trouble.append(f"failed: {request.url} {request.failure}")
-
-    page.on("console", heard)
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on("request", asked)
-    page.on("requestfailed", failed)
+def open_file(visitor, folder):
+    """Return ``open_file(name)``: a file of the book, in the visitor's page."""
 
     def start(name):
-        name, _, anchor = name.partition("#")
-        page.goto((folder / name).as_uri() + (f"#{anchor}" if anchor else ""))
-        return page
+        name, mark, anchor = name.partition("#")
+        visitor.page.goto((folder / name).as_uri() + mark + anchor)
+        return visitor.page
 
     return start
 
@@ -85,13 +67,14 @@ def test_a_page_opens_from_disk(open_file, name):
     assert page.evaluate(broken) == 0
 
 
-def test_trouble_would_be_noticed(open_file, trouble):
+def test_trouble_would_be_noticed(open_file, visitor):
     page = open_file("chapters/intro.html")
-    page.evaluate("(new Image().src = 'https://example.org/x.png', fetch('intro.html'), 0)")
-    page.wait_for_timeout(300)
-    said = " ".join(trouble)
-    assert "asked for https://example.org" in said and "fetch" in said.lower()
-    trouble.clear()
+    with page.expect_console_message(lambda message: "fetch" in message.text):
+        page.evaluate("(new Image().src = 'https://example.org/x.png', fetch('intro.html'), 0)")
+    assert visitor.foreign == ["https://example.org/x.png"]
+    assert "fetch" in " ".join(visitor.trouble)
+    visitor.trouble.clear()
+    visitor.foreign.clear()
 
 
 def test_the_front_door_leads_in(open_file):
@@ -101,21 +84,26 @@ def test_the_front_door_leads_in(open_file):
     page.wait_for_url("**/chapters/rejection.html")
 
 
-def test_a_slider_moves_its_figure(open_file):
-    page = open_file("chapters/rejection.html")
-    figure = page.locator(".explorer figure svg").first
-    before = figure.inner_html()
-    slider = page.locator(".explorer input[type=range]").first
-    slider.press("ArrowRight")
-    slider.press("ArrowRight")
-    assert figure.inner_html() != before
+def test_sliders_move_their_figures(open_file):
+    move_sliders(open_file("chapters/rejection.html"))
 
 
 def test_the_arena_runs(open_file):
-    arena = open_file("chapters/mcmc.html").locator(".arena").first
-    assert "✓" in arena.locator(".arena-certificate").inner_text()
-    arena.get_by_role("button", name="Step", exact=True).click()
-    assert arena.locator(".arena-words").inner_text().startswith("Draw 1: ")
+    step_arenas(open_file("chapters/mcmc.html"))
+
+
+def test_progress_is_kept(open_file):
+    page = open_file("chapters/cards.html")
+    page.locator(".study-card").press("Space")
+    page.locator(".study-know").click()
+    page.reload()
+    assert "new today 19" in page.locator(".study-counts").inner_text()
+    field = open_file("chapters/mcmc.html").locator("form.answer[data-name=mcmc-repeat]")
+    assert give(field, "6.25").startswith("Right.")
+    page = open_file("chapters/exercises.html")
+    page.get_by_role("checkbox", name=PRICE).press("Space")
+    page.reload()
+    assert total(page) == f"2 of {TOTAL} done"
 
 
 def test_a_card_turns(open_file):

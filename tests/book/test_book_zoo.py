@@ -25,7 +25,6 @@ def choose(form, right):
 @pytest.fixture
 def zoo(visit):
     """Return ``zoo(name)``: a page with each form's answers in its order, read without a script."""
-    visitors = []
 
     def start(name):
         plain = visit(java_script_enabled=False).open(f"chapters/{name}.html")
@@ -35,17 +34,13 @@ def zoo(visit):
             ".map((suspect) => 'right' in suspect.dataset))",
         )
         assert marks and all(sum(mark) == 1 for mark in marks)
-        visitor = visit(viewport=PHONE)
-        visitors.append(visitor)
-        page = visitor.open(f"chapters/{name}.html")
+        page = visit(viewport=PHONE).open(f"chapters/{name}.html")
         forms = page.locator(".guess form").all()
         for form, mark in zip(forms, marks, strict=True):
             form.evaluate("(form, mark) => { form.dataset.key = JSON.stringify(mark) }", mark)
         return page, forms
 
-    yield start
-    for visitor in visitors:
-        assert not visitor.trouble and not visitor.foreign
+    return start
 
 
 def found(page):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from prose import ROOT
 
 MARKDOWN = r"""# A page
@@ -41,33 +42,22 @@ PROLOGUE = "from myst_nb import glue\n\nglue('share', 0.3846, display=False)"
 BIBLIOGRAPHY = "@book{One2000, author={One, Ann}, title={A Book}, publisher={P}, year={2000}}"
 
 
-def code(source, **metadata):
-    cell = {"cell_type": "code", "source": source, "metadata": metadata, "outputs": []}
-    return {**cell, "execution_count": None}
+def notebook(*cells):
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return new_notebook(cells=list(cells), metadata={"kernelspec": kernel})
 
 
-def markdown(source):
-    return {"cell_type": "markdown", "source": source, "metadata": {}}
-
-
-def page(*, text=MARKDOWN, last="1 + 1"):
+def page():
     svg = 'from IPython.display import HTML\nHTML(\'<svg role="img" aria-label="a"></svg>\')'
     figure = {"name": "fig-a", "caption": "Share {glue:text}`share:.2f`, $x$."}
-    cells = [
-        code(PROLOGUE),
-        code(svg, mystnb={"figure": figure}, tags=["hide-input"]),
-        markdown(text),
-        code(last),
-        markdown("````{solution-end}\n````\n\n```{bibliography}\n```\n"),
-    ]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    numbered = [{**cell, "id": f"cell-{i}"} for i, cell in enumerate(cells)]
-    return {
-        "cells": numbered,
-        "metadata": {"kernelspec": kernel},
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
+    drawn = {"mystnb": {"figure": figure}, "tags": ["hide-input"]}
+    return notebook(
+        new_code_cell(PROLOGUE),
+        new_code_cell(svg, metadata=drawn),
+        new_markdown_cell(MARKDOWN),
+        new_code_cell("1 + 1"),
+        new_markdown_cell("````{solution-end}\n````\n\n```{bibliography}\n```\n"),
+    )
 
 
 def build(folder, notebook, *, url="", base="", chapters=()):
@@ -147,9 +137,7 @@ WRONG = {
 
 
 def short_page(text="# A page", last="1 + 1"):
-    made = page()
-    made["cells"] = [{**markdown(text), "id": "text"}, {**code(last), "id": "code"}]
-    return made
+    return notebook(new_markdown_cell(text), new_code_cell(last))
 
 
 def test_each_wrong_page_is_complained_of(tmp_path):

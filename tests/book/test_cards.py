@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import anki_package
 import cards
+import formula_sheet
 import pytest
 import small_book
 import yaml
@@ -28,16 +29,9 @@ SOURCES = {
 UNFINISHED = {147, 194, 213, 268}  # those that carry a TODO; the one at L31 is no card
 NUM_SOURCE_CARDS = 43
 
-APART = {"Begin here", "Study", "Look up", "About"}
+CONTENTS = [name.removeprefix("chapters/") for name in formula_sheet.chapters(ROOT / "_toc.yml")]
 # Pages that were one: cards keep their ids, by which readers' progress is known.
 PARTED = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["sphinx"]["config"]["parted"]
-
-
-def contents():
-    """Return the book's chapters, front and back apart, in their order."""
-    parts = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["parts"]
-    files = [f["file"] for p in parts if p.get("caption") not in APART for f in p["chapters"]]
-    return [name.removeprefix("chapters/") for name in files]
 
 
 def before(chapter):
@@ -96,8 +90,8 @@ def test_every_source_card_that_was_wrong_or_unfinished_is_corrected():
 
 
 def test_every_chapter_has_its_cards():
-    assert {card["chapter"] for card in DECK} == set(contents())
-    for chapter in contents():
+    assert {card["chapter"] for card in DECK} == set(CONTENTS)
+    for chapter in CONTENTS:
         assert f"```{{cards}} {chapter}\n```" in page(chapter)
         fewest = 8 if before(chapter) == chapter else 4
         assert fewest <= sum(card["chapter"] == chapter for card in DECK) <= 14, chapter
@@ -105,7 +99,7 @@ def test_every_chapter_has_its_cards():
 
 def test_the_page_shows_the_whole_deck_in_the_order_of_the_book():
     shown = re.findall(r"^### (.+)\n\n```\{cards\} (\w+)\n```$", page("cards"), re.MULTILINE)
-    assert shown == [(title(chapter), chapter) for chapter in contents()]
+    assert shown == [(title(chapter), chapter) for chapter in CONTENTS]
 
 
 def test_the_page_states_the_schedule():

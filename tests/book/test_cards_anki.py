@@ -1,20 +1,16 @@
 """The package for Anki: opened as Anki opens it, and read back."""
 
-import importlib
 import re
 import sqlite3
 import zipfile
 from collections import Counter
 from contextlib import closing
 
+import anki_package
 import pytest
 import yaml
 from bs4 import BeautifulSoup
 from prose import CHAPTERS
-
-pytest.importorskip("sphinx.application")
-anki_package = importlib.import_module("anki_package")
-genanki = importlib.import_module("genanki")
 
 DECK = yaml.safe_load((CHAPTERS / "cards.yml").read_text("utf-8"))
 TITLES = {card["chapter"]: f"On {card['chapter']} & more" for card in DECK}

@@ -1,14 +1,12 @@
 """chapters/coverage.yml and errata.yml: what they list is found where they say."""
 
 import re
-from pathlib import Path
 
 import ledgers
 import pytest
 from bookext import cells
-from prose import plain_words, section_texts, words_of
+from prose import CHAPTERS, plain_words, section_texts, words_of
 
-CHAPTERS = Path(__file__).parents[2] / "chapters"
 SOURCES = {"D0", "D1", "D2", "D3", "D4"}
 PLACE = re.compile(r"(L\d+(-\d+)?(, |$))+(footnote)?|throughout")
 

@@ -359,9 +359,11 @@ def test_a_hand_on_the_slider_ends_it(contexts, alone):
 
 
 @pytest.mark.parametrize("still", [{"reduced_motion": "reduce"}, {"java_script_enabled": False}])
-def test_where_nothing_may_move_its_end_is_seen(opened, alone, still):
-    page = opened(alone, **still)
-    page.wait_for_timeout(1500)
+def test_where_nothing_may_move_its_end_is_seen(contexts, alone, still):
+    page = contexts(**still).new_page()
+    page.clock.install()
+    page.set_content(alone)
+    page.clock.run_for(5000)
     assert "power = −3" in shown(page.locator(".explorer"))
 
 

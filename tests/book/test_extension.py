@@ -156,7 +156,7 @@ def test_a_formula_that_cannot_be_read_says_so():
 
 def test_safari_hangs_no_bracket_of_a_formula():
     """Only WebKit knows the property, and no WebKit runs here."""
-    style = (Path(__file__).parents[2] / "_static" / "book.css").read_text("utf-8")
+    style = (ROOT / "_static" / "book.css").read_text("utf-8")
     katex = re.search(r"\.katex \{[^}]*\}", style)[0]
     assert "hanging-punctuation: none" in katex or "hanging-punctuation" not in style
 

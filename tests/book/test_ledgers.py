@@ -1,6 +1,5 @@
 """The pages of errata and of coverage: names of cells, and the directives that draw them."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import ledgers
@@ -9,8 +8,9 @@ import small_book
 from bookext import cells
 from bs4 import BeautifulSoup
 from docutils import nodes, utils
+from nbformat import v4
+from prose import CHAPTERS
 
-CHAPTERS = Path(__file__).parents[2] / "chapters"
 ERRATA = r"""
 - {source: D0, place: L1, kind: error, said: '$x = \frac12$', is: "*three*",
    at: a#sec-a, cell: shown, specimen: b#sec-c}
@@ -28,23 +28,19 @@ COVERAGE = """
 """
 
 
-def code(source, *tags, figure=None):
-    metadata = {"tags": list(tags)} if tags else {}
-    if figure:
-        metadata["mystnb"] = {"figure": {"name": figure}}
-    return {"cell_type": "code", "source": [source], "metadata": metadata}
+def code(source, *tags, **metadata):
+    return v4.new_code_cell(source, metadata={"tags": list(tags), **metadata})
 
 
 @pytest.fixture
 def folder(tmp_path):
     """Return a folder with two small pages and both ledgers."""
     chapters = tmp_path / "chapters"
-    heading = {"cell_type": "markdown", "source": ["# Page A\n\n(sec-a)=\n## A $y$\n"]}
     notebook = [
-        heading,
+        v4.new_markdown_cell("# Page A\n\n(sec-a)=\n## A $y$\n"),
         code("def shown():\n    inner = 1\nother = [i for i in range(3)]", "plain-x"),
         code("%magic\nfor k in (1, 2):\n    record(a=1)", "hide-input", "plain-x"),
-        code("fig, ax = figure()", figure="fig-a"),
+        code("fig, ax = figure()", mystnb={"figure": {"name": "fig-a"}}),
         code("secret = 2", "remove-cell"),
     ]
     sections = "(sec-b)=\n## Section B\n\n(sec-c)=\n## C\n"

@@ -9,6 +9,7 @@ import zipfile
 
 import notebooks
 import pytest
+from bookext import archive
 from exercise_form import toc_pages
 from prose import CHAPTERS, ROOT, cells
 from prose import notebooks as pages
@@ -20,10 +21,10 @@ NAMED = re.compile(r"[\"']((?:data|\.\.)/[\w./-]+)[\"']")
 def unpacked(tmp_path_factory):
     folder = tmp_path_factory.mktemp("zip")
     packed = notebooks.pack(notebooks.contents(ROOT))
-    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-        assert archive.testzip() is None
-        archive.extractall(folder)
-    return folder / notebooks.FOLDER
+    with zipfile.ZipFile(io.BytesIO(packed)) as zipped:
+        assert zipped.testzip() is None
+        zipped.extractall(folder)
+    return folder / archive.FOLDER
 
 
 def run(*command, cwd, **environment):
@@ -44,8 +45,8 @@ def test_the_same_sources_give_the_same_bytes(unpacked):
     packed = notebooks.pack(dict(reversed(files.items())))
     assert packed == notebooks.pack(files)
     assert packed != notebooks.pack({**files, "README.md": b"another"})
-    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+    with zipfile.ZipFile(io.BytesIO(packed)) as zipped:
+        assert {entry.date_time for entry in zipped.infolist()} == {(1980, 1, 1, 0, 0, 0)}
     assert len(packed) < 2_000_000
 
 

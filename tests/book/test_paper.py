@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from bookext import mathematics, outputs, paper, press, typesetting
 from docutils import nodes
+from nbformat import v4
 from prose import ROOT
 from small_book import build, write
 
@@ -251,17 +252,15 @@ def tex(tmp_path_factory):
     (folder / "_static").mkdir()
     shutil.copy(ROOT / "_static" / "logo.svg", folder / "_static")
     html = show(bars(), alt="A line rises").html
-    out = {"output_type": "display_data", "metadata": {}, "data": {"text/html": html}}
-    code = {"cell_type": "code", "execution_count": 1, "metadata": {"tags": ["hide-input"]}}
+    out, hidden = v4.new_output("display_data", {"text/html": html}), {"tags": ["hide-input"]}
     cells = [
-        {"cell_type": "markdown", "metadata": {}, "source": TEXT},
-        code | {"source": "folded = 1", "outputs": [out]},
-        code | {"source": "open_ = 1", "outputs": [], "metadata": {}},
+        v4.new_markdown_cell(TEXT),
+        v4.new_code_cell("folded = 1", outputs=[out], metadata=hidden),
+        v4.new_code_cell("open_ = 1"),
     ]
     language = {"language_info": {"name": "python", "pygments_lexer": "python"}}
-    notebook = {"cells": cells, "metadata": language, "nbformat": 4, "nbformat_minor": 4}
     files = {
-        "chapters/page.ipynb": notebook,
+        "chapters/page.ipynb": v4.new_notebook(cells=cells, metadata=language),
         "chapters/intro.md": INTRO,
         "chapters/cards.md": "# The deck\n\nMany.\n",
         "chapters/end.md": "# The end\n\nBye.\n",

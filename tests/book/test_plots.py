@@ -4,13 +4,13 @@ import itertools
 import re
 import subprocess
 import sys
-from pathlib import Path
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from prose import ROOT
 
 from bayeslib.errors import BayeslibError, BayeslibTypeError
 from needles import plots
@@ -23,7 +23,7 @@ COLORS = {
 
 def pages():
     """The book's own (paper, ink) in light and dark, and the theme's without the book's style."""
-    css = (Path(__file__).parents[2] / "_static" / "book.css").read_text(encoding="utf-8")
+    css = (ROOT / "_static" / "book.css").read_text(encoding="utf-8")
     pattern = r"--pst-color-{}: light-dark\((#\w{{6}}), (#\w{{6}})\)"
     papers, inks = (re.search(pattern.format(n), css).groups() for n in ("background", "text-base"))
     return {

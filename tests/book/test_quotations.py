@@ -17,6 +17,7 @@ import ledgers
 import numpy as np
 import pytest
 import yaml
+from nbformat.v4 import new_markdown_cell
 from prose import CHAPTERS, cells, notebooks
 
 FINGERPRINTS = Path(__file__).parents[1] / "data" / "sources.npz"
@@ -132,9 +133,7 @@ def test_only_paragraphs_that_speak_of_the_sources_are_read(tmp_path):
     box = ':::{admonition} Said\n:class: corrected\n* "never said"\n:::\n'
     text = box + '"a word"\nThe lecture has "another".\nThe card says "a third", the notes "more"\n'
     text += 'The thesis chapter, in Danish: "et ord"'
-    page.write_text(
-        json.dumps({"cells": [{"cell_type": "markdown", "metadata": {}, "source": [text]}]})
-    )
+    page.write_text(json.dumps({"cells": [new_markdown_cell(text)]}))
     found = [q for line in paragraphs(page) for q in quotations(line)]
     assert found == ["never said", "another", "a third", "more"]
 

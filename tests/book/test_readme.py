@@ -1,9 +1,9 @@
 """What the front page of the repository promises."""
 
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from prose import ROOT
+
 TEXT = (ROOT / "README.md").read_text()
 
 

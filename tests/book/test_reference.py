@@ -2,16 +2,15 @@
 
 import inspect
 import shutil
-from pathlib import Path
 
 import pytest
 import reference
 import yaml
+from prose import CHAPTERS, ROOT
 
 import bayeslib as bl
 
-ROOT = Path(__file__).parents[2]
-CHAPTERS, EXERCISES = ROOT / "chapters", ROOT / "needles" / "exercises"  # one file a chapter
+EXERCISES = ROOT / "needles" / "exercises"  # one file a chapter
 KNOWN = {"nuts": "bayeslib.nuts", "Draws": "bayeslib.Draws"}
 
 

@@ -4,10 +4,9 @@ import json
 import re
 
 import pytest
-
-pytest.importorskip("sphinx.application")
-from bookext import search  # noqa: E402
-from small_book import build  # noqa: E402
+from bookext import search
+from docutils import nodes
+from small_book import build
 
 PAGES = {
     "index.md": """# Front
@@ -91,8 +90,6 @@ def test_what_is_unseen_or_left_out_is_not_found(index):
 
 
 def test_folded_code_and_outputs_are_unseen():
-    from docutils import nodes
-
     def cell(*classes):
         code = nodes.container("", nodes.literal_block("", "code"), classes=["cell_input"])
         shown = nodes.container("", nodes.paragraph("", "shown"), classes=["cell_output"])

@@ -1,5 +1,7 @@
 """The exercise checker: each kind of answer, blank, unreadable, mistaken, wrong and right."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -116,7 +118,7 @@ def doubled(x):
 def test_typical_mistakes_are_named(exercise, answer, message):
     verdict = check(exercise, answer)
     assert verdict.outcome == "mistake"
-    assert_says(verdict, message)
+    assert re.search(message, verdict.message, re.DOTALL)
 
 
 def fails(x):
@@ -167,7 +169,7 @@ class Odd:
 def test_unreadable_answers_say_what_is_wanted(exercise, answer, message):
     verdict = check(exercise, answer)
     assert verdict.outcome == "unreadable"
-    assert_says(verdict, message)
+    assert re.search(message, verdict.message, re.DOTALL)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +192,7 @@ def test_unreadable_answers_say_what_is_wanted(exercise, answer, message):
 def test_wrong_answers_say_how_they_miss(exercise, answer, message):
     verdict = check(exercise, answer)
     assert verdict.outcome == "wrong" and not verdict.passed
-    assert_says(verdict, message)
+    assert re.search(message, verdict.message, re.DOTALL)
 
 
 def test_the_way_there_is_told_on_request_and_with_the_third_wrong_answer():
@@ -228,11 +230,6 @@ def test_a_blank_says_what_accuracy_is_asked_for():
     assert check(METHOD, ...).message.endswith("run the cell.")
     exact, near = (Value(12.0, atol=atol).precision for atol in (0.0, 0.02))
     assert (exact, near) == ("An exact answer is asked for.", "To within 0.02.")
-
-
-def assert_says(verdict, message):
-    with pytest.raises(AssertionError, match=f"(?s){message}"):
-        raise AssertionError(verdict.message)
 
 
 def test_the_tolerance_lets_chance_pass_and_little_else():

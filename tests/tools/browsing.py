@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
 
 ROOT = Path(__file__).parents[2]
@@ -67,17 +68,13 @@ def serving(folder):
         def log_message(self, *arguments):
             pass
 
-    server = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))
-    )
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    answer = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), answer) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
 
 
 class Visit:
@@ -93,7 +90,7 @@ class Visit:
         self.page.on("response", self._answered)
 
     def _asked(self, request):
-        if not request.url.startswith((self.home, "data:", "blob:")):
+        if not request.url.startswith((self.home, "data:", "blob:", "about:")):
             self.foreign.append(request.url)
 
     def _console(self, message):
@@ -114,6 +111,13 @@ class Visit:
     def open(self, name):
         self.page.goto(f"{self.home}/{name}")
         return self.page
+
+
+def violations(page, context=None, **options):
+    """Return what axe finds on a page, or in `context`: the rule before the elements."""
+    options = {"resultTypes": ["violations"], **options}
+    found = Axe().run(page, context=context, options=options).response["violations"]
+    return [(rule["id"], [node["html"][:120] for node in rule["nodes"]]) for rule in found]
 
 
 @functools.cache

@@ -19,9 +19,12 @@ import numpy as np
 import pytest
 from scipy import special
 
+from needles.tested import tests_of
+
 SCHEMA = 1
 REST = "…"  # stands for the parameters of all tests of a function that are not named
 PACKAGES = ("numpy", "scipy", "numba", "bayeslib")
+KEPT = ("seconds", "outcome", "count", "run", "items", "slow", "found")  # of a test
 FAR = 1e300  # in place of nan and infinity, which JSON has not
 _found = None  # what the running test has found; None where nobody asks
 
@@ -198,23 +201,9 @@ def entries(stored):
     """Yield (test, entry) of a record; the form is that of `written`."""
     for file, functions in stored["files"].items():
         for function, group in functions.items():
-            items, slow = group.get("items", []), group.get("slow", False)
-            for parameters, value in group["tests"].items():
-                value = value if isinstance(value, list) else [value, group["run"], "passed"]
-                seconds, run, outcome, *count = value
-                name = f"{file}::{function}" + (f"[{parameters}]" if parameters else "")
-                yield (
-                    name,
-                    {
-                        "seconds": seconds,
-                        "outcome": outcome,
-                        "count": count[0] if count else 1,
-                        "run": stored["runs"][run],
-                        "items": items,
-                        "slow": slow,
-                        "found": group.get("found", {}).get(parameters, {}),
-                    },
-                )
+            for test in tests_of(file, function, group, stored["runs"]):
+                name = f"{file}::{function}" + f"[{test.parameters}]" * bool(test.parameters)
+                yield name, {key: getattr(test, key) for key in KEPT}
 
 
 def merge(old, new, run, known, root):

@@ -1,5 +1,6 @@
 """Every table behind the page on trust: ``python tests/tools/report.py [trust.json]``."""
 
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -10,98 +11,10 @@ from needles import tested
 from needles.prose import tables
 
 RECORD = Path(__file__).parents[1] / "results" / "trust.json"
-# Of each item of the plan, in three lines: its name, what it looks at, what it cannot see.
-PLAN = """\
-S1 gradients
-gradients, transforms and networks against differences
-a density that is wrong together with its gradient
-S2 paths return
-leapfrog steps, run back, end where they began
-a wrong gradient; acceptance; the law of the momentum
-S3 volume
-leapfrog steps keep the volume of a set of states
-a wrong gradient; acceptance; the law of the momentum
-S4 second order
-half the leapfrog step leaves a quarter of the energy's error
-another integrator of second order; density and gradient wrong together
-S5 shadow energy
-leapfrog on a Gaussian is the known map, for ten thousand steps
-other densities
-S6 transition matrix
-the matrix of all transitions between up to 512 states leaves the target alone
-continuous states
-S7 conditionals
-what Gibbs draws one coordinate from is the joint density with the others held fixed
-a joint density that is wrong
-S8 a few steps
-from exact draws a few steps keep the law; learning ends with the warm-up; chains move
-slow mixing, and biases below the stated size
-S9 there and back
-pairs (before, after) are like pairs (after, before)
-warm-up, storage, summaries
-S10 known acceptance
-acceptance rates that are known in closed form
-what is done after acceptance
-S11 independent draws
-independent draws and resampling against exact laws
-dependence between draws
-S12 weights
-weighted averages, and what weights are worth: all equal, one alone, all rescaled
-whether they are the weights of this target
-S13 diagnostics
-R-hat, effective sample sizes and errors equal to ArviZ's
-a mistake that both share
-S14 seeds
-one seed gives the same bits, for any threads and chains
-other processors, other versions
-S15 bad input
-bad input is refused in the words promised
-bad input that nobody thought of
-S16 planted bugs
-the tests themselves: each planted bug is rejected
-bugs that nobody planted
-M1 whole runs
-runs of every sampler against exact means, variances and tails
-biases well below a standard error
-M2 real data
-NUTS on the book's data against exact posteriors; eight schools at target_accept=0.95
-other models
-M3 hidden draw
-the rank of an exact draw among states made from it
-samplers that are not reversible; warm-up
-M4 joint test
-prior, simulator, likelihood and steps of a sampler together
-a slip that simulator and density share; warm-up
-M5 calibration
-the truth's rank among the draws of whole fits
-errors that cancel over the prior
-M6 evidence
-estimates of exact evidences, on average over many runs
-high dimensions
-M7 best fits
-variational fits against optima known in closed form
-how far the best fit is from the posterior
-M8 warnings
-what must not be believed says so
-what no draw has seen
-M9 interruptions
-interrupts keep the draws; threads and processes give the same; results can be saved and sent
-other operating systems
-N1 fresh seeds
-how make test-fresh judges: in two stages, with seeds of the day
-its outcomes: only its machinery is in this record
-"""
-
-
-def items(plan):
-    """Yield (item, (name, what it looks at, what it cannot see))."""
-    lines = plan.splitlines()
-    for head, looks_at, blind_to in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
-        item, _, name = head.partition(" ")
-        yield item, (name, looks_at, blind_to)
-
-
-LEDGER = dict(items(PLAN))
+# Of each item of the plan: its name, what it looks at, what it cannot see.
+PLAN = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+ROW = re.compile(r"^\| ([SMN]\d+) (.+?) \| (.+?) \| (.+?) \|$", re.MULTILINE)
+LEDGER = {item: tuple(words) for item, *words in ROW.findall(PLAN)}
 MARKS = {
     "": "chosen ones", "slow": "slow", "not slow": "every change", "study": "of the study",
     "not study": "but the study's", "trust": "in the plan", "not trust": "outside the plan",

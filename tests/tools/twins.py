@@ -2,19 +2,17 @@
 
 import ast
 import contextlib
-import json
 import linecache
 import re
 import symtable
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from bookext.cells import MAGIC, called, read
+from prose import CHAPTERS, cells
 
-CHAPTERS = Path(__file__).parents[2] / "chapters"
 # Standard errors: two-sided 2e-8 a number, so that a test of up to fifty fails a right program once
 # in a million runs. It is meant for means of some hundred effective draws and more.
 Z_LIMIT = 5.6
@@ -94,8 +92,8 @@ def _changed(node):
 def statements(page):
     """Return the statements of a page in order; to use a generator is to change it."""
     found, imported, generators = [], set(), set()
-    for cell in json.loads((CHAPTERS / f"{page}.ipynb").read_text("utf-8"))["cells"]:
-        source = "".join(cell["source"]) if cell["cell_type"] == "code" else ""
+    for cell in cells(CHAPTERS / f"{page}.ipynb"):
+        source = cell.source if cell.kind == "code" else ""
         for node in ast.parse(MAGIC.sub(r"\1pass", source)).body:
             binds, changes, now, later = set(), set(), set(), set()
             for piece in _pieces(node):
@@ -161,9 +159,9 @@ def page(page, *names):
 def source(page, name):
     """Return the code of the cells that a name or a tag belongs to."""
     path = CHAPTERS / f"{page}.ipynb"
-    found, cells = called(read(path), name), json.loads(path.read_text("utf-8"))["cells"]
+    found, every = called(read(path), name), cells(path)
     assert found, f"no cell of {page} is called {name}; there are {read(path).cells}"
-    return ["".join(cells[cell.index]["source"]) for cell in found]
+    return [every[cell.index].source for cell in found]
 
 
 def run(text, space):
