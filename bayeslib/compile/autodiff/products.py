@@ -52,20 +52,28 @@ def predict_both(X, d, line, theta, along, across):
     """along[i] = X[i] @ theta and across[j] = X[:, j] @ theta, of a square X, read once."""
     for j in range(d):
         across[j] = 0.0
-    for i in range(0, d - 1, 2):
-        upper, lower = doubles(X + i * line), doubles(X + (i + 1) * line)
-        one, two = 0.0, 0.0
+    i = 0
+    while i + 4 <= d:
+        a, b, c, e = 0.0, 0.0, 0.0, 0.0
+        x0, x1 = doubles(X + i * line), doubles(X + (i + 1) * line)
+        x2, x3 = doubles(X + (i + 2) * line), doubles(X + (i + 3) * line)
+        s0, s1, s2, s3 = theta[i], theta[i + 1], theta[i + 2], theta[i + 3]
         for j in range(d):
-            one += upper[j] * theta[j]
-            two += lower[j] * theta[j]
-            across[j] += upper[j] * theta[i] + lower[j] * theta[i + 1]
-        along[i], along[i + 1] = one, two
-    if d % 2 == 1:
-        last, one = doubles(X + (d - 1) * line), 0.0
+            s = theta[j]
+            a += x0[j] * s
+            b += x1[j] * s
+            c += x2[j] * s
+            e += x3[j] * s
+            across[j] += x0[j] * s0 + x1[j] * s1 + x2[j] * s2 + x3[j] * s3
+        along[i], along[i + 1], along[i + 2], along[i + 3] = a, b, c, e
+        i += 4
+    while i < d:
+        a, x0, s0 = 0.0, doubles(X + i * line), theta[i]
         for j in range(d):
-            one += last[j] * theta[j]
-            across[j] += last[j] * theta[d - 1]
-        along[d - 1] = one
+            a += x0[j] * theta[j]
+            across[j] += x0[j] * s0
+        along[i] = a
+        i += 1
 
 
 @njit(**INLINED)

@@ -110,8 +110,7 @@ def _add_terms(t, child, numbers, step, n, weights, weights_step):
         return
     first = words(numbers)[1] if _follow_each_other(numbers, step, n) else 0
     kept, parents = reserve(t, 8 * n if weights != 0 else 0), reserve(t, 4 * n if first == 0 else 0)
-    block = reserve(t, BLOCK_BYTES)
-    if kept == 0 or parents == 0 or block == 0:
+    if kept == 0 or parents == 0:
         return
     if weights != 0:
         factors = doubles(kept)
@@ -121,31 +120,44 @@ def _add_terms(t, child, numbers, step, n, weights, weights_step):
         of = halves(parents)
         for i in range(n):
             of[i] = words(numbers + 8 * step * i)[1]
+    _append_sum(t, child, n, first, parents, kept if weights != 0 else 0)
+
+
+@njit(**INLINED)
+def _append_sum(t, child, n, first, parents, weights):
+    """Append the block of a sum of n numbers, which follow `first` or are listed at `parents`."""
+    block = reserve(t, BLOCK_BYTES)
+    if block == 0:
+        return
     b = words(block)
     b[BEFORE], b[AT], b[KIND], b[FIRST], b[ROWS] = t[BLOCK], t[NUM_EDGES], SUM, first, n
-    b[CHILD], b[WEIGHTS], b[PARENTS] = child, kept if weights != 0 else 0, parents
+    b[CHILD], b[WEIGHTS], b[PARENTS] = child, weights, parents
     t[BLOCK] = block
 
 
 @njit(**INLINED)
-def _quadratic(t, a, a_step, b, b_step, n):
-    """The weights of a @ (X @ a), for n numbers a, if b is X @ a, made last; or 0."""
+def _add_quadratic(t, child, a, a_step, b, b_step, n):
+    """Let a number be a @ (X @ a), for n numbers a, if b is X @ a, made last; say if it is."""
     block = t[BLOCK]
     if block == 0:
-        return 0
+        return False
     own = words(block)
     if own[KIND] != PRODUCT or own[TURNED] == 0 or own[ROWS] != n or own[FIRST] != words(b)[1]:
-        return 0
-    apart, parents = 0, halves(own[PARENTS])
+        return False
+    parents = halves(own[PARENTS])
+    apart, scattered, first = 0, 0, parents[0]
     for j in range(n):
         apart |= parents[j] ^ words(a + 8 * a_step * j)[1]
     if apart != 0 or not _follow_each_other(b, b_step, n):
-        return 0
+        return False
     turned = doubles(own[TURNED])
     for j in range(n):
         turned[j] += doubles(b + 8 * b_step * j)[0]
-    found, own[TURNED] = own[TURNED], 0
-    return found
+        scattered |= parents[j] ^ (first + j)
+    first = first if scattered == 0 else 0
+    _append_sum(t, child, n, first, own[PARENTS], own[TURNED])
+    own[TURNED] = 0
+    return True
 
 
 @native
@@ -179,17 +191,15 @@ def dot(a, a_step, a_active, b, b_step, b_active, n, out):
         t = words(tape)
         child = t[NUM_NODES]
         t[NUM_NODES] = child + 1
-        weights = _quadratic(t, a, a_step, b, b_step, n) if a_active and b_active else 0
-        if weights != 0:
-            b_active, b, b_step = 0, weights, 1
-        elif a_active and b_active:
-            weights = _quadratic(t, b, b_step, a, a_step, n)
-            if weights != 0:
-                a_active, a, a_step = 0, weights, 1
-        if a_active:
-            _add_terms(t, child, a, a_step, n, b, b_step)
-        if b_active:
-            _add_terms(t, child, b, b_step, n, a, a_step)
+        both = a_active != 0 and b_active != 0
+        if not both or not (
+            _add_quadratic(t, child, a, a_step, b, b_step, n)
+            or _add_quadratic(t, child, b, b_step, a, a_step, n)
+        ):
+            if a_active:
+                _add_terms(t, child, a, a_step, n, b, b_step)
+            if b_active:
+                _add_terms(t, child, b, b_step, n, a, a_step)
     _write(out, result, child, tape)
     return 0
 
