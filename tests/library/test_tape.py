@@ -21,7 +21,14 @@ from bayeslib.compile.autodiff import (
     prefers_tape,
     sweep,
 )
-from bayeslib.compile.autodiff.arena import ADJOINTS, EDGES, MAX_ADJOINTS, MAX_EDGES, new_tape
+from bayeslib.compile.autodiff.arena import (
+    ADJOINTS,
+    EDGES,
+    MAX_ADJOINTS,
+    MAX_EDGES,
+    NUM_EDGES,
+    new_tape,
+)
 from bayeslib.errors import GradientError
 
 RNG = np.random.default_rng(12)
@@ -163,6 +170,27 @@ def many_arguments(theta):
 
 def test_an_array_expression_of_many_arguments():
     check(many_arguments, RNG.normal(size=30))
+
+
+REDUCTIONS = {
+    "np.sum": lambda theta: np.sum(theta),
+    "sum": lambda theta: theta.sum(),
+    "np.mean": lambda theta: np.mean(theta),
+    "mean": lambda theta: theta.mean(),
+    "np.var": lambda theta: np.var(theta),
+    "norm": lambda theta: np.linalg.norm(theta),
+    "steps": lambda theta: np.sum(theta[::2]),
+    "rows": lambda theta: np.sum(theta.reshape(4, 50)),
+    "@": lambda theta: theta[:100] @ theta[100:],
+}
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_a_reduction_leaves_blocks_and_not_an_edge_a_term(name):
+    """numba has its own loops for some, which would be asked first."""
+    fused, tape, gradient = differentiate_by_tape(REDUCTIONS[name], 200), new_tape(), np.empty(200)
+    fused(RNG.normal(size=200), gradient, tape)
+    assert tape[NUM_EDGES] < 10
 
 
 def hierarchy(theta, x, y, group):

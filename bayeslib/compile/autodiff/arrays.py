@@ -67,14 +67,15 @@ def cumsum(a):
     return out
 
 
-def register_reduction(name, choose):
+def register_reduction(name, choose, **options):
     # numba types a.sum() by its own function of that method: it has to learn these as well
-    overload(getattr(np, name))(choose)
-    overload(methods_of(name))(choose)
+    overload(getattr(np, name), **options)(choose)
+    overload(methods_of(name), **options)(choose)
 
 
-register_reduction("sum", total)
-register_reduction("mean", lambda a: mean if holds_duals(a) else None)
+# Asked before numba's own rule (that is what the target does), a loop over the numbers.
+register_reduction("sum", total, target="cpu")
+register_reduction("mean", lambda a: mean if holds_duals(a) else None, target="cpu")
 register_reduction("prod", lambda a: prod if holds_duals(a) else None)
 register_reduction("cumsum", lambda a: cumsum if holds_duals(a) and a.ndim == 1 else None)
 
@@ -167,7 +168,7 @@ for function, one_pass in PASSES.items():
 
 # -------------------------------------------------------------------------------- making, changing
 def change_inplace(symbol, inplace, operation):
-    # Asked before numba's own rule (that is what the target does), which would die on a dual.
+    # Asked before numba's own rule, as above: it would die on a dual.
     @overload(inplace, target="cpu")
     def change(a, b):
         if not isinstance(a, types.Array) or common_dual((a, b)) is None:

@@ -41,11 +41,12 @@ from .products import back, predict, predict_both
 # The words of a block, kept in the arena: first those of any, then those of each kind.
 BEFORE, AT, KIND, FIRST, ROWS = range(5)
 MATRIX, COLUMNS, ROW_STRIDE, COLUMN_STRIDE, PARENTS, TURNED = range(5, 11)
-WEIGHTS, ARGUMENTS, STEP, FILLED = 5, 6, 7, 8  # and PARENTS
+WEIGHTS, ARGUMENTS, ADVANCE, FILLED = 5, 6, 7, 8  # and PARENTS
 CHILD = 6  # and WEIGHTS, or 0, and PARENTS, if FIRST is 0
 BLOCK_BYTES = 11 * 8
 PRODUCT, ENTRIES, SUM = range(3)
 MOST_ARGUMENTS = 16  # of a block of entries
+STEP = NUMBER // 8  # words from one number to the next: known, or loops are ten times as slow
 
 _NOWHERE = np.zeros(BLOCK_BYTES // 8 + 2 * MOST_ARGUMENTS + 2, dtype=np.int64)
 _NOWHERE[[WEIGHTS, PARENTS]] = _NOWHERE[-2:].ctypes.data + np.array([0, 8])
@@ -87,39 +88,40 @@ def _write(out, value, index, tape):
 
 
 @njit(**INLINED)
-def _follow_each_other(numbers, step, n):
+def _follow_each_other(numbers, n):
     """Whether the indices of n numbers do."""
-    first, apart = words(numbers)[1], 0
+    fields, apart = words(numbers), 0
+    first = fields[1]
     for i in range(n):
-        apart |= words(numbers + 8 * step * i)[1] ^ (first + i)
+        apart |= fields[STEP * i + 1] ^ (first + i)
     return apart == 0 and first != 0
 
 
 @njit(**INLINED)
-def _add_terms(t, child, numbers, step, n, weights, weights_step):
+def _add_terms(t, child, numbers, n, weights, weights_step):
     """Let a number change by those of `numbers`, times `weights`, or 1 if that is 0."""
+    own, fields = doubles(weights), words(numbers)
     if n < 8:
         if room(t, n):
             e, edges, ends = t[NUM_EDGES], doubles(t[EDGES]), halves(t[EDGES])
             for i in range(n):
-                own = doubles(weights + 8 * weights_step * i)[0] if weights != 0 else 1.0
-                edges[2 * (e + i)] = own
-                ends[4 * (e + i) + 2] = words(numbers + 8 * step * i)[1]
+                edges[2 * (e + i)] = own[weights_step * i] if weights != 0 else 1.0
+                ends[4 * (e + i) + 2] = fields[STEP * i + 1]
                 ends[4 * (e + i) + 3] = child
             t[NUM_EDGES] = e + n
         return
-    first = words(numbers)[1] if _follow_each_other(numbers, step, n) else 0
+    first = fields[1] if _follow_each_other(numbers, n) else 0
     kept, parents = reserve(t, 8 * n if weights != 0 else 0), reserve(t, 4 * n if first == 0 else 0)
     if kept == 0 or parents == 0:
         return
     if weights != 0:
         factors = doubles(kept)
         for i in range(n):
-            factors[i] = doubles(weights + 8 * weights_step * i)[0]
+            factors[i] = own[weights_step * i]
     if first == 0:
         of = halves(parents)
         for i in range(n):
-            of[i] = words(numbers + 8 * step * i)[1]
+            of[i] = fields[STEP * i + 1]
     _append_sum(t, child, n, first, parents, kept if weights != 0 else 0)
 
 
@@ -136,7 +138,7 @@ def _append_sum(t, child, n, first, parents, weights):
 
 
 @njit(**INLINED)
-def _add_quadratic(t, child, a, a_step, b, b_step, n):
+def _add_quadratic(t, child, a, b, n):
     """Let a number be a @ (X @ a), for n numbers a, if b is X @ a, made last; say if it is."""
     block = t[BLOCK]
     if block == 0:
@@ -144,15 +146,15 @@ def _add_quadratic(t, child, a, a_step, b, b_step, n):
     own = words(block)
     if own[KIND] != PRODUCT or own[TURNED] == 0 or own[ROWS] != n or own[FIRST] != words(b)[1]:
         return False
-    parents = halves(own[PARENTS])
+    parents, fields = halves(own[PARENTS]), words(a)
     apart, scattered, first = 0, 0, parents[0]
     for j in range(n):
-        apart |= parents[j] ^ words(a + 8 * a_step * j)[1]
-    if apart != 0 or not _follow_each_other(b, b_step, n):
+        apart |= parents[j] ^ fields[STEP * j + 1]
+    if apart != 0 or not _follow_each_other(b, n):
         return False
-    turned = doubles(own[TURNED])
+    turned, straight = doubles(own[TURNED]), doubles(b)
     for j in range(n):
-        turned[j] += doubles(b + 8 * b_step * j)[0]
+        turned[j] += straight[STEP * j]
         scattered |= parents[j] ^ (first + j)
     first = first if scattered == 0 else 0
     _append_sum(t, child, n, first, own[PARENTS], own[TURNED])
@@ -161,46 +163,56 @@ def _add_quadratic(t, child, a, a_step, b, b_step, n):
 
 
 @native
-def total(a, step, n, out):
-    """Write the sum of n numbers, `step` words apart, to `out`."""
-    result = 0.0
+def total(a, n, out):
+    """Write the sum of n numbers to `out`."""
+    result, values = 0.0, doubles(a)
     for i in range(n):
-        result += doubles(a + 8 * step * i)[0]
-    tape, child = _tape_of(a, step, n), 0
+        result += values[STEP * i]
+    tape, child = _tape_of(a, STEP, n), 0
     if tape != 0:
         t = words(tape)
         child = t[NUM_NODES]
         t[NUM_NODES] = child + 1
-        _add_terms(t, child, a, step, n, 0, 0)
+        _add_terms(t, child, a, n, 0, 0)
     _write(out, result, child, tape)
     return 0
 
 
-@native
-def dot(a, a_step, a_active, b, b_step, b_active, n, out):
-    """Write the sum of products; each side is numbers of the tape, or doubles."""
-    result = 0.0
+@njit(**INLINED)
+def _products(a, b, b_step, n):
+    result, left, right = 0.0, doubles(a), doubles(b)
     for i in range(n):
-        result += doubles(a + 8 * a_step * i)[0] * doubles(b + 8 * b_step * i)[0]
-    tape, child = 0, 0
-    if a_active:
-        tape = _tape_of(a, a_step, n)
-    if b_active and tape == 0:
-        tape = _tape_of(b, b_step, n)
+        result += left[STEP * i] * right[b_step * i]
+    return result
+
+
+@native
+def dot_of_doubles(a, b, n, out):
+    """Write the sum of products of n numbers and n doubles to `out`."""
+    tape, child = _tape_of(a, STEP, n), 0
     if tape != 0:
         t = words(tape)
         child = t[NUM_NODES]
         t[NUM_NODES] = child + 1
-        both = a_active != 0 and b_active != 0
-        if not both or not (
-            _add_quadratic(t, child, a, a_step, b, b_step, n)
-            or _add_quadratic(t, child, b, b_step, a, a_step, n)
-        ):
-            if a_active:
-                _add_terms(t, child, a, a_step, n, b, b_step)
-            if b_active:
-                _add_terms(t, child, b, b_step, n, a, a_step)
-    _write(out, result, child, tape)
+        _add_terms(t, child, a, n, b, 1)
+    _write(out, _products(a, b, 1, n), child, tape)
+    return 0
+
+
+@native
+def dot(a, b, n, out):
+    """Write the sum of products of n numbers and n others to `out`."""
+    tape, child = _tape_of(a, STEP, n), 0
+    if tape == 0:
+        tape = _tape_of(b, STEP, n)
+    if tape != 0:
+        t = words(tape)
+        child = t[NUM_NODES]
+        t[NUM_NODES] = child + 1
+        if not (_add_quadratic(t, child, a, b, n) or _add_quadratic(t, child, b, a, n)):
+            _add_terms(t, child, a, n, b, STEP)
+            _add_terms(t, child, b, n, a, STEP)
+    _write(out, _products(a, b, STEP, n), child, tape)
     return 0
 
 
@@ -213,7 +225,7 @@ def open_block(tape, n, num):
     """Return a block of n entries that change by `num` arguments each: weights and parents.
 
     Those of an argument stand together, one an entry; a scalar's parent is written to its kind.
-    Where there is no tape, or no memory, all entries go to one place (its STEP is 0), and are
+    Where there is no tape, or no memory, all entries go to one place (its ADVANCE is 0), and are
     constants (its FIRST is 0).
     """
     block = 0
@@ -224,7 +236,7 @@ def open_block(tape, n, num):
         if block != 0 and weights != 0 and parents != 0:
             b = words(block)
             b[KIND], b[FIRST], b[ROWS], b[ARGUMENTS] = ENTRIES, t[NUM_NODES], n, num
-            b[WEIGHTS], b[PARENTS], b[STEP] = weights, parents, 1
+            b[WEIGHTS], b[PARENTS], b[ADVANCE] = weights, parents, 1
             t[NUM_NODES] += n
             return block
     return nowhere()
@@ -237,7 +249,7 @@ def close_block(tape, block, count, scalars):
     An entry is a constant where its argument is.
     """
     b = words(block)
-    if tape == 0 or b[STEP] == 0 or count == 0:
+    if tape == 0 or b[ADVANCE] == 0 or count == 0:
         return 0
     t, kinds, n = words(tape), words(block + BLOCK_BYTES), b[ROWS]
     for j in range(b[ARGUMENTS]):
@@ -256,13 +268,13 @@ def close_block(tape, block, count, scalars):
 
 
 @native
-def matrix_vector(X, owned, m, d, row, column, theta, step, out):
+def matrix_vector(X, owned, m, d, row, column, theta, out):
     """Write X @ theta to (m,) numbers at `out`.
 
     X is (m, d) doubles with steps in bytes; copied, unless it outlives the evaluation (`owned`
     is the address of who keeps it, 0 where nobody may free it). theta is (d,) numbers.
     """
-    tape = _tape_of(theta, step, d)
+    tape = _tape_of(theta, STEP, d)
     own, copied = words(tape), owned != 0 or (column != 8 and row != 8)
     copy = values = parents = block = turned = 0
     if tape != 0:
@@ -273,7 +285,7 @@ def matrix_vector(X, owned, m, d, row, column, theta, step, out):
         for i in range(m):
             s = 0.0
             for j in range(d):
-                s += doubles(X + i * row + j * column)[0] * doubles(theta + 8 * step * j)[0]
+                s += doubles(X + i * row + j * column)[0] * doubles(theta)[STEP * j]
             _write(out + NUMBER * i, s, 0, 0)
         return 0
     if copied:  # in the order of its longer steps
@@ -286,10 +298,9 @@ def matrix_vector(X, owned, m, d, row, column, theta, step, out):
                 into[j] = doubles(X + i * far + j * near)[0]
         row, column = (8, 8 * m) if by_columns else (8 * d, 8)
         X = copy
-    of, at = halves(parents), doubles(values)
+    of, at, given, fields = halves(parents), doubles(values), doubles(theta), words(theta)
     for j in range(d):
-        number = theta + 8 * step * j
-        of[j], at[j] = words(number)[1], doubles(number)[0]
+        of[j], at[j] = fields[STEP * j + 1], given[STEP * j]
     first = own[NUM_NODES]
     own[NUM_NODES] = first + m
     into, indices = doubles(out), words(out)

@@ -8,7 +8,7 @@ the entries are computed with dual numbers, and leave one edge for each of their
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.extending import intrinsic, models, overload, register_model
 
 from ..arithmetic import INLINED
@@ -151,7 +151,7 @@ class EntryByEntry:
         words = builder.inttoptr(block, WORDS)
         weights, parents, first, step = (
             builder.load(builder.gep(words, [WORD(word)]))
-            for word in (sweep.WEIGHTS, sweep.PARENTS, sweep.FIRST, sweep.STEP)
+            for word in (sweep.WEIGHTS, sweep.PARENTS, sweep.FIRST, sweep.ADVANCE)
         )
         self._weights = builder.inttoptr(weights, DOUBLES)
         self._parents = builder.inttoptr(parents, HALF.as_pointer())
@@ -264,25 +264,26 @@ def _number_from(context, builder, function, given):
 
 @intrinsic
 def _total(typingctx, a):
-    """The sum of a vector."""
+    """The sum of a vector in one piece."""
 
     def codegen(context, builder, signature, args):
-        given = _start_and_step(context, builder, signature.args[0], args[0])
-        return _number_from(context, builder, sweep.total, given)
+        start, _, size = _start_and_step(context, builder, signature.args[0], args[0])
+        return _number_from(context, builder, sweep.total, [start, size])
 
     return Traced(a), codegen
 
 
 @intrinsic
 def _dot(typingctx, a, b):
-    """The sum of products of two vectors of one length, of Traced or doubles."""
+    """The sum of products of two vectors of one length, in one piece, of Traced or doubles."""
 
     def codegen(context, builder, signature, args):
-        given = []
-        for kind, array in zip(signature.args, args, strict=True):
-            start, step, size = _start_and_step(context, builder, kind, array)
-            given += [start, step, WORD(int(kind.dtype is Traced))]
-        return _number_from(context, builder, sweep.dot, [*given, size])
+        sides = zip(signature.args, args, strict=True)
+        numbers, others = sorted(sides, key=lambda side: side[0].dtype is f8)
+        left, _, size = _start_and_step(context, builder, *numbers)
+        right, _, _ = _start_and_step(context, builder, *others)
+        function = sweep.dot_of_doubles if others[0].dtype is f8 else sweep.dot
+        return _number_from(context, builder, function, [left, right, size])
 
     return Traced(a, b), codegen
 
@@ -296,10 +297,10 @@ def _matrix_vector(typingctx, X, theta, out):
         owner = builder.ptrtoint(matrix.meminfo, WORD)
         shape = [builder.extract_value(matrix.shape, i) for i in range(2)]
         steps = [builder.extract_value(matrix.strides, i) for i in range(2)]
-        start, step, _ = _start_and_step(context, builder, signature.args[1], args[1])
+        start, _, _ = _start_and_step(context, builder, signature.args[1], args[1])
         into, _, _ = _start_and_step(context, builder, signature.args[2], args[2])
         data = builder.ptrtoint(matrix.data, WORD)
-        given = [data, owner, *shape, *steps, start, step, into]
+        given = [data, owner, *shape, *steps, start, into]
         arena.emit(context, builder, sweep.matrix_vector, given)
         return context.get_dummy_value()
 
@@ -310,6 +311,10 @@ def as_doubles(a):
     """The array, of float64 if it is not of the tape."""
 
 
+def in_one_piece(a):
+    """The array, a vector, likewise."""
+
+
 @overload(as_doubles, jit_options=INLINED)
 def _as_doubles(a):
     if a.dtype in (Traced, f8):
@@ -317,33 +322,38 @@ def _as_doubles(a):
     return lambda a: a.astype(np.float64)
 
 
+@overload(in_one_piece, jit_options=INLINED)
+def _in_one_piece(a):
+    if a.layout == "C":
+        return lambda a: as_doubles(a)
+    return lambda a: as_doubles(a.copy())
+
+
 def sum_of(a):
-    if a.ndim == 1:
-        return lambda a, axis=None, dtype=None: _total(a)
-    return lambda a, axis=None, dtype=None: _total(a.ravel())
+    return lambda a, axis=None, dtype=None: _total(in_one_piece(a.ravel()))
 
 
 def vector_vector(a, b):
     if a.size != b.size:
         raise ValueError("the two sides of a product differ in length")
-    return _dot(as_doubles(a), as_doubles(b))
+    return _dot(in_one_piece(a), in_one_piece(b))
 
 
 def constant_times_vector(a, b):
     if a.shape[1] != b.size:
         raise ValueError("the two sides of a product differ in length")
     out = np.empty(a.shape[0], b.dtype)
-    _matrix_vector(as_doubles(a), b, out)
+    _matrix_vector(as_doubles(a), in_one_piece(b), out)
     return out
 
 
 def matrix_vector(a, b):
     if a.shape[1] != b.size:
         raise ValueError("the two sides of a product differ in length")
-    right = as_doubles(b)
+    right = in_one_piece(b)
     out = np.empty(a.shape[0], a.dtype)
     for i in range(a.shape[0]):
-        out[i] = _dot(a[i], right)
+        out[i] = _dot(in_one_piece(a[i]), right)
     return out
 
 
@@ -356,7 +366,12 @@ def product(a, b):
     return None
 
 
-TracedType.own.update({"sum": sum_of, "product": product, "combine": _dot})
+@njit(**INLINED)
+def combined(slopes, theta):
+    return _dot(slopes, in_one_piece(theta))
+
+
+TracedType.own.update({"sum": sum_of, "product": product, "combine": combined})
 
 
 # --------------------------------------------------------------- in and out of the fused function
