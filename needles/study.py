@@ -140,7 +140,7 @@ def ask(exercise, *, seed):
 def check(exercise, answer, *, seed=None):
     """Check an answer to an exercise, and say what is wrong with a wrong one.
 
-    Nothing is sent anywhere: the checkers are part of bayeslib. A wrong answer never raises. An
+    Nothing is sent anywhere: the checkers are part of `needles`. A wrong answer never raises. An
     answer that is wrong in no usual way is told how it misses, and, from the third such answer to
     the exercise on, the way to the right one.
 

@@ -126,7 +126,7 @@ def sghmc(
     """Sample, with a bias, by stochastic-gradient Hamiltonian Monte Carlo with friction.
 
     Nothing is accepted or rejected: the draws follow a density that is wider or narrower than the
-    target's by an amount that vanishes with the step size, see Notes.
+    target's by an amount that vanishes with the step size if `noise_estimate` does, see Notes.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ class Target:
         (dim,) float64, not to be written to; -inf means outside the support. With `parameters`
         it is logdensity(p, *data), where ``p.alpha`` is the parameter alpha in its shape.
     dim : int
-        The number of parameters. Instead of it, of `names` and of `support`:
+        The number of parameters. Left out if `parameters` are given, as are `names` and `support`.
     parameters : dict
         The name of each parameter, and its shape, () for a number, or a constraint: `positive`,
         `lower`, `upper`, `interval`, `ordered`, `simplex`, `unit_vector`, `cholesky_corr`. The
@@ -49,10 +49,10 @@ class Target:
         One a dimension; "theta", or "theta[0]" and so on.
     support : sequence of (low, high), optional
         One pair a dimension, or one pair for dim 1; None for an end, or a pair, that is open.
-        Beyond it the log density counts as -inf, for every method; chains, which the density
-        itself shall turn back, refuse one that is finite there. Where grids, quadrature and
-        starts look; where `adaptive_rejection_sample` ends; what `unconstrained`, `advi`, `bbvi`,
-        both pathfinders and, if asked, `laplace` map to the line.
+        Beyond it the log density counts as -inf, for every method; chains refuse a density that
+        is not -inf there by itself. Where grids, quadrature and starts look; where
+        `adaptive_rejection_sample` ends; what `unconstrained`, `advi`, `bbvi`, both pathfinders
+        and, if asked, `laplace` map to the line.
     truth : Truth, optional
 
     Attributes
