@@ -262,8 +262,8 @@ def test_whole_gradients_in_one_pass():
     assert calls_any(with_logistic, SUMS_OVER_ROWS) and calls_any(with_linear, SUMS_OVER_ROWS)
     assert calls_any(lambda theta, X, y: 2.0 * with_logistic(theta, X, y), SUMS_OVER_ROWS)
     assert not calls_any(everywhere, SUMS_OVER_ROWS)
-    assert num_lanes(25, WIDE) == 25 and num_lanes(25) == LANES
-    assert num_lanes(100, WIDE) == 52
+    assert num_lanes(33, WIDE) == 40 and num_lanes(33) == 24 and num_lanes(25) == LANES
+    assert num_lanes(100, WIDE) == 56
 
 
 def test_an_edited_compiled_form_is_compiled_again():

@@ -35,12 +35,13 @@ from .rewrite import calls_any, convert, looks, unique
 
 __all__ = ["compilable", "differentiate", "differentiate_by_tape", "prefers_tape"]
 
-LANES = 16
+# Partial derivatives to a pass, in whole registers beyond the first.
+LANES, REGISTER = 32, 8
 # Where one pass over the rows yields the whole gradient, fewer passes are worth wider numbers.
 WIDE = 64
 # Up to so many parameters forward mode is cheaper: for arrays as a whole, for loops over rows that
 # are such arrays, and for loops over numbers.
-FORWARD, FORWARD_IN_ROWS, FORWARD_IN_LOOPS = 20, 40, 100
+FORWARD, FORWARD_IN_ROWS, FORWARD_IN_LOOPS = 16, 20, 100
 
 
 def compilable(function, **options):
@@ -185,8 +186,7 @@ def prefers_tape(function, dim):
 
 def num_lanes(dim, lanes=LANES):
     """Partial derivatives to a pass: at most `lanes`, the passes of even size."""
-    if dim <= lanes:
+    if dim <= REGISTER:
         return dim
     passes = -(-dim // lanes)
-    per_pass = -(-dim // passes)
-    return min(lanes, 4 * -(-per_pass // 4))
+    return REGISTER * -(-dim // (REGISTER * passes))
