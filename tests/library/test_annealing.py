@@ -67,21 +67,6 @@ def reversal_change(proposed, state, distance):
     return distance[a, c] + distance[b, d] - distance[a, b] - distance[c, d]
 
 
-def shortest(distance):
-    """Length of the shortest tour, by Held and Karp's recursion over subsets."""
-    n = len(distance) - 1
-    best = np.full((1 << n, n), np.inf)
-    for j in range(n):
-        best[1 << j, j] = distance[n, j]
-    for visited in range(1 << n):
-        for j in np.flatnonzero(np.isfinite(best[visited])):
-            for k in range(n):
-                if not visited >> k & 1:
-                    new = best[visited, j] + distance[j, k]
-                    best[visited | 1 << k, k] = min(best[visited | 1 << k, k], new)
-    return float((best[-1] + distance[:n, n]).min())
-
-
 CITIES = np.random.default_rng(9).random((9, 2))
 DISTANCE = np.linalg.norm(CITIES[:, None] - CITIES, axis=2)
 TOUR = {"propose": reverse, "args": (DISTANCE,), "initial_temperature": 1.0}
@@ -119,17 +104,6 @@ def test_finds_the_lower_well_and_a_descent_does_not(seed):
     assert np.mean(np.abs(found.final_states - LOWEST) < 0.3) > 0.5
     small = bl.anneal(well, 1.0, propose=step, schedule=np.zeros(3000), **options)
     assert np.mean(small.final_states > 0.0) > 0.9
-
-
-@over("seed", [1, 2, 3], few=1)
-def test_finds_the_shortest_tour(seed):
-    found = bl.anneal(length, ROUND, rng=seed, **TOUR)
-    np.testing.assert_allclose(found.best_energy, shortest(DISTANCE), rtol=1e-12)
-    assert sorted(found.best_state[:9]) == list(range(9))
-    assert found.best_energy == length(found.best_state, DISTANCE)
-    worst = bl.anneal(length, ROUND, schedule=np.full(200, 10.0), propose=reverse, args=(DISTANCE,),
-                      num_chains=1, rng=seed)  # fmt: skip
-    assert worst.energies[0, -1] > shortest(DISTANCE)
 
 
 def test_the_change_of_energy_makes_the_same_walk():

@@ -5,7 +5,6 @@ import operator
 
 import numpy as np
 import pytest
-from calling import python
 from numba import njit
 from scipy import special, stats
 
@@ -16,7 +15,6 @@ from bayeslib.compile.autodiff import (
     compilable,
     differentiate,
     differentiate_by_tape,
-    num_lanes,
 )
 from bayeslib.compile.autodiff.arena import new_tape
 from bayeslib.compile.autodiff.plain import differentiate_plain
@@ -345,13 +343,6 @@ def test_every_number_of_passes(derive, dim):
     np.testing.assert_allclose(gradient, exact, rtol=1e-12)
 
 
-def test_passes_cover_the_dimension_evenly():
-    for dim in range(1, 200):
-        k = num_lanes(dim)
-        assert 1 <= k <= LANES
-        assert -(-dim // k) == -(-dim // LANES)
-
-
 # -------------------------------------------------------------------------------- branches, guards
 def guarded(theta):
     if theta[0] < 0.0 or np.any(theta > 5.0):
@@ -499,61 +490,7 @@ def test_errors_name_the_construct_and_the_remedy(derive, function, words):
     assert "Dual" not in str(caught.value)
 
 
-def test_errors_reach_the_compiled_caller_too():
-    fused = differentiate(no_rule, 2)
-
-    @njit
-    def caller(theta, grad):
-        return fused(theta, grad)
-
-    with pytest.raises(GradientError, match="sinc"):
-        caller(np.ones(2), np.ones(2))
-
-
 # --------------------------------------------------------------------------- cache, start, fallback
-
-
-CACHED = """
-    import ctypes, importlib.util, itertools, pathlib, sys
-    import numba.core.bytecode, numpy as np
-    from numba import carray, cfunc, types
-    from bayeslib.compile.autodiff import differentiate
-
-    folder, f8 = pathlib.Path(sys.argv[1]), types.float64
-    terms = "".join(
-        f"    if theta[{i % 3}] * {i + 1} > s:\\n"
-        f"        s += np.exp(theta[{(i + 1) % 3}]) * theta[{i % 3}] * WEIGHT\\n"
-        for i in range(40)
-    )
-    for weight in sys.argv[2:]:
-        scope = dict(np=np, __name__="bayeslib")
-        source = f"def logdensity(theta):\\n    s = 0.0\\n{terms}    return s"
-        exec(source.replace("WEIGHT", weight), scope)
-        path = folder / f"target_{weight}.py"
-        if not path.exists():  # numba once keyed its cache by the time of writing
-            path.write_text("def g(x, d):\\n    return f(carray(x, (3,)), carray(d, (3,)))\\n")
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
-        module.carray, module.f = carray, differentiate(scope["logdensity"], 3)
-        spec.loader.exec_module(module)
-        # The worst case: two processes that number their functions alike.
-        numba.core.bytecode.FunctionIdentity._unique_ids = itertools.count(5000)
-        callback = cfunc(f8(types.CPointer(f8), types.CPointer(f8)), cache=True)(module.g)
-        theta, grad = np.array([0.3, -0.7, 1.1]), np.empty(3)
-        call = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)(callback.address)
-        call(theta.ctypes.data, grad.ctypes.data)
-        print(callback.cache_hits, repr(float(grad[0])))
-"""
-
-
-def test_cached_targets_of_one_name_stay_apart(tmp_path):
-    run = [
-        python(CACHED, tmp_path, *weights, NUMBA_CACHE_DIR=tmp_path, PYTHONHASHSEED=0).split()
-        for weights in ([1], [2], [1, 2])
-    ]
-    assert [run[0][0], run[1][0], *run[2][::2]] == ["0", "0", "1", "1"]
-    assert run[2][1::2] == [run[0][1], run[1][1]]
-    assert run[0][1] != run[1][1]
 
 
 def test_compiled_names_are_never_reused():

@@ -65,16 +65,6 @@ def test_conditionals_are_ratios_of_the_joint():
                    - expected) > 1e-10  # fmt: skip
 
 
-def test_is_an_ising_model_in_other_words():
-    rng = np.random.default_rng(4)
-    couplings, fields = np.triu(rng.standard_normal((4, 4)), 1), rng.standard_normal(4)
-    couplings = couplings + couplings.T
-    m = bl.BoltzmannMachine(4.0 * couplings, 2.0 * fields - 2.0 * couplings.sum(axis=1))
-    spins = 2.0 * m.states() - 1.0
-    log_w = 0.5 * np.einsum("si,ij,sj->s", spins, couplings, spins) + spins @ fields
-    np.testing.assert_allclose(m.probabilities(), special.softmax(log_w), rtol=1e-10)
-
-
 def plain_sample(m, num_samples, rng, clamped=None):
     rng, out = np.random.default_rng(rng), []
     state = np.array([1.0 if rng.random() < 0.5 else 0.0 for _ in range(m.num_units)])

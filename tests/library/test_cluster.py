@@ -101,27 +101,3 @@ def test_a_worker_that_dies_costs_time_and_no_draw(client):
     np.testing.assert_array_equal(draws.values, metropolis(TARGET, None, **LONG).values)
     client.wait_for_workers(2, timeout=120)
     assert killed not in client.run(os.getpid).values()
-
-
-def test_a_chain_that_keeps_killing_workers_is_an_error_that_keeps_the_others(client):
-    import dask
-    from dask.distributed import KilledWorker
-
-    with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
-        client.run_on_scheduler(allow_failures, 0)
-        join = in_the_background(kill_one, client)
-        try:
-            with pytest.raises(KilledWorker) as caught:
-                metropolis(TARGET, None, executor=client.get_executor(pure=False), **LONG)
-        finally:
-            join()
-            client.run_on_scheduler(allow_failures, 3)
-    (note,) = caught.value.__notes__
-    lost = [int(chain) for chain in note.split("lost: ")[1].split(".")[0].split(", ")]
-    assert 1 <= len(lost) <= 2  # the one that ran there, and one that waited there
-    whole = metropolis(TARGET, None, **LONG).values
-    np.testing.assert_array_equal(caught.value.partial.values, np.delete(whole, lost, axis=0))
-
-
-def allow_failures(number, dask_scheduler=None):
-    dask_scheduler.allowed_failures = number

@@ -35,23 +35,6 @@ def dense_updates(diagonal, steps, changes):
     return inverse
 
 
-@pytest.mark.parametrize(("dim", "num"), [(1, 1), (3, 2), (5, 5), (4, 6), (30, 6)])
-def test_the_compact_inverse_hessian_is_that_of_the_updates(dim, num):
-    steps, changes, _ = pairs_of_a_quadratic(dim, num, seed=dim)
-    if dim == 4:  # more pairs than dimensions, as at the end of a path
-        steps[-2:] *= 1e-6
-        changes[-2:] *= 1e-6
-    diagonal = np.random.default_rng(1).uniform(0.5, 2.0, size=dim)
-    outer, middle = path.inverse_hessian(diagonal, steps, changes)
-    compact = np.diag(diagonal) + outer @ middle @ outer.T
-    expected = dense_updates(diagonal, steps, changes)
-    np.testing.assert_allclose(compact, expected, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(compact @ changes[-1], steps[-1], rtol=1e-7, atol=1e-12)
-    if num > 1:
-        other = dense_updates(diagonal, steps[::-1], changes[::-1])
-        assert np.abs(other - expected).max() > 1e-3  # the twin: the oldest last
-
-
 @pytest.mark.parametrize("dim", [1, 2, 5, 30])
 def test_draws_and_densities_are_those_of_mean_and_covariance(dim):
     steps, changes, precision = pairs_of_a_quadratic(dim, 4, seed=dim)
@@ -72,18 +55,6 @@ def test_draws_and_densities_are_those_of_mean_and_covariance(dim):
     np.testing.assert_allclose(found.cov, expected, rtol=1e-6, atol=1e-8)
     newton = positions[-1] + expected @ gradients[-1]
     np.testing.assert_allclose(found.mean, newton, rtol=1e-6, atol=1e-8)
-
-
-def test_the_diagonal_keeps_a_multiple_of_the_identity_and_its_sign():
-    """A quadratic with precision c I leaves the diagonal at 1/c, whatever the step."""
-    step = np.array([0.3, -2.0, 0.7])
-    kept = path.next_diagonal(np.full(3, 0.25), step, 4.0 * step)
-    np.testing.assert_allclose(kept, 0.25, rtol=1e-12)
-    steps, changes, _ = pairs_of_a_quadratic(8, 200, seed=1)
-    diagonal = np.ones(8)
-    for step, change in zip(steps, changes, strict=True):
-        diagonal = path.next_diagonal(diagonal, step, change)
-        assert np.all(diagonal > 0.0)
 
 
 def test_a_step_without_curvature_is_not_learned_from():
@@ -155,30 +126,6 @@ def test_eight_schools():
         assert chosen == q.elbo_trace.max() == q.settings["elbos"].max()
     start = bl.Gaussian(np.full(10, 1.0), np.eye(10))
     assert bl.elbo(SCHOOLS, start, rng=1).value < q.elbo.value  # the twin: where paths begin
-
-
-def classified(num=200, dim=5):
-    rng = np.random.default_rng(4)
-    X = rng.standard_normal((num, dim))
-    y = (rng.random(num) < 1.0 / (1.0 + np.exp(-X @ np.linspace(-1.0, 1.0, dim)))).astype(float)
-    return posteriors.logistic_regression(X, y, prior_scale=2.5)
-
-
-def test_logistic_regression_agrees_with_chains():
-    """Nearly Gaussian: means within half a standard deviation, and weights repair the rest."""
-    target = classified()
-    draws = bl.nuts(target, num_samples=500, num_warmup=500, rng=1)
-    exact, sd = draws.expect(), draws.flat.std(axis=0)
-    q = bl.pathfinder(target, num_elbo_draws=200, rng=1)
-    assert np.all(np.abs(q.mean - exact.value) < 0.5 * sd) and q.problems == ()
-    spread = np.sqrt(np.diag(q.cov)) / sd
-    assert np.all((spread > 0.6) & (spread < 1.6))
-    weighted = bl.multipathfinder(target, num_samples=4000, rng=1)
-    found = weighted.expect()
-    z = (found.value - exact.value) / np.hypot(found.mcse, exact.mcse)
-    assert np.abs(z).max() < Z_LIMIT
-    biased = (q.mean + 0.5 * sd - exact.value) / np.hypot(found.mcse, exact.mcse)
-    assert np.abs(biased).max() > Z_LIMIT  # the twin
 
 
 @pytest.mark.trust("M6", of="multipathfinder")

@@ -151,16 +151,6 @@ def test_the_result_pickles():
     np.testing.assert_allclose(np.exp(a.log_weights).sum(axis=1), 1.0)
 
 
-def test_the_draw_order_is_the_documented_one():
-    found, rng = run(num_particles=100, rng=7, ess_threshold=1.0), np.random.default_rng(7)
-    np.testing.assert_array_equal(found.particles[0, :, 0], initial(100, rng))
-    u = (np.arange(100) + rng.random()) / 100
-    chosen = np.searchsorted(np.exp(found.log_weights[0]).cumsum(), u)
-    np.testing.assert_array_equal(found.ancestors[1], chosen)
-    moved = transition(found.particles[0, chosen, 0], 1, rng)
-    np.testing.assert_array_equal(found.particles[1, :, 0], moved)
-
-
 def nan_at_five(y, level, step):
     return np.where(step == 5, np.nan, log_observation(y, level, step))
 

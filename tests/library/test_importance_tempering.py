@@ -6,13 +6,10 @@ from answers import measure
 from calling import quietly
 from densities import cut_off
 from outside_models import OUTSIDE, proposal
-from scipy import integrate, stats
+from scipy import stats
 
 import bayeslib as bl
 from bayeslib import posteriors
-from bayeslib.independent.bridge import bridge
-from bayeslib.independent.mixture import StudentMixture
-from bayeslib.target.proposals import as_proposal
 
 GAMMA = posteriors.gamma_student()
 PRIOR = stats.gamma(3)
@@ -54,16 +51,6 @@ def test_moves_that_never_mix_leave_importance_sampling():
     plain = bl.importance_sample(GAMMA, PRIOR, **options)
     np.testing.assert_allclose(stuck.log_weights, plain.log_weights, atol=1e-9)
     assert stuck.settings["acceptance"] > 0.999
-
-
-def test_more_temperatures_and_steps_help():
-    few = quietly(bl.annealed_importance_sample, PAIR, WIDE, num_samples=500, rng=1)
-    many = bl.annealed_importance_sample(
-        PAIR, WIDE, num_samples=500, inverse_temperatures=100, num_steps=3, rng=1
-    )
-    assert many.settings["ess"] > 3.0 * few.settings["ess"]
-    assert abs(many.log_evidence.z(0.0)) < Z_LIMIT
-    assert many.num_evals > 500 * 301
 
 
 def test_the_pilot_is_apart():
@@ -112,13 +99,6 @@ def test_a_target_narrower_than_the_proposals_support():
         draws = function(GAMMA, wide, num_samples=4_000, rng=1)
         assert abs(draws.log_evidence.z(GAMMA.truth.log_evidence)) < Z_LIMIT
         assert abs(draws.expect().z(GAMMA.truth.mean)[0]) < Z_LIMIT
-
-
-def test_the_bridge_ends_where_it_should():
-    log_p, log_q = np.array([1.0, -np.inf, 2.0]), np.array([0.5, 1.0, -np.inf])
-    np.testing.assert_array_equal(bridge(log_p, log_q, 0.0), log_q)
-    np.testing.assert_array_equal(bridge(log_p, log_q, 1.0), log_p)
-    np.testing.assert_array_equal(bridge(log_p, log_q, 0.25), [0.625, -np.inf, -np.inf])
 
 
 # Moves that go on until the particles have moved
@@ -183,26 +163,6 @@ def test_models_from_outside_are_right_or_flagged(name, function):
 # Adaptive proposals
 
 
-def test_the_mixture_is_what_it_draws():
-    guard = as_proposal(stats.norm(0.0, 3.0), 1)
-    mixture = StudentMixture(
-        np.array([0.5, 0.3, 0.2]),
-        np.array([[-2.0], [3.0]]),
-        np.array([[[0.25]], [[1.0]]]),
-        5.0,
-        guard,
-    )
-    x = np.linspace(-60, 60, 48_001)
-    density = np.exp(mixture.logdensity(x[:, None]))
-    total = integrate.trapezoid(density, x)
-    assert total == pytest.approx(1.0, abs=1e-4)
-    by_hand = 0.5 * stats.t(5, -2.0, 0.5).pdf(x) + 0.3 * stats.t(5, 3.0).pdf(x)
-    np.testing.assert_allclose(density, by_hand + 0.2 * stats.norm(0.0, 3.0).pdf(x), rtol=1e-10)
-    draws = mixture.sample(20_000, np.random.default_rng(1))[:, 0]
-    cdf = integrate.cumulative_trapezoid(density, x, initial=0.0)
-    assert stats.kstest(draws, lambda v: np.interp(v, x, cdf)).pvalue > 1e-6
-
-
 def test_a_mixture_learned_from_fewer_draws_than_dimensions():
     """Its covariances are singular to rounding; the weights then say how little it knows."""
     draws = quietly(
@@ -210,10 +170,6 @@ def test_a_mixture_learned_from_fewer_draws_than_dimensions():
         FAR, AROUND, num_samples=500, num_adapt=10, num_rounds=30, rng=1,
     )  # fmt: skip
     assert np.isfinite(draws.values).all()
-    flat = np.tile(np.ones((4, 4)), (2, 1, 1))  # singular
-    shares, centres = np.array([0.4, 0.4, 0.2]), np.zeros((2, 4))
-    mixture = StudentMixture(shares, centres, flat, 5.0, as_proposal(stats.norm(np.zeros(4)), 4))
-    assert np.isfinite(mixture.logdensity(mixture.sample(50, np.random.default_rng(1)))).all()
 
 
 def test_it_learns_and_the_weights_stay_bounded():

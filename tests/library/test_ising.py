@@ -169,37 +169,6 @@ def test_recovers_what_enumeration_says(method):
         assert min(pvalues(run(0.42, method, 14, periodic=periodic), truth)) < ALPHA
 
 
-@pytest.mark.parametrize("method", HEAT_BATH)
-@pytest.mark.parametrize("coupling", [1.0, -1.0])
-def test_recovers_the_mean_of_every_site_in_a_field(method, coupling):
-    """16 site means of 16 chains, by t at alpha 1e-6 together; half the field is refused."""
-    options = {"coupling": coupling, "field": FIELD}
-    truth = bl.ising_exact((4, 4), inverse_temperature=0.4, **options)
-    draws = run(0.4, method, 15, num_chains=16, num_samples=10_000, **options)
-    assert min(pvalues(draws, truth)) > ALPHA
-
-    def worst(field):
-        found = run(
-            0.4, method, 15, num_chains=16, num_samples=10_000, **options | {"field": field}
-        )
-        means = found.settings["mean_spins"]
-        t = (means.mean(axis=0) - truth.mean_spins) / (means.std(axis=0, ddof=1) / 4.0)
-        return 16.0 * 2.0 * special.stdtr(15, -np.abs(t).max())
-
-    assert worst(FIELD) > ALPHA
-    assert worst(0.5 * FIELD) < ALPHA
-
-
-@pytest.mark.parametrize(("beta", "method"), [(0.3, "checkerboard"), (CRITICAL, "wolff")])
-def test_a_large_lattice_has_kaufmans_energy(beta, method):
-    options = {"method": method, "num_samples": 4_000, "num_warmup": 500, "rng": 16}
-    draws = bl.ising_sample((32, 32), inverse_temperature=beta, **options)
-    truth = bl.ising_exact((32, 32), inverse_temperature=beta)
-    assert pvalues_of_means(draws["energy"], truth.energy) > ALPHA
-    wrong = bl.ising_exact((32, 32), inverse_temperature=1.03 * beta)
-    assert pvalues_of_means(draws["energy"], wrong.energy) < ALPHA
-
-
 def heat_bath_matrices(shape, beta, field, periodic, off=1.0):
     """One matrix for each site, from the tables that the kernel reads; and the exact weights."""
     sites = shape[0] * shape[1]

@@ -5,8 +5,6 @@ import multiprocessing
 import os
 import pickle
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -21,61 +19,6 @@ from bayeslib import Target, metropolis, nuts
 from bayeslib.memory import available_memory
 
 ROOT = Path(__file__).parents[2]
-ENDLESS = 10**8  # iterations, some 100 µs each
-
-INTERRUPTED = """
-import signal
-import sys
-import threading
-import numpy as np
-from bayeslib import Target, metropolis
-from bayeslib.chains.blocks import Control
-from densities import slow
-from test_long_runs import ENDLESS
-
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
-reported, told, one_at_a_time = [], [], threading.Lock()
-report = Control.report
-
-def loud(self, chain, done):
-    report(self, chain, done)
-    with one_at_a_time:
-        reported.append(chain)
-        if not told and min(map(reported.count, range(4))) == 3:
-            told.append(chain)
-            print("drawing", flush=True)
-
-Control.report = loud
-target = Target(slow, dim=1, data=(10_000,), gradient=None)
-draws = metropolis(target, None, scale=2.0, num_warmup=0, num_samples=ENDLESS // 100, rng=1)
-assert draws.settings["interrupted"] and draws.num_chains == 4
-assert 1 < draws.num_samples < ENDLESS // 1000
-assert "interrupted" in str(draws.summary())
-draws.save(sys.argv[1])
-"""
-
-
-@needs_signals
-@pytest.mark.row(53)
-@pytest.mark.trust("M9")
-def test_an_interrupted_process_keeps_its_draws(tmp_path):
-    """The run would take hours; once it draws, one interrupt ends it, and its draws are right."""
-    process = subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", INTERRUPTED, tmp_path / "run.npz"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    try:
-        assert process.stdout.readline() == "drawing\n", process.stderr.read()
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert process.returncode == 0, errors
-    kept = bl.load(tmp_path / "run.npz")
-    target = Target(slow, dim=1, data=(10_000,), gradient=None)
-    options = {"scale": 2.0, "num_warmup": 0, "num_samples": 20, "rng": 1}
-    whole = metropolis(target, None, **options)
-    np.testing.assert_array_equal(kept.values[:, :20], whole.values)
 
 
 @pytest.mark.trust("M9")

@@ -11,7 +11,7 @@ from test_posteriors_data import TARGETS as OF_DATA
 from bayeslib import Target, posteriors, quadrature
 from bayeslib.errors import BayeslibError, BayeslibTypeError
 from bayeslib.posteriors.schools import EFFECTS, STANDARD_ERRORS
-from bayeslib.posteriors.truths import PROBABILITIES, Line, mixture_quantiles
+from bayeslib.posteriors.truths import PROBABILITIES
 
 WEIGHTS, MEANS = [0.3, 0.7], [[-2.0, 0.0], [2.0, 1.0]]
 COVS = [np.eye(2), np.array([[1.0, 0.5], [0.5, 2.0]])]
@@ -167,33 +167,6 @@ def test_quantiles_invert_the_distribution_function(name):
     assert np.all(np.diff(truth.cdf(x)) >= -1e-15)
 
 
-@pytest.mark.trust("S7")
-def test_eight_schools_joint_factors_into_its_truth():
-    """log p(x) = log p(log_tau, y) + log p(mu | …) + log p(rest | …), at any point, exactly."""
-    rng = np.random.default_rng(3)
-    for centered in (True, False):
-        target = posteriors.eight_schools(centered=centered)
-        log_taus = np.array([-3.0, 0.5, 2.0])
-        for log_tau in log_taus:
-            tau = np.exp(log_tau)
-            total = STANDARD_ERRORS**2 + tau**2
-            cov = 25.0 + np.diag(total)
-            marginal = stats.multivariate_normal(np.zeros(8), cov).logpdf(EFFECTS)
-            marginal += stats.halfcauchy.logpdf(tau, scale=5.0) + log_tau
-            gain = 25.0 * np.linalg.solve(cov, np.ones(8))
-            mu_mean, mu_var = gain @ EFFECTS, 25.0 - 25.0 * gain.sum()
-            mu = rng.normal(4.0, 4.0)
-            effects = rng.normal(5.0, 6.0, 8)
-            theta_mean = (tau**2 * EFFECTS + STANDARD_ERRORS**2 * mu) / total
-            theta_sd = STANDARD_ERRORS * tau / np.sqrt(total)
-            expected = marginal + stats.norm.logpdf(mu, mu_mean, np.sqrt(mu_var))
-            expected += stats.norm.logpdf(effects, theta_mean, theta_sd).sum()
-            rest = effects
-            if not centered:
-                rest, expected = (effects - mu) / tau, expected + 8 * log_tau
-            assert target(np.r_[mu, log_tau, rest]) == pytest.approx(expected, rel=1e-10)
-
-
 def test_eight_schools_evidence_and_moments_by_another_quadrature():
     """The trapezium rule in log tau on the marginal likelihood, written with scipy."""
     log_tau = np.linspace(-40.0, 14.0, 541)
@@ -293,20 +266,6 @@ def test_donut_in_closed_form():
     third = radius * second + 2.0 * width**2 * first
     assert truth.log_evidence == pytest.approx(np.log(2.0 * np.pi * first), abs=1e-12)
     assert truth.cov[0, 0] == pytest.approx(0.5 * third / first, rel=1e-12)
-
-
-def test_line_notices_nothing_but_is_accurate_to_rounding():
-    line = Line(lambda x: -0.5 * x**2, np.arange(-40.0, 40.5, 0.5))
-    assert line.log_evidence == pytest.approx(0.5 * np.log(2.0 * np.pi), abs=1e-14)
-    p = np.array([1e-12, 1e-6, 0.3, 0.5, 1.0 - 1e-9])
-    np.testing.assert_allclose(line.ppf(p), special.ndtri(p), rtol=1e-6, atol=1e-13)
-    np.testing.assert_allclose(line.cdf(special.ndtri(p)), p, rtol=1e-12, atol=1e-15)
-
-
-def test_mixture_quantiles_of_a_single_gaussian():
-    found = mixture_quantiles(np.ones(1), np.array([[2.0]]), np.array([[3.0]]))
-    for p, x in found.items():
-        assert x[0] == pytest.approx(2.0 + 3.0 * special.ndtri(p), abs=1e-13)
 
 
 # The house rules

@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import integrate, special, stats
+from scipy import special, stats
 
 from bayeslib import enumerate_posterior, posteriors
 from bayeslib.errors import BayeslibError, BayeslibTypeError
@@ -86,25 +86,6 @@ def test_coal_mining_far_out_is_impossible_not_undefined():
 
 
 # Truths
-
-
-def test_logistic_regression_on_the_line_by_quadpack():
-    density = SAME["logistic(1)"]
-
-    def moment(power):
-        return integrate.quad(
-            lambda t: t**power * np.exp(density(np.array([[t]]))[0] + 20.0), -8, 8, epsabs=0,
-            epsrel=1e-12, limit=300, points=[-1.0, 0.0, 1.0],
-        )[0]  # fmt: skip
-
-    truth, mass = TARGETS["logistic(1)"].truth, moment(0)
-    assert truth.log_evidence == pytest.approx(np.log(mass) - 20.0, abs=1e-10)
-    assert truth.mean[0] == pytest.approx(moment(1) / mass, abs=1e-10)
-    below = integrate.quad(
-        lambda t: np.exp(density(np.array([[t]]))[0] + 20.0), -8, truth.quantiles[0.25][0],
-        epsabs=0, epsrel=1e-12, limit=300,
-    )[0]  # fmt: skip
-    assert below / mass == pytest.approx(0.25, abs=1e-10)
 
 
 @pytest.mark.parametrize("prior_scale", [0.3, 6.0])
@@ -215,24 +196,6 @@ def test_noisy_or_by_hand():
     np.testing.assert_allclose(found.expect(lambda d: d).value, model.truth.mean, rtol=1e-12)
     assert found.log_evidence.value == pytest.approx(model.truth.log_evidence, rel=1e-13)
     np.testing.assert_allclose(np.diag(model.truth.cov), model.truth.mean * (1 - model.truth.mean))
-
-
-def test_noisy_or_by_inclusion_and_exclusion():
-    """Heckerman (1990): a sum over sets of positive findings, not over sets of diseases."""
-    rng = np.random.default_rng(9)
-    dim, num_findings = 14, 9
-    prior, strengths = rng.uniform(0.01, 0.3, dim), rng.uniform(0, 0.9, (num_findings, dim))
-    findings = (rng.random(num_findings) < 0.5).astype(float)
-    model = posteriors.noisy_or(findings, prior, strengths, leak=0.05)
-    positive, negative = np.flatnonzero(findings == 1), np.flatnonzero(findings == 0)
-    evidence = 0.0
-    for size in range(positive.size + 1):
-        for subset in itertools.combinations(positive, size):
-            absent = [*negative, *subset]
-            fail = np.prod(1.0 - strengths[absent], axis=0)
-            term = 0.95 ** len(absent) * np.prod(1.0 - prior + prior * fail)
-            evidence += (-1.0) ** size * term
-    assert np.exp(model.truth.log_evidence) == pytest.approx(evidence, rel=1e-9)
 
 
 def test_noisy_or_draws():

@@ -278,8 +278,6 @@ def test_a_function_of_all_draws_is_called_with_them_once():
 
     normal_draws().expect(f)
     assert shapes == [(4000, 2), (1, 2), (1, 2)]
-    w = np.arange(3.0)
-    assert apply_rows(lambda h: w, np.zeros(3)).tolist() == w.tolist()  # whatever it is given
 
 
 def test_what_a_function_raises_says_how_it_was_called():

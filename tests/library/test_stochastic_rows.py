@@ -301,6 +301,9 @@ def test_heat_is_said_and_silence_kept_where_the_noise_is_known():
 
 def test_friction_may_be_zero_where_nothing_heats():
     target = Target(standard, dim=1)
+    with pytest.warns(BayeslibWarning, match="friction is 0"):
+        heated = sghmc(target, STARTS, step_size=0.1, friction=0.0, **HEAT | {"num_samples": 400})
+    assert any("friction is 0" in problem for problem in heated.problems)
     still = sghmc(target, STARTS, step_size=0.1, friction=0.0, **HEAT | {"gradient_noise": None})
     drawn = sghmc(target, STARTS, step_size=0.1, friction=0.0, refresh=20, **HEAT)
     for draws in (still, drawn):

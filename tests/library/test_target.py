@@ -230,24 +230,6 @@ def test_an_open_end_of_the_support_may_be_none(support, dim, filled):
     assert Target(density, dim=dim, support=support).support == filled
 
 
-@pytest.mark.parametrize("support", [(0.0, None), (-1.0, 2.0)])
-def test_a_density_that_ignores_its_support_is_found_at_the_start(support):
-    target = Target(lambda theta: -abs(theta[0]), dim=1, support=support)
-    with pytest.raises(TargetError, match=r"outside the support .* of theta"):
-        metropolis(target, 1.0, num_chains=1, rng=1)
-
-
-def test_what_a_density_raises_outside_its_support_is_not_counted():
-    def half(theta):
-        if theta[0] < 0.0:
-            raise ValueError("never asked here")
-        return -theta[0]
-
-    target = Target(half, dim=1, gradient=None, support=(0.0, None))
-    target.verify(np.array([1.0]))
-    assert target(1.0) == -1.0
-
-
 def cancelled_scalar(theta):
     return -0.5 * math.exp(math.log(theta[0])) ** 2
 

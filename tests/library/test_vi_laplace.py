@@ -81,26 +81,6 @@ def test_the_hessian_is_that_of_logistic_regression():
     np.testing.assert_allclose(slope, 0.0, atol=1e-9)
 
 
-def test_as_a_proposal_it_tells_what_it_missed():
-    for coordinates in ("own", "unconstrained"):
-        found = bl.laplace(STUDENT, coordinates=coordinates)
-        weighted = bl.importance_sample(STUDENT, found, num_samples=5000, rng=1)
-        assert weighted.settings["khat"] > 0.7
-    good = bl.laplace(posteriors.coin(80, 30), coordinates="unconstrained")
-    weighted = bl.importance_sample(posteriors.coin(80, 30), good, num_samples=5000, rng=1)
-    assert weighted.log_evidence.value == pytest.approx(
-        posteriors.coin(80, 30).truth.log_evidence, abs=0.01
-    )
-    assert good.log_evidence.value != pytest.approx(weighted.log_evidence.value, abs=1e-4)
-
-
-def test_nothing_is_random():
-    one, other = bl.laplace(posteriors.pumps()), bl.laplace(posteriors.pumps())
-    np.testing.assert_allclose(one.mean, other.mean, rtol=1e-9)  # BLAS: addresses decide rounding
-    np.testing.assert_allclose(one.cov, other.cov, rtol=1e-9)
-    assert one.num_evals == other.num_evals == one.log_evidence.num_evals
-
-
 # Modes
 
 
