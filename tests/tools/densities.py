@@ -131,6 +131,17 @@ def slow(theta, size):
     return -0.5 * theta[0] ** 2 + 1e-12 * total
 
 
+def slope(function, theta, *data):
+    """The gradient by central differences of order eight."""
+    gradient = np.zeros(theta.size)
+    for i, direction in enumerate(np.eye(theta.size)):
+        step = 0.01 * direction * np.clip(abs(theta[i]), 0.25, 1.0)
+        for j, weight in enumerate((4 / 5, -1 / 5, 4 / 105, -1 / 280), 1):
+            up, down = (function(theta + s * j * step, *data) for s in (1, -1))
+            gradient[i] += weight * (up - down) / step[i]
+    return gradient
+
+
 # Short runs of three samplers, for what is the same in all.
 SHORT = {"num_samples": 200, "num_warmup": 150, "rng": 11}
 SAMPLERS = {
