@@ -16,8 +16,6 @@ from bayeslib.errors import (
     ImproperError,
     TargetError,
 )
-from bayeslib.results.coordinates import identity
-from bayeslib.variational.elsewhere import elsewhere_problem
 
 
 def standard(theta):
@@ -184,17 +182,6 @@ def test_a_fit_that_ended_at_another_mode_is_told(fit, name):
     with pytest.warns(BayeslibWarning, match=rf"{name} . of 2 ended elsewhere, about theta=\[-?20"):
         assert fit([[-19.0], [18.0]]).problems
     assert not any("ended elsewhere" in said for said in fit([[19.0], [18.0]]).problems)
-
-
-def test_only_modes_that_count_are_told():
-    here, there, near = bl.Gaussian(0.0, 1.0), bl.Gaussian(9.0, 1.0), bl.Gaussian(1.0, 1.0)
-
-    def said(gaussians, *elbos):
-        return elsewhere_problem(gaussians, np.array(elbos), identity(1), "fit")
-
-    assert "theta=[9.0]" in said([here, there], 0.0, -4.0)
-    assert said([here, there], 0.0, -5.0) is None
-    assert said([here, near, None], 0.0, 0.0, -np.inf) is None
 
 
 def test_weighted_chains_that_disagree_are_told():

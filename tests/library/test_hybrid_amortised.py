@@ -175,28 +175,6 @@ def test_the_bound_leads_to_variational_inference_of_each_y():
     assert net.num_evals == 20_000 + 3000 * 256 + 2000 * len(net.validation_trace)
 
 
-def calibration(net, narrower=1.0):
-    def fit(y, rng):
-        q = net.posterior(y)
-        return bl.Gaussian(q.mean, narrower**2 * q.cov)
-
-    return bl.simulation_based_calibration(
-        lambda rng: rng.standard_normal(),
-        lambda theta, rng: theta + NOISE * rng.standard_normal(1),
-        fit,
-        num_fits=500,
-        rng=3,
-    )
-
-
-@pytest.mark.trust("M5", of="train_amortised")
-@pytest.mark.filterwarnings("ignore:y.0.*lies outside")
-def test_is_calibrated_where_the_family_holds_the_posterior():
-    net = bl.train_amortised(on_the_line, rng=1)
-    assert calibration(net).pvalue > 1e-6
-    assert calibration(net, narrower=0.7).pvalue < 1e-6  # the twin
-
-
 def test_a_network_is_pickled():
     one = bl.train_amortised(on_the_line, num_simulations=500, num_steps=20, rng=3)
     near = partial(np.testing.assert_allclose, rtol=1e-9)  # BLAS: rounding depends on addresses

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from answers import measure
 from bad_inputs import refused
 from calling import quietly
 from densities import cut_off
-from outside_models import OUTSIDE, proposal
 from scipy import stats
 
 import bayeslib as bl
@@ -146,19 +144,6 @@ def test_a_region_that_few_particles_found_is_said():
         found += share > 0.05
         assert share < 0.05 or draws.problems or abs(draws.log_evidence.z(0.0)) < 6.0
     assert found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("function", [bl.smc, bl.annealed_importance_sample])
-@pytest.mark.parametrize("name", ["missing data", "lotka volterra", "mixture of three"])
-def test_models_from_outside_are_right_or_flagged(name, function):
-    """Of 35, 7 and 8 dimensions, from a Gaussian about zero."""
-    target = OUTSIDE[name]
-    draws = quietly(function, target, proposal(name), num_samples=1_000, rng=1)
-    answer = measure(draws, target, fit=False)
-    assert not answer.silently_wrong
-    if (name, function) == ("missing data", bl.smc):
-        assert not answer.wrong
 
 
 # Adaptive proposals

@@ -223,15 +223,6 @@ def test_a_run_goes_on_where_another_ended():
     np.testing.assert_array_equal(parts, whole.values)
 
 
-def test_frozen_chains_are_flagged():
-    """Below the critical temperature each chain stays with the sign that it fell into."""
-    draws = bl.ising_sample(
-        (16, 16), inverse_temperature=0.7, initial=np.array([1.0, -1.0])[:, None, None]
-        * np.ones((2, 16, 16)), num_chains=2, num_samples=500, rng=20,
-    )  # fmt: skip
-    assert any("R-hat" in problem and "magnetisation" in problem for problem in draws.problems)
-
-
 def test_extreme_odds_are_certain_and_not_nan():
     strong = 1e6 * np.sign(FIELD)
     draws = run(2.0, "systematic", 21, field=strong, num_samples=20, num_warmup=1)

@@ -158,41 +158,23 @@ def test_a_cancelled_chain_is_not_passed_over(num_run):
 
 @pytest.mark.row(52)
 @pytest.mark.parametrize(
-    ("files", "expected"),
+    ("kilobytes", "limits", "expected"),
     [
-        ({"proc/meminfo": "MemTotal: 9 kB\nMemFree: 1 kB\nMemAvailable: 4 kB\n"}, 4096),
-        (
-            {
-                "proc/meminfo": "MemAvailable: 1000 kB\n",
-                "sys/fs/cgroup/memory.max": "9000\n",
-                "sys/fs/cgroup/memory.current": "5000\n",
-                "sys/fs/cgroup/memory.stat": "anon 100\ninactive_file 3000\n",
-            },
-            7000,
-        ),
-        (
-            {
-                "proc/meminfo": "MemAvailable: 1 kB\n",
-                "sys/fs/cgroup/memory.max": "max\n",
-                "sys/fs/cgroup/memory.current": "5000\n",
-            },
-            1024,
-        ),
-        (
-            {
-                "proc/meminfo": "MemAvailable: 1000 kB\n",
-                "sys/fs/cgroup/memory/memory.limit_in_bytes": "100\n",
-                "sys/fs/cgroup/memory/memory.usage_in_bytes": "500\n",
-            },
-            0,
-        ),
+        (4, {}, 4096),
+        (1000, {".max": 9000, ".current": 5000, ".stat": "anon 1\ninactive_file 3000"}, 7000),
+        (1, {".max": "max", ".current": 5000}, 1024),
+        (1000, {"/memory.limit_in_bytes": 100, "/memory.usage_in_bytes": 500}, 0),
     ],
     ids=["machine", "container", "no limit", "first version"],
 )
-def test_memory_counts_caches_as_free_and_heeds_a_containers_limit(tmp_path, files, expected):
+def test_memory_counts_caches_as_free_and_heeds_a_containers_limit(
+    tmp_path, kilobytes, limits, expected
+):
+    files = {f"sys/fs/cgroup/memory{name}": text for name, text in limits.items()}
+    files["proc/meminfo"] = f"MemTotal: 9 kB\nMemFree: 1 kB\nMemAvailable: {kilobytes} kB"
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_text(f"{text}\n")
     assert available_memory(tmp_path) == expected
 
 

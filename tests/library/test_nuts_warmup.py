@@ -7,11 +7,6 @@ from stepping import Z_LIMIT, batch_z
 
 from bayeslib import Target, ess, nuts, posteriors
 from bayeslib.errors import TargetError
-from bayeslib.hamiltonian.nuts_warmup import (
-    DENSE,
-    DIAGONAL,
-    metric_windows,
-)
 
 
 @pytest.mark.parametrize("size", [1e-3, 1e3])
@@ -45,15 +40,11 @@ def test_the_step_reaches_the_acceptance_asked_for(target_accept):
 
 
 @pytest.mark.filterwarnings("ignore:.*diverged")  # five iterations find no step size
-@pytest.mark.parametrize("num_warmup", [1, 2, 5, 20, 49, 50, 100, 149, 150, 1000, 12345])
-def test_windows_cover_the_warm_up(num_warmup):
-    for metric, learned in (("diag", DIAGONAL), ("dense", DENSE)):
-        ends = metric_windows(num_warmup, learned)
-        assert ends[-1] == num_warmup
-        assert np.all(np.diff(ends) > 0)
-        if num_warmup <= 150:
-            draws = nuts(gaussian2(), num_warmup=num_warmup, num_samples=5, metric=metric, rng=2)
-            assert np.isfinite(draws.values).all()
+@pytest.mark.parametrize("num_warmup", [1, 2, 5, 20, 49, 50, 100, 149, 150])
+def test_a_warm_up_may_be_short(num_warmup):
+    for metric in ("diag", "dense"):
+        draws = nuts(gaussian2(), num_warmup=num_warmup, num_samples=5, metric=metric, rng=2)
+        assert np.isfinite(draws.values).all()
 
 
 @pytest.mark.filterwarnings("ignore:.*diverged")

@@ -125,19 +125,7 @@ def test_mixture_is_stable_far_from_all_components():
 # Truths
 
 
-def test_golden_numbers_of_the_main_target():
-    truth = TARGETS["gamma_student"].truth
-    assert np.exp(truth.log_evidence) == pytest.approx(0.0934831740202749, rel=1e-12)
-    assert truth.mean[0] == pytest.approx(4.16697426804, abs=5e-12)
-    assert truth.cov[0, 0] == pytest.approx(1.59754967647, abs=5e-12)
-    found = [truth.quantiles[p][0] for p in (0.025, 0.5, 0.975)]
-    np.testing.assert_allclose(found, [1.43523186, 4.291860195, 6.449312326], atol=5e-9)
-    assert 1.0 - truth.cdf(np.array([6.0]))[0] == pytest.approx(0.05382494, abs=5e-9)
-    # the posterior is 5.3485… theta^2 exp(-theta) t(theta - 5), the prior's constant being 1 / 2
-    assert np.exp(truth.log_evidence) == pytest.approx(0.5 / 5.34855609300941, rel=1e-13)
-
-
-@pytest.mark.parametrize("y", [-200.0, -3.0, 0.5, 12.0, 60.0, 1e4])
+@pytest.mark.parametrize("y", [-200.0, -3.0, 0.5, 5.0, 12.0, 60.0, 1e4])
 def test_main_target_is_right_for_any_observation(y):
     """Against scipy's QUADPACK, from 0 to 120 in pieces: nothing in common with our panels."""
     truth = posteriors.gamma_student(y).truth
@@ -185,27 +173,13 @@ def test_eight_schools_evidence_and_moments_by_another_quadrature():
     assert effects[0] == pytest.approx(6.2118842, abs=1e-6)  # shrunk from 28 towards mu
 
 
-def test_eight_schools_effects_follow_from_the_noncentred_coordinates():
-    x = posteriors.eight_schools(centered=False).truth.sample(40_000, 4)
-    effects = x[:, :1] + np.exp(x[:, 1:2]) * x[:, 2:]
-    truth = posteriors.eight_schools(centered=True).truth
-    z = (effects.mean(axis=0) - truth.mean[2:]) / (effects.std(axis=0) / np.sqrt(len(x)))
-    assert np.abs(z).max() < 5.5  # 8 tests, alpha 1e-6 after Bonferroni
-
-
-# How near evidence, mean and covariance are.
-SMOOTH, ROUGH = (1e-8, 1e-7, 1e-6), (1e-6, 1e-5, 2e-4)
-CLOSE = dict.fromkeys(["gamma_student", "coin", "mixture(2)", "banana", "donut"], ROUGH)
-CLOSE |= dict.fromkeys(["logistic(1)", "logistic(2)", "challenger", "coal_mining"], SMOOTH)
-
-
-@pytest.mark.parametrize("name", CLOSE)
+@pytest.mark.parametrize("name", ["logistic(1)", "logistic(2)", "challenger", "coal_mining"])
 def test_truth_agrees_with_adaptive_quadrature(name):
-    target, (evidence, mean, cov) = TARGETS[name], CLOSE[name]
-    found = quadrature(target)
-    assert found.log_evidence.value == pytest.approx(target.truth.log_evidence, abs=evidence)
-    np.testing.assert_allclose(found.mean, target.truth.mean, atol=mean)
-    np.testing.assert_allclose(found.cov, target.truth.cov, atol=cov)
+    """Those without a closed form; test_challenge.py has the others."""
+    found, truth = quadrature(TARGETS[name]), TARGETS[name].truth
+    assert found.log_evidence.value == pytest.approx(truth.log_evidence, abs=1e-8)
+    np.testing.assert_allclose(found.mean, truth.mean, atol=1e-7)
+    np.testing.assert_allclose(found.cov, truth.cov, atol=1e-6)
 
 
 def worst_z(x, truth):

@@ -67,21 +67,6 @@ def test_a_coin_has_its_closed_form(a, b):
     assert logit.log_evidence.value == pytest.approx(exact, rel=1e-9)
 
 
-def test_the_hessian_is_that_of_logistic_regression():
-    """X'WX plus the prior's precision, at the mode, by hand."""
-    rng = np.random.default_rng(2)
-    design = np.column_stack([np.ones(60), rng.standard_normal((60, 2))])
-    y = (rng.random(60) < 0.4).astype(float)
-    target = posteriors.logistic_regression(design, y, prior_scale=2.0)
-    found = bl.laplace(target)
-    share = special.expit(design @ found.mean)
-    hessian = (design * (share * (1.0 - share))[:, None]).T @ design + np.eye(3) / 4.0
-    np.testing.assert_allclose(found.settings["hessian"], hessian, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(found.cov @ hessian, np.eye(3), atol=1e-7)
-    slope = design.T @ (y - share) - found.mean / 4.0
-    np.testing.assert_allclose(slope, 0.0, atol=1e-9)
-
-
 # Modes
 
 
