@@ -341,7 +341,11 @@ test_bad_arguments_are_named = refused(
     ({"decay": -0.1}, "decay must be at least 0"),
     ({"delay": 0.0}, "delay must be positive"),
     ({"average": 1}, "average must be True or False"),
-    by=lambda **changes: bl.bbvi(BANANA, **{"initial_position": [0.0, 0.0], "rng": 1} | changes),
+    ({"target": GAMMA_STUDENT, "initial_position": -1.0}, "strictly inside the support"),
+    ({"target": bl.Target(exponential, dim=1), "initial_position": -1.0}, bl.StartError, ""),
+    by=lambda **changes: bl.bbvi(
+        **{"target": BANANA, "initial_position": [0.0, 0.0], "rng": 1} | changes
+    ),
 )
 
 
@@ -360,11 +364,3 @@ test_bad_arguments_of_gradients_are_named = refused(
         **{"mean": [0.0, 0.0], "scale": [1.0, 1.0], "estimator": "score", "rng": 1} | changes,
     ),
 )
-
-
-@pytest.mark.trust("S15")
-def test_a_start_outside_the_support_is_refused():
-    with pytest.raises(bl.BayeslibError, match="strictly inside the support"):
-        bl.bbvi(GAMMA_STUDENT, -1.0, rng=1)
-    with pytest.raises(bl.StartError):
-        bl.bbvi(bl.Target(exponential, dim=1), -1.0, rng=1)

@@ -257,16 +257,6 @@ test_bad_arguments_are_named = refused(
     ({"max_iterations": 0}, "max_iterations must be at least 1"),
     ({"num_elbo_draws": 0}, "num_elbo_draws must be at least 1"),
     ({"num_check": 1}, "num_check must be at least 100"),
+    ({"target": bl.Target(lambda t: -0.5 * np.sum(t**2), dim=1001)}, "1000 dimensions, got 1001"),
     by=lambda **changes: bl.pathfinder(**{"target": SCHOOLS, "rng": 1} | changes),
 )
-
-
-@pytest.mark.trust("S15")
-def test_too_many_dimensions_are_refused():
-    def logdensity(theta):
-        return -0.5 * np.sum(theta**2)
-
-    with pytest.raises(BayeslibError, match="at most 1000 dimensions, got 1001"):
-        bl.pathfinder(bl.Target(logdensity, dim=1001), rng=1)
-    with pytest.raises(BayeslibError, match="num_samples must be at least 1"):
-        bl.multipathfinder(SCHOOLS, num_samples=0, rng=1)

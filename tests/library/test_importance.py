@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bad_inputs import refused
+from bad_inputs import Denying, refused
 from calling import quietly
 from densities import cut_off
 from scipy import stats
@@ -120,14 +120,6 @@ def test_psis_at_its_edges():
 # Bad input
 
 
-class Broken:
-    def sample(self, num_samples, rng):
-        return rng.standard_normal((num_samples, 1))
-
-    def logdensity(self, x):
-        return np.where(x[:, 0] > 1.0, -np.inf, 0.0)
-
-
 @pytest.mark.row(48)
 @pytest.mark.trust("S12")
 def test_all_weights_zero():
@@ -140,7 +132,7 @@ def test_all_weights_zero():
 @pytest.mark.row(47)
 def test_a_proposal_that_denies_its_own_draws():
     with pytest.raises(bl.BayeslibError, match=r"is -inf at theta=\[1\.\d+\]"):
-        bl.importance_sample(NORMAL, Broken(), num_samples=100, rng=1)
+        bl.importance_sample(NORMAL, Denying(1.0), num_samples=100, rng=1)
 
 
 def test_nan_and_infinity_of_the_target():

@@ -231,13 +231,13 @@ test_bad_arguments_are_named = refused(
     ({"scale": np.ones((3, 1)), "inverse_temperatures": 4}, r"\(4, 1\)"),
     ({"reference": posteriors.banana(1.0)}, "dim=1"),
     ({"reference": "prior"}, "Target"),
-    by=lambda **options: bl.parallel_tempering(LOST, None, rng=1, **options),
+    (
+        {"initial_position": [[-1.0], [0.5], [0.2], [0.3]], "reference": UNIFORM},
+        bl.StartError,
+        "reference at initial_position",
+    ),
+    by=lambda **options: bl.parallel_tempering(LOST, rng=1, **options),
 )
-
-
-def test_a_start_outside_the_reference_is_refused():
-    with pytest.raises(bl.StartError, match="reference at initial_position"):
-        bl.parallel_tempering(LOST, [[-1.0], [0.5], [0.2], [0.3]], reference=UNIFORM, rng=1)
 
 
 def test_no_warm_up_and_nothing_given_is_said():

@@ -6,6 +6,7 @@ every row of `ROWS`.
 
 from functools import partial
 
+import numpy as np
 import pytest
 from densities import gaussian2
 
@@ -98,6 +99,19 @@ def run(target=None, start=(0.1, 0.2), sampler="metropolis", **options):
 
 def value_only(function, dim=2, **options):
     return Target(function, dim=dim, gradient=None, **options)
+
+
+class Denying:
+    """A proposal of standard normals, which beyond an end it says it never draws."""
+
+    def __init__(self, end):
+        self.end = end
+
+    def sample(self, num_samples, rng):
+        return rng.standard_normal((num_samples, 1))
+
+    def logdensity(self, x):
+        return np.where(x[:, 0] > self.end, -np.inf, 0.0)
 
 
 def refused(*rows, by=None):
