@@ -6,8 +6,8 @@
 import os
 import signal
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 
 import numpy as np
@@ -62,30 +62,17 @@ def at_work(dask_worker):
     return os.getpid() if dask_worker.state.executing else None
 
 
-def kill_one(client, executing=2):
-    """Kill a worker once `executing` of them run a chain, and return its process."""
+def kill_one(client):
+    """Kill a worker once two of them run a chain, and return its process."""
     until = time.monotonic() + 120.0
     while time.monotonic() < until:
         busy = [process for process in client.run(at_work).values() if process]
-        if len(busy) >= executing:
+        if len(busy) >= 2:
             time.sleep(0.3)
             os.kill(busy[0], signal.SIGKILL)
             return busy[0]
         time.sleep(0.05)
     raise AssertionError("no worker ran a chain")
-
-
-def in_the_background(function, *arguments):
-    """Start a thread; join() hands back what it returned."""
-    returned = []
-    thread = threading.Thread(target=lambda: returned.append(function(*arguments)))
-    thread.start()
-
-    def join():
-        thread.join()
-        return returned[0]
-
-    return join
 
 
 TARGET = Target(slow, dim=1, data=(20_000,), gradient=None)
@@ -94,9 +81,10 @@ LONG = {"num_samples": 3000, "num_warmup": 0, "scale": 2.0, "rng": 1}
 
 def test_a_worker_that_dies_costs_time_and_no_draw(client):
     """Dask runs the lost chain again elsewhere; it is decided by its job alone."""
-    join = in_the_background(kill_one, client)
-    draws = metropolis(TARGET, None, executor=client.get_executor(pure=False), **LONG)
-    killed = join()
+    with ThreadPoolExecutor(1) as background:
+        killing = background.submit(kill_one, client)
+        draws = metropolis(TARGET, None, executor=client.get_executor(pure=False), **LONG)
+        killed = killing.result()
     assert draws.values.shape == (4, 3000, 1)
     np.testing.assert_array_equal(draws.values, metropolis(TARGET, None, **LONG).values)
     client.wait_for_workers(2, timeout=120)

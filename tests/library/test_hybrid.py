@@ -342,7 +342,11 @@ test_bad_arguments_are_named = refused(
     ({"delay": 0.0}, "delay must be positive"),
     ({"average": 1}, "average must be True or False"),
     ({"target": GAMMA_STUDENT, "initial_position": -1.0}, "strictly inside the support"),
-    ({"target": bl.Target(exponential, dim=1), "initial_position": -1.0}, bl.StartError, ""),
+    (
+        {"target": bl.Target(exponential, dim=1), "initial_position": -1.0},
+        bl.StartError,
+        "initial_position",
+    ),
     by=lambda **changes: bl.bbvi(
         **{"target": BANANA, "initial_position": [0.0, 0.0], "rng": 1} | changes
     ),

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import special, stats
 
 from bayeslib import BayeslibError, BayeslibTypeError, Draws, Estimate, Gaussian, ZeroWeightsError
 from bayeslib.results.rows import apply_rows
@@ -54,8 +54,6 @@ def test_error_of_independent_weighted_and_chained_draws():
 
 def test_weighted_error_is_honest_over_replications():
     """z of 400 weighted estimates has variance one; chi-square bounds at 1e-6."""
-    from scipy import stats
-
     rng = np.random.default_rng(3)
     z = []
     for _ in range(400):
@@ -164,8 +162,6 @@ def test_a_summary_shows_no_more_digits_than_the_error_allows():
 
 
 def test_gaussian_density_samples_and_expectations():
-    from scipy import stats
-
     cov = np.array([[2.0, 0.6], [0.6, 1.0]])
     gaussian = Gaussian([1.0, -1.0], cov)
     x = np.random.default_rng(7).standard_normal((5, 2))

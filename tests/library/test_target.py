@@ -40,17 +40,6 @@ def laplace_gradient(theta):
     return -np.sign(theta - np.array([0.0, 1.0]))
 
 
-def helper(x):
-    return x * x
-
-
-compiled_helper = njit(helper)
-
-
-def with_helpers(theta):
-    return -0.5 * helper(theta[0]) - 0.5 * compiled_helper(theta[1])
-
-
 def test_values_equal_the_plain_function_one_by_one_and_many_at_once():
     target = regression_target()
     thetas = np.random.default_rng(2).standard_normal((50, 3))
@@ -163,12 +152,6 @@ def test_data_of_any_numeric_kind(array):
         return total
 
     assert Target(logdensity, dim=1, data=(array,))(2.0) == 2.0 * np.sum(array)
-
-
-def test_plain_and_compiled_helpers_may_be_called():
-    target = Target(with_helpers, dim=2)
-    assert target([1.0, 2.0]) == -2.5
-    np.testing.assert_allclose(target.gradient([1.0, 2.0]), [-1.0, -2.0])
 
 
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))])

@@ -123,18 +123,6 @@ def test_a_target_without_gradient_stays_without():
     assert np.isfinite(free(POINTS[0]))
 
 
-def test_new_data_are_not_compiled_in():
-    from bayeslib.compile import compiler
-
-    free = bl.unconstrained(box())
-    free.gradient(POINTS[0])
-    before = len(compiler._compiled)
-    other = bl.Target(boxed, dim=6, data=(np.array([1.1, 0.2]),), support=SUPPORT)
-    gradient = bl.unconstrained(other).gradient(POINTS[0])
-    assert len(compiler._compiled) == before
-    assert not np.array_equal(gradient, free.gradient(POINTS[0]))
-
-
 def test_open_targets_keep_their_functions_and_truth():
     target = posteriors.banana()
     free = bl.unconstrained(target)
