@@ -161,19 +161,13 @@ def test_the_seed_decides_everything_wherever_it_runs():
 
 
 def test_plain_python_draws_the_same():
-    class Table(dict):
-        pass
-
-    table = Table(size=0.3)
-
     def uncompiled(state, rng):
-        return state + table["size"] * rng.standard_normal(1)
+        return state + 0.3 * getattr(rng, "standard_normal")(1)  # noqa: B009
 
+    options = WELL | {"num_iterations": 300, "rng": 3}
     with pytest.warns(bl.BayeslibWarning, match="propose runs as plain Python"):
-        slow = bl.anneal(
-            well, 1.0, propose=uncompiled, initial_temperature=1.0, num_iterations=300, rng=3
-        )
-    fast = bl.anneal(well, 1.0, num_iterations=300, rng=3, **WELL)
+        slow = bl.anneal(well, 1.0, **options | {"propose": uncompiled})
+    fast = bl.anneal(well, 1.0, **options)
     np.testing.assert_allclose(slow.energies, fast.energies, rtol=1e-12)
     assert fast.settings["compiled"] and not slow.settings["compiled"]
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 import bayeslib as bl
 from bayeslib import posteriors
-from bayeslib.variational import bbvi_ascent, gaussian_family
+from bayeslib.variational import gaussian_family
 
 ESTIMATORS = ("score", "baseline", "loo", "rao_blackwell", "reparam")
 NUM_DRAWS = {"score": 1, "baseline": 1, "loo": 4, "rao_blackwell": 1, "reparam": 1}
@@ -304,22 +304,6 @@ def test_a_bound_that_still_rises_is_said():
     with pytest.warns(bl.BayeslibWarning, match="the bound rose by .* not converged"):
         bl.bbvi(far, 0.0, num_steps=400, rng=1)
     assert bl.bbvi(far, 49.0, num_steps=2000, rng=1).problems == ()
-
-
-def test_an_interrupt_returns_what_was_fitted(monkeypatch):
-    calls = []
-
-    def interrupted(*arguments):
-        calls.append(arguments)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return kernel(*arguments)
-
-    kernel = bbvi_ascent.bbvi_kernel
-    monkeypatch.setattr(bbvi_ascent, "bbvi_kernel", interrupted)
-    with pytest.warns(bl.BayeslibWarning, match="interrupted after 50 of 1000 steps"):
-        q = bl.bbvi(BANANA, [0.0, 0.0], num_steps=1000, rng=1)
-    assert q.settings["interrupted"] and q.elbo_trace.shape == (50,)
 
 
 test_bad_arguments_are_named = refused(

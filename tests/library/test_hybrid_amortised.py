@@ -10,7 +10,7 @@ from scipy import special, stats
 
 import bayeslib as bl
 from bayeslib.errors import BayeslibError, BayeslibTypeError, BayeslibWarning, TargetError
-from bayeslib.variational import ascent, training
+from bayeslib.variational import training
 
 NOISE = 0.5
 X = np.array([[1.0, 0.9], [0.0, 0.4], [1.0, 1.1]])
@@ -200,21 +200,6 @@ def test_learning_by_heart_is_said():
             in_the_plane, num_simulations=500, hidden=(64,), num_steps=1000, rng=1
         )
     assert net.problems and net.posterior([0.0, 0.0, 0.0]).problems
-
-
-def test_an_interrupt_returns_what_was_learned(monkeypatch):
-    calls = []
-
-    def interrupted(*arguments):
-        calls.append(arguments)
-        if len(calls) == 8:
-            raise KeyboardInterrupt
-        return ascent.adam_step(*arguments)
-
-    monkeypatch.setattr(training, "adam_step", interrupted)
-    with pytest.warns(BayeslibWarning, match="interrupted after 7 of 50 steps"):
-        net = bl.train_amortised(on_the_line, num_simulations=500, num_steps=50, rng=1)
-    assert net.loss_trace.shape == (7,)
 
 
 def constant_theta(num, rng):

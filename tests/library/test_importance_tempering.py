@@ -133,19 +133,6 @@ def test_steps_know_how_wide_the_modes_are():
     assert np.abs(z).max() < Z_LIMIT + 0.5
 
 
-def test_a_region_that_few_particles_found_is_said():
-    """A spike in front of a wide peak: where it was found, a few families have taken over."""
-    spike = posteriors.mixture([0.5, 0.5], [np.full(3, -3.0), np.full(3, 3.0)],
-                               [0.01 * np.eye(3), np.eye(3)])  # fmt: skip
-    found = 0
-    for seed in range(8):
-        draws = quietly(bl.smc, spike, stats.norm(np.zeros(3), 5.0), num_samples=1_000, rng=seed)
-        share = float(draws.expect(lambda x: x[:, 0] < -2.0))
-        found += share > 0.05
-        assert share < 0.05 or draws.problems or abs(draws.log_evidence.z(0.0)) < 6.0
-    assert found
-
-
 # Adaptive proposals
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import jedi
 import pytest
-from calling import python
 
 import bayeslib as bl
 from bayeslib import posteriors
@@ -186,17 +185,6 @@ STREAMS = [
 @pytest.mark.parametrize("name", STREAMS)
 def test_random_functions_say_in_which_order_they_draw(name):
     assert re.search(r"[Dd]raw order|normals|uniforms|integer", inspect.getdoc(getattr(bl, name)))
-
-
-def test_importing_is_cheap_and_pulls_in_no_widgets():
-    """Nor what automatic gradients need; posteriors need no import of their own."""
-    code = """
-        import sys, bayeslib, bayeslib.compile.autodiff
-        heavy = {'matplotlib', 'ipywidgets', 'IPython', 'scipy.stats'}
-        heavy |= {'bayeslib.compile.autodiff.duals'}
-        print(sorted(heavy & set(sys.modules)), bayeslib.posteriors.coin(8, 2).dim)
-    """
-    assert python(code).strip() == "[] 1"
 
 
 @pytest.mark.parametrize(
