@@ -26,10 +26,6 @@ def flat(theta):
     return 0.0 * theta[0]
 
 
-def two_modes(theta):
-    return np.logaddexp(-0.5 * (theta[0] + 20.0) ** 2, -0.5 * (theta[0] - 20.0) ** 2)
-
-
 def undefined(theta):
     return -0.5 * theta[0] ** 2 if theta[0] > -1.0 else np.nan
 
@@ -38,7 +34,7 @@ BLOWS_UP = bl.Target(cut_off, dim=1, data=(2.8, np.inf))
 LINE = bl.Target(standard, dim=1)
 PLANE = bl.Target(standard, dim=2)
 SCHOOLS = bl.posteriors.eight_schools(centered=False)
-TWO_MODES = bl.Target(two_modes, dim=1)
+TWO_MODES = bl.posteriors.mixture([0.5, 0.5], [-20.0, 20.0], 1.0)
 WORDS = np.array(["meanfield", "fullrank"])
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from densities import standard
+from densities import correlated, standard
 from linear_chains import batches, hamilton, langevin, law, regression_batches
 from stepping import batch_z, moments_z
 
@@ -17,14 +17,7 @@ Y = X @ [1.0, -0.5] + RNG.standard_normal(6)
 REGRESSION = posteriors.linear_regression(X, Y, noise_scale=1.5, prior_scale=1.0)
 PRECISION = np.array([[1.0, 0.4], [0.4, 0.5]])
 DENSE = np.array([[1.0, 0.3], [0.3, 0.5]])
-
-
-def quadratic(theta, precision):
-    return -0.5 * theta @ precision @ theta
-
-
-def plane():
-    return Target(quadratic, dim=2, data=(PRECISION,))
+PLANE = Target(correlated, dim=2, data=(PRECISION,))
 
 
 def logistic(theta, X, y):
@@ -202,8 +195,8 @@ def test_errors_of_weighted_draws_count_blocks_and_not_draws():
     """With equal weights they must be those of the chain; as independent draws they would not."""
     options = {"batch_size": None, "num_samples": 20_000, "rng": 6, "num_chains": 4}
     start = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
-    chain = sgld(plane(), start, step_size=0.2, **options)
-    weighted = sgld(plane(), start, step_size=np.full(21_000, 0.2), **options)
+    chain = sgld(PLANE, start, step_size=0.2, **options)
+    weighted = sgld(PLANE, start, step_size=np.full(21_000, 0.2), **options)
     np.testing.assert_array_equal(chain.values, weighted.values)
     ratio = weighted.expect().mcse / chain.expect().mcse
     assert np.all((0.6 < ratio) & (ratio < 1.5))
@@ -237,7 +230,7 @@ def long_run(sampler, target, cov, options, seed):
 def test_sgld_settles_in_the_law_of_its_steps(name):
     options, exact = LAWS[name], np.linalg.inv(PRECISION)
     mean, cov = law(*langevin(PRECISION[None], np.zeros((1, 2)), **matched(options)))
-    draws = long_run(sgld, plane(), cov, options, 601)
+    draws = long_run(sgld, PLANE, cov, options, 601)
     assert np.abs(moments_z(draws.values, mean, cov, right=True)).max() < Z_LIMIT
     assert np.abs(moments_z(draws.values, mean, exact, right=False)).max() > Z_LIMIT, (
         "the bias is not seen"
@@ -264,7 +257,7 @@ FRICTIONS = {
 def test_sghmc_settles_in_the_law_of_its_steps(name):
     options, exact = {"step_size": 0.6} | FRICTIONS[name], np.linalg.inv(PRECISION)
     mean, cov = law(*hamilton(PRECISION[None], np.zeros((1, 2)), **matched(options)))
-    draws = long_run(sghmc, plane(), cov[:2, :2], options, 602)
+    draws = long_run(sghmc, PLANE, cov[:2, :2], options, 602)
     assert np.abs(moments_z(draws.values, mean[:2], cov[:2, :2], right=True)).max() < Z_LIMIT
     assert np.abs(moments_z(draws.values, mean[:2], exact, right=False)).max() > Z_LIMIT, (
         "the bias is not seen"
