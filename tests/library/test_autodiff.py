@@ -24,7 +24,6 @@ from bayeslib.compile.functions.special import digamma, log_ndtr
 from bayeslib.errors import GradientError
 
 RNG = np.random.default_rng(20)
-A = RNG.normal(size=(3, 3))
 X = RNG.normal(size=(7, 3))
 Y = RNG.normal(size=7)
 
@@ -223,21 +222,6 @@ def scratch(theta):
     return z.sum() + outer[1, 2] + np.sum(outer)
 
 
-def quadratic(theta, A):
-    return -0.5 * theta @ A @ theta + np.dot(A, theta)[0] + np.dot(theta, theta)
-
-
-def regression(theta, X, y):
-    mu = theta[0] + theta[1] * X[:, 0]
-    z = (y - mu) / np.exp(theta[2])
-    return -0.5 * np.sum(z**2) - y.size * theta[2]
-
-
-def logistic(theta, X, y):
-    eta = X @ theta
-    return np.sum(y * eta - np.logaddexp(0.0, eta)) - 0.5 * theta @ theta
-
-
 def rows(theta, X, y):
     lp = 0.0
     for i in range(X.shape[0]):
@@ -286,9 +270,6 @@ DENSITIES = [
     (whole_arrays, ()),
     (scratch, ()),
     (helpers, ()),
-    (quadratic, (A,)),
-    (regression, (X, Y)),
-    (logistic, (X, (Y > 0).astype(float))),
     (rows, (X, Y)),
     (integers, (np.array([0, 3, 2]), np.array([True, False, True]), 3)),
 ]

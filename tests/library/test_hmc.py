@@ -85,19 +85,6 @@ def test_leapfrog_conserves_the_shadow_energy():
     assert np.ptp(path.energy) > 1.0
 
 
-def test_leapfrog_drifts_by_the_inverse_mass():
-    """With kinetic energy p' M^-1 p / 2 a free particle moves by step * M^-1 p."""
-    free = Target(lambda theta: 0.0 * theta[0], dim=2)
-    momentum = np.array([1.0, -2.0])
-    for metric in METRICS.values():
-        dense = as_matrix(metric, 2)
-        path = leapfrog(
-            free, [0.0, 0.0], momentum, step_size=0.3, num_steps=2, inverse_mass_matrix=metric
-        )
-        np.testing.assert_allclose(path.positions[-1], 0.6 * dense @ momentum, rtol=1e-12)
-        np.testing.assert_allclose(path.energy, 0.5 * momentum @ dense @ momentum, rtol=1e-12)
-
-
 def test_leapfrog_records_its_trajectory_and_its_end_at_the_border():
     target = EXACT["truncated"][0]
     path = leapfrog(target, 0.1, -1.0, step_size=0.25, num_steps=10)

@@ -99,16 +99,6 @@ def test_gaussian_targets(dim, gap):
     assert dim == 1 or wider.kl(exact) > q.kl(exact)
 
 
-@pytest.mark.trust("M7", of="pathfinder")
-@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
-@pytest.mark.parametrize("dim", [2, 10])
-def test_with_a_long_enough_history_the_covariance_is_nearly_right(dim):
-    target = correlated(dim)
-    q = bl.pathfinder(target, history=20, num_elbo_draws=400, rng=2)
-    ratio = np.diag(q.cov) / np.diag(target.truth.cov)
-    assert np.all((ratio > 0.5) & (ratio < 2.0))
-
-
 SCHOOLS = posteriors.eight_schools(centered=False)
 
 
