@@ -81,7 +81,7 @@ def test_nan_on_the_way_is_rejected_counted_and_said_once(sampler):
 
 
 @pytest.mark.row(4)
-@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
+@pytest.mark.parametrize("sampler", FIXED)
 def test_plus_infinity_on_the_way_ends_the_run(sampler):
     with pytest.raises(TargetError, match=r"\+inf at theta=.*iteration") as caught:
         run(cut_off_at(2.0, math.inf), 0.5, sampler, num_samples=5000, num_warmup=0,

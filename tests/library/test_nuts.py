@@ -7,11 +7,9 @@ from densities import (
     COV,
     EXACT,
     METRICS,
-    correlated,
     cut_off,
     gaussian2,
     gaussian20,
-    sample_gaussian2,
 )
 from linear_chains import as_matrix
 from stepping import Z_LIMIT, batch_z
@@ -142,21 +140,6 @@ def test_a_metric_of_no_kind_is_refused(metric):
 
 
 # What is learned in the warm-up: step size and metric, and what that costs
-
-
-@pytest.mark.parametrize("size", [1e-3, 1e3])
-def test_the_diagonal_metric_is_that_of_draws_and_gradients(size):
-    """For a Gaussian: the roots of covariance's diagonal over the precision's."""
-    precision = np.linalg.inv(COV) / size**2
-    target = Target(correlated, dim=2, data=(precision,))
-    starts = size * sample_gaussian2(4, np.random.default_rng(311))
-    draws = nuts(target, starts, num_warmup=2000, num_samples=2000, rng=312)
-    expected = size * np.sqrt(np.diag(COV) / np.diag(precision))
-    ratio = draws.settings["inverse_mass_matrix"] / expected
-    assert np.all((0.75 < ratio) & (ratio < 1.33)), ratio
-    x = draws.values[:, :, 0] / size
-    assert abs(batch_z(x * x, 1.0, right=True)) < Z_LIMIT
-    assert 0.7 < draws.stats["acceptance_rate"].mean() < 0.93
 
 
 def test_the_dense_metric_is_the_covariance_of_the_draws():

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from bad_inputs import refused
-from densities import cut_off, raising
+from densities import raising
 from sparing import over
 from stepping import Z_LIMIT, batch_z
 from steps import algorithm
@@ -192,13 +192,6 @@ def test_a_density_whose_power_is_not_integrable_is_refused():
         bl.parallel_tempering(target, None, num_samples=5000, num_warmup=5000, rng=1)
     draws = bl.parallel_tempering(target, None, reference=WIDE, num_samples=5000, rng=1)
     assert abs(draws.log_evidence.z(math.log(math.pi))) < Z_LIMIT
-
-
-def test_a_nan_is_rejected_and_said():
-    target = bl.Target(cut_off, dim=1, data=(2.0, math.nan), gradient=None)
-    with pytest.warns(bl.BayeslibWarning, match="nan"):
-        draws = bl.parallel_tempering(target, None, num_samples=500, rng=1)
-    assert draws.settings["num_nan"] > 0 and draws.values.max() <= 2.0
 
 
 @pytest.mark.parametrize("where", ["target", "reference"])

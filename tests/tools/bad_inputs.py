@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 from densities import gaussian2
 
-from bayeslib import BayeslibError, Target, hmc, metropolis, metropolis_hastings, nuts
+from bayeslib import (
+    BayeslibError,
+    Target,
+    hmc,
+    metropolis,
+    metropolis_hastings,
+    nuts,
+    parallel_tempering,
+    slice_sample,
+)
 
 ROWS = {
     1: "log density nan at the start",
@@ -88,8 +97,13 @@ SAMPLERS = {
     "metropolis_hastings": partial(metropolis_hastings, propose=jump, log_ratio=None),
     "hmc": partial(hmc, num_steps=3),
     "nuts": nuts,
+    "slice_sample": slice_sample,
+    "parallel_tempering": parallel_tempering,
 }
-FIXED = {"metropolis": {"scale": 0.5}, "hmc": {"step_size": 0.3}, "nuts": {"step_size": 0.3}}
+FIXED = {
+    "metropolis": {"scale": 0.5}, "hmc": {"step_size": 0.3}, "nuts": {"step_size": 0.3},
+    "slice_sample": {"width": 0.5},
+}  # fmt: skip
 
 
 def run(target=None, start=(0.1, 0.2), sampler="metropolis", **options):
