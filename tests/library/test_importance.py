@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from bad_inputs import Denying, refused
 from calling import quietly
-from densities import cut_off
+from densities import cut_off, elliptic
 from scipy import stats
 
 import bayeslib as bl
@@ -157,10 +157,6 @@ test_bad_arguments_are_named = refused(
         "needs sample",
     ),
 )
-
-
-def elliptic(theta, freedom):
-    return -0.5 * (freedom + theta.size) * np.log1p(np.sum(theta**2) / freedom)
 
 
 def flagged(target, proposal, seeds, size=2000):

@@ -232,17 +232,6 @@ def test_funnel_marginals_in_closed_form():
     assert truth.cov[1, 1] == pytest.approx(np.exp(4.5))
 
 
-def test_donut_in_closed_form():
-    radius, width = 3.0, 0.5
-    truth = posteriors.donut(radius, width).truth
-    zeroth = width * np.sqrt(2.0 * np.pi) * special.ndtr(radius / width)
-    first = radius * zeroth + width**2 * np.exp(-0.5 * (radius / width) ** 2)
-    second = radius * first + width**2 * zeroth
-    third = radius * second + 2.0 * width**2 * first
-    assert truth.log_evidence == pytest.approx(np.log(2.0 * np.pi * first), abs=1e-12)
-    assert truth.cov[0, 0] == pytest.approx(0.5 * third / first, rel=1e-12)
-
-
 # The house rules
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from calling import quietly
+from densities import elliptic
 from scipy import stats
 
 from bayeslib import Draws, Target, gibbs, nuts, slice_sample
@@ -48,10 +49,6 @@ def test_a_single_draw_has_a_summary(n):
 
 def student(theta, freedom):
     return -0.5 * (freedom + 1.0) * np.log1p(theta[0] ** 2 / freedom)
-
-
-def elliptic(theta, freedom):
-    return -0.5 * (freedom + theta.size) * np.log1p(np.sum(theta**2) / freedom)
 
 
 def product(theta, freedom):

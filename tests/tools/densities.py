@@ -111,6 +111,11 @@ def exponential(theta):
     return -theta[0] if theta[0] > 0.0 else -math.inf
 
 
+def elliptic(theta, freedom):
+    """Student's density about zero, in as many dimensions as there are."""
+    return -0.5 * (freedom + theta.size) * np.log1p(np.sum(theta**2) / freedom)
+
+
 def cut_off(theta, end, value):
     """A standard normal density up to an end, and `value` from there on."""
     return -0.5 * theta[0] ** 2 if theta[0] < end else value
