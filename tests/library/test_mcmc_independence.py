@@ -1,8 +1,5 @@
 """Independent proposals: how long chains stay, a chain that is held, what is refused."""
 
-import concurrent.futures as futures
-import multiprocessing
-
 import numpy as np
 import pytest
 from bad_inputs import Denying, refused
@@ -35,10 +32,6 @@ def test_an_approximation_may_propose_and_need_not_be_normalised():
     plain = bl.independence_metropolis(gaussian2(), bl.Gaussian([0, 0], 3.0 * np.eye(2)), **options)
     shifted = bl.independence_metropolis(gaussian2(), Shifted(7.0), **options)
     np.testing.assert_array_equal(plain.values, shifted.values)
-    context = multiprocessing.get_context("spawn")
-    with futures.ProcessPoolExecutor(1, mp_context=context) as pool:
-        there = bl.independence_metropolis(gaussian2(), Shifted(7.0), executor=pool, **options)
-    np.testing.assert_array_equal(there.values, plain.values)
 
 
 def test_a_chain_that_is_held_is_flagged():
