@@ -1,4 +1,4 @@
-"""The same call on a cluster of worker processes, of which some die: needs Dask's scheduler.
+"""The same call on a cluster of worker processes, of which one dies: needs Dask's scheduler.
 
 ``requirements-slow.txt`` has it. Every worker killed here is one that the test has started.
 """

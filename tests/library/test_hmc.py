@@ -1,4 +1,4 @@
-"""The integrator's invariants, then the sampler: a plain twin, recovery, adaptation."""
+"""The integrator's invariants, then the sampler: a plain twin, and what is given."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Amortised inference: exact gradients, known optima, calibration, and what must be said."""
+"""Amortised inference: exact gradients, known optima, and what must be said."""
 
 import pickle
 from functools import partial

@@ -1,4 +1,4 @@
-"""Runs that are interrupted, shared among processes, or lose a worker."""
+"""Runs that are shared among threads and processes, or lose a worker."""
 
 import concurrent.futures as futures
 import multiprocessing

@@ -1,4 +1,4 @@
-"""Slice sampling: its plain algorithm, its width, and that it always ends."""
+"""Slice sampling: its plain algorithm, and that it always ends."""
 
 import math
 

@@ -15,7 +15,7 @@ from linear_chains import as_matrix
 from stepping import Z_LIMIT, batch_z
 from twins import plain_twin
 
-from bayeslib import Target, ess, hmc, nuts, posteriors
+from bayeslib import Target, ess, hmc, leapfrog, nuts, posteriors
 from bayeslib.errors import BayeslibError, BayeslibWarning, TargetError
 
 
@@ -43,6 +43,25 @@ def test_matches_the_page_in_other_coordinates(name, step_size, metric):
     np.testing.assert_allclose(draws.values[0], path[20:] @ root.T, rtol=1e-9, atol=1e-11)
     assert len(set(draws.stats["tree_depth"][0])) > 2
     assert draws.stats["diverging"].any() == (name == "funnel")
+
+
+def test_rates_and_energies_are_those_of_the_steps():
+    """Of trees of one step, with paths of `leapfrog`."""
+    target, how = gaussian2(), {"step_size": 0.8, "inverse_mass_matrix": METRICS["dense"]}
+    run = {"max_tree_depth": 1, "num_samples": 100, "num_warmup": 0, "num_chains": 1}
+    draws = nuts(target, [0.5, -1.0], rng=8, **how, **run)
+    rng, theta, expected = np.random.default_rng(8), np.array([0.5, -1.0]), []
+    root = np.linalg.cholesky(METRICS["dense"])
+    for _ in range(100):
+        momentum = np.linalg.solve(root.T, rng.standard_normal(2))
+        way = 1.0 if rng.random() < 0.5 else -1.0
+        path = leapfrog(target, theta, way * momentum, num_steps=1, **how)
+        rate = np.exp(path.energy[0] - path.energy[1])
+        moved = int(rng.random() < rate)
+        theta = path.positions[moved]
+        expected.append((*theta, min(rate, 1.0), path.energy[moved]))
+    found = (draws.values[0], draws.stats["acceptance_rate"][0], draws.stats["energy"][0])
+    np.testing.assert_allclose(np.column_stack(found), expected, rtol=1e-9)
 
 
 def test_a_unit_metric_is_kept_and_a_step_is_learned_for_it():

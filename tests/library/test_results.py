@@ -265,17 +265,6 @@ def test_a_random_function_of_either_gets_one_draw():
     assert noisy.shape == (2000,) and 0.9 < noisy.std() < 1.1
 
 
-def test_a_function_of_all_draws_is_called_with_them_once():
-    shapes = []
-
-    def f(theta):
-        shapes.append(theta.shape)
-        return theta[:, 0]
-
-    normal_draws().expect(f)
-    assert shapes == [(4000, 2), (1, 2), (1, 2)]
-
-
 def test_what_a_function_raises_says_how_it_was_called():
     for f, words in [(lambda t: t[:, 5], "index 5"), (lambda t: t[5], "index 5")]:
         with pytest.raises(IndexError, match=words) as error:

@@ -1,4 +1,4 @@
-"""Unconstrained coordinates: maps, Jacobians, gradients, and the same evidence as before."""
+"""Unconstrained coordinates: maps, Jacobians, gradients, truths and draws."""
 
 import pickle
 

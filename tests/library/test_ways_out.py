@@ -1,4 +1,4 @@
-"""What surrounds the pages: the zip, redirects, sitemap, what a page says of itself, pictures."""
+"""What surrounds the pages: the zip, redirects, what a page says of itself, pictures."""
 
 import re
 import zipfile
