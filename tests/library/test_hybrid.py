@@ -171,7 +171,7 @@ def plain_bbvi(target, start, estimator, optimiser, num_steps, num_draws, rng, s
         mean, log_sd = mean + rate * move[:dim], log_sd + rate * move[dim:]
         kept.append(np.concatenate([mean, log_sd]))
     average = np.mean(kept[num_steps // 2 :], axis=0)
-    return average[:dim], np.exp(average[dim:]), np.array(trace)
+    return average[:dim], np.exp(average[dim:]), np.array(trace), kept[-1][:dim]
 
 
 @pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")  # forty steps are few
@@ -179,15 +179,18 @@ def plain_bbvi(target, start, estimator, optimiser, num_steps, num_draws, rng, s
 @pytest.mark.parametrize("estimator", ["score", "baseline", "loo"])
 def test_the_loop_is_the_plain_one(estimator, optimiser):
     options = {"num_steps": 40, "num_draws": 5}
-    q = bl.bbvi(
-        BANANA, [0.5, 0.5], estimator=estimator, optimiser=optimiser, step_size=0.01, decay=0.6,
-        delay=7.0, num_check=100, rng=5, **options,
+    q, last = (
+        bl.bbvi(
+            BANANA, [0.5, 0.5], estimator=estimator, optimiser=optimiser, step_size=0.01, decay=0.6,
+            delay=7.0, num_check=100, average=average, rng=5, **options,
+        )
+        for average in (True, False)
     )  # fmt: skip
-    mean, sd, trace = plain_bbvi(
+    mean, sd, trace, end = plain_bbvi(
         BANANA, [0.5, 0.5], estimator, optimiser, rng=np.random.default_rng(5), step=0.01,
         decay=0.6, delay=7.0, **options,
     )  # fmt: skip
-    np.testing.assert_allclose(q.mean, mean, rtol=1e-9)
+    np.testing.assert_allclose([q.mean, last.mean], [mean, end], rtol=1e-9)
     np.testing.assert_allclose(np.sqrt(np.diag(q.cov)), sd, rtol=1e-9)
     np.testing.assert_allclose(q.elbo_trace, trace, rtol=1e-9, atol=1e-12)
 

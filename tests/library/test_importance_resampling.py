@@ -66,6 +66,13 @@ def test_equal_weights_and_whole_numbers_are_kept(scheme):
             assert np.all(found == 1), size
 
 
+def test_schemes_differ_by_their_noise():
+    spread = {s: counts(s, 20, 4_000).var(axis=0).sum() for s in SCHEMES}
+    assert spread["multinomial"] == pytest.approx(20 * (WEIGHTS * (1 - WEIGHTS)).sum(), rel=0.1)
+    assert spread["systematic"] < 0.2 * spread["multinomial"]
+    assert max(spread["residual"], spread["stratified"]) < 0.5 * spread["multinomial"]
+
+
 def test_the_last_draws_are_not_chosen_by_rounding():
     class Highest:
         def random(self, size=None):

@@ -116,7 +116,8 @@ WITH_FIELDS = [(m, f) for m in HEAT_BATH for f in ("none", "number", "array")]
 @pytest.mark.parametrize("shape", [(4, 6), (5, 3), (2, 2)])
 def test_follows_the_plain_loop_spin_by_spin(method, periodic, field, shape):
     values = {"none": 0.0, "number": 0.3, "array": np.random.default_rng(12).normal(size=shape)}
-    beta, coupling, whole = 0.5, 0.8, np.broadcast_to(values[field], shape)
+    coupling = -0.8 if field == "number" else 0.8
+    beta, whole = 0.5, np.broadcast_to(values[field], shape)
     fast = bl.ising_sample(
         shape, inverse_temperature=beta, coupling=coupling, field=values[field], method=method,
         periodic=periodic, num_samples=25, num_warmup=3, num_chains=1, rng=13,
@@ -207,6 +208,9 @@ def test_transition_matrices_leave_the_model_alone(periodic, field):
         assert np.abs(flow - flow.T).max() < 1e-12
     flow = weights[:, None] * sweep
     assert np.abs(flow - flow.T).max() > 1e-5
+    truth = bl.ising_exact((3, 3), inverse_temperature=0.4, field=field, periodic=periodic)
+    spins = 2 * ((np.arange(512)[:, None] >> np.arange(9)) & 1) - 1
+    np.testing.assert_allclose(truth.mean_spins.ravel(), weights @ spins, rtol=1e-10)
     wrong, _ = heat_bath_matrices((3, 3), 0.4, field, periodic, off=1.01)
     assert max(np.abs(weights @ matrix - weights).max() for matrix in wrong) > 1e-6
 

@@ -71,6 +71,8 @@ def test_counts_add_up():
     assert took.shape == (1, 500) and took.min() >= 1
     assert took.sum() == draws.settings["num_proposed"] <= draws.num_evals
     assert draws.num_evals % 500 == 0
+    haldane = np.log(499 / (draws.settings["num_proposed"] - 1)) + LOG_BOUND
+    assert draws.log_evidence.value == pytest.approx(haldane, rel=1e-12)
     assert draws.settings["seed"] == 4 and draws.settings["proposal"] == "gamma(3)"
     assert draws.settings["interrupted"] is False
     assert draws.problems == ()
