@@ -195,14 +195,6 @@ def test_quadrature_says_when_it_did_not_get_there():
     assert found.num_evals < 300_000 and found.log_evidence.mcse > 1e-5
 
 
-def nan_density(theta):
-    return np.nan
-
-
-def nowhere(theta):
-    return -np.inf
-
-
 test_bad_integrals_are_named = refused(
     ((posteriors.funnel(4), {}), "at most 3 dimensions"),
     ((LINE["coin"], {"bounds": (1.0, 0.0)}), "low < high"),
@@ -210,8 +202,8 @@ test_bad_integrals_are_named = refused(
     ((LINE["coin"], {"bounds": (np.nan, 1.0)}), "low < high"),
     ((LINE["coin"], {"rtol": 0.0}), "rtol must be positive"),
     ((LINE["coin"], {"max_evals": 3}), "max_evals must be at least 15"),
-    ((bl.Target(nan_density, dim=1, gradient=None), {}), TargetError, "is nan at theta="),
-    ((bl.Target(nowhere, dim=1, gradient=None), {}), "density is zero at all"),
+    ((bl.Target(lambda theta: np.nan, dim=1, gradient=None), {}), TargetError, "is nan at theta="),
+    ((bl.Target(lambda theta: -np.inf, dim=1, gradient=None), {}), "density is zero at all"),
     by=lambda target, options: bl.quadrature(target, **options),
 )
 

@@ -201,10 +201,6 @@ def not_a_number(theta, rng):
     return np.log(rng.random() - 2.0) + theta[0]
 
 
-def global_state(theta, rng):
-    return np.random.rand()  # noqa: NPY002
-
-
 def raises(theta, rng):
     if rng.random() < 0.05:
         raise ZeroDivisionError("on purpose")
@@ -215,10 +211,6 @@ def fine(theta, rng):
     return rng.random()
 
 
-def two_dimensional(theta, rng):
-    return np.zeros((2, 2))
-
-
 test_bad_input_is_refused_in_words = refused(
     (([], {}), "conditionals is empty"),
     ((fine, {}), "sequence of functions"),
@@ -227,8 +219,8 @@ test_bad_input_is_refused_in_words = refused(
     (([fine, 3.0], {}), r"conditionals\[1\] must be a function"),
     (([fine, lambda theta: 1.0], {}), r"conditionals\[1\] must take \(theta, rng\)"),
     (([fine, returns_none], {}), "must return what it drew.* got None"),
-    (([fine, two_dimensional], {}), "one-dimensional"),
-    (([fine, global_state], {}), "from the rng it is given"),
+    (([fine, lambda theta, rng: np.zeros((2, 2))], {}), "one-dimensional"),
+    (([fine, lambda theta, rng: np.random.rand()], {}), "from the rng it is given"),  # noqa: NPY002
     (([fine, not_a_number], {}), r"conditionals\[1\] \(not_a_number\) drew \[nan\]"),
     (([fine, fine], {"scan": "spiral"}), "scan must be one of"),
     (([fine, fine], {"blocks": [0]}), "one entry for each"),

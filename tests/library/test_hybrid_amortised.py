@@ -178,14 +178,6 @@ def test_learning_by_heart_is_said():
     assert net.problems and net.posterior([0.0, 0.0, 0.0]).problems
 
 
-def constant_theta(num, rng):
-    return np.ones(num), rng.standard_normal(num)
-
-
-def unequal(num, rng):
-    return np.ones(num), rng.standard_normal(num + 1)
-
-
 def with_nan(num, rng):
     theta, data = on_the_line(num, rng)
     data[3] = np.nan
@@ -195,9 +187,9 @@ def with_nan(num, rng):
 test_bad_arguments_are_named = refused(
     ({"simulate": 3}, BayeslibTypeError, "simulate must be a function"),
     ({"simulate": lambda n, rng: np.ones(n)}, BayeslibTypeError, r"must return \(thetas, data\)"),
-    ({"simulate": unequal}, "must return 500 rows of data"),
+    ({"simulate": lambda n, rng: (np.ones(n), np.ones(n + 1))}, "must return 500 rows of data"),
     ({"simulate": with_nan}, "data of simulate.* is nan"),
-    ({"simulate": constant_theta}, "theta is constant"),
+    ({"simulate": lambda n, rng: (np.ones(n), rng.random(n))}, "theta is constant"),
     ({"support": (0.0, None)}, "strictly inside the support"),
     ({"support": ((0.0, None), (0.0, None))}, "support must be 1 pairs"),
     ({"names": ("a", "b")}, "names must be 1 different strings"),
