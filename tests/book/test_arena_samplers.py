@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 from stepping import Z_LIMIT, paired_z
-from test_nuts import PlainNuts
+from twins import plain_twin
 
 import bayeslib as bl
 from bayeslib.posteriors.truths import panels
@@ -191,19 +191,20 @@ def test_estimators_are_the_librarys(script, rho, size):
 # Samplers, draw by draw
 
 
-class Recorder:
+class Recorder(np.random.Generator):
     """A generator that keeps what it was asked for."""
 
     def __init__(self, seed):
-        self.rng, self.tape = np.random.default_rng(seed), []
+        super().__init__(np.random.PCG64(seed))
+        self.tape = []
 
     def standard_normal(self, size):
-        values = [self.rng.standard_normal() for _ in range(size)]
-        self.tape += [[1, float(v)] for v in values]
-        return np.array(values)
+        values = super().standard_normal(size)
+        self.tape += [[1, v] for v in values.tolist()]
+        return values
 
     def random(self):
-        self.tape.append([0, float(self.rng.random())])
+        self.tape.append([0, super().random()])
         return self.tape[-1][1]
 
 
@@ -241,10 +242,8 @@ def run_library(algorithm, target, start, num_samples, seed):
         tape = recorded(num_samples, seed, 2)
     else:
         draws = bl.nuts(target, start, inverse_mass_matrix=np.ones(2), **settings, **options)
-        recorder, q = Recorder(seed), start
-        plain = PlainNuts(target, settings["step_size"], np.eye(2), 10, recorder)
-        for _ in range(num_samples):
-            q = plain.transition(q)[0]
+        recorder = Recorder(seed)
+        plain_twin("nuts", "nuts")(target, start, num_samples=num_samples, rng=recorder, **settings)
         tape = recorder.tape
     return draws.values[0], tape
 

@@ -21,7 +21,7 @@ LINE = Target(lambda theta: -0.5 * theta[0] ** 2, dim=1)
 
 
 @pytest.mark.row(8)
-@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
+@pytest.mark.parametrize("sampler", FIXED)
 def test_what_a_density_raises_comes_back_with_its_place_and_the_draws(sampler):
     target = Target(raising, dim=1, data=(2.0,), gradient=lambda theta, end: -theta)
     with pytest.raises(ValueError, match="too far") as caught:

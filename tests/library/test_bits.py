@@ -31,10 +31,16 @@ def vectors(theta, X, y):
 def passes(theta, X, y):
     return bl.logistic_log_likelihood(theta, X, y) + bl.linear_log_likelihood(theta, X, y, 2.0)
 
+def on_a_tape(theta, X, y, group):
+    eta = X @ theta + theta[group]
+    return np.sum(y * eta - np.log1p(np.exp(eta))) - helper(theta) / 2
+
 rng = np.random.default_rng(1)
-X, y = rng.standard_normal((40, 5)), rng.standard_normal(40)
+X, y = rng.standard_normal((40, 50)), rng.standard_normal(40)
+targets = [bl.Target(f, dim=5, data=(X[:, :5], y)) for f in (vectors, passes)]
+targets += [bl.Target(on_a_tape, dim=50, data=(X, 1.0 * (y > 0.0), rng.integers(0, 50, 40)))]
 made = []
-for t in (*(bl.Target(f, dim=5, data=(X, y)) for f in (vectors, passes)), target):
+for t in (*targets, target):
     made += [bl.hmc(t, num_steps=5, **run), bl.metropolis(t, None, **run)]
 """
 SAMPLERS = """
@@ -71,7 +77,7 @@ END = """
 for draws in made:
     print(hashlib.sha256(draws.values.tobytes()).hexdigest())
 """
-SCRIPTS = {"functions": (FUNCTIONS, 6), "samplers": (SAMPLERS, 8)}
+SCRIPTS = {"functions": (FUNCTIONS, 8), "samplers": (SAMPLERS, 8)}
 
 
 def digests(folder, script, seed):

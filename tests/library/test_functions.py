@@ -14,7 +14,7 @@ from bayeslib.compile.autodiff import LANES, WIDE, num_lanes
 from bayeslib.compile.autodiff.plain import differentiate_plain
 from bayeslib.compile.autodiff.rewrite import calls_any
 from bayeslib.compile.fingerprint import fingerprint
-from bayeslib.compile.functions.regression import SUMS_OVER_ROWS, logistic_pass, squares_pass
+from bayeslib.compile.functions.regression import SUMS_OVER_ROWS
 from bayeslib.errors import GradientError
 
 FUNCTIONS = (bl.log1pexp, bl.sigmoid, bl.log_sigmoid)
@@ -101,11 +101,6 @@ def test_numbers_and_arrays_of_every_kind(function):
         assert form(2) == form(2.0) == form(np.array([2]))[0]
     assert isinstance(function(2.0), float)
     np.testing.assert_allclose(function([0.5, 1.0]), function(np.array([0.5, 1.0])))
-
-
-def test_two_names_of_one_number():
-    np.testing.assert_array_equal(bl.log_sigmoid(points()), -bl.log1pexp(-points()))
-    np.testing.assert_allclose(bl.sigmoid(points()), special.expit(points()), rtol=1e-15)
 
 
 # ------------------------------------------------------------------------------- differentiation
@@ -203,16 +198,6 @@ def test_outcomes_must_be_data():
         bl.Target(scaled_data, dim=2, data=(X, y)).gradient(theta)
 
 
-@pytest.mark.parametrize("one_pass", [logistic_pass, squares_pass])
-def test_passes_add_to_the_gradient(one_pass):
-    theta, X, y = regression(70, 3)
-    compiled = njit(lambda theta, grad, X, y: one_pass(theta, grad, X, y))
-    plain, fast = np.ones(3), np.ones(3)
-    assert compiled(theta, fast, X, y) == pytest.approx(one_pass(theta, plain, X, y), rel=1e-13)
-    np.testing.assert_allclose(fast, plain, rtol=1e-12)
-    assert compiled(theta, None, X, y) == pytest.approx(one_pass(theta, None, X, y), rel=1e-13)
-
-
 def test_outcomes_far_from_their_predictions_do_not_overflow():
     X, y = np.full((200, 1), 1e3), np.zeros(200)
     target = bl.Target(with_logistic, dim=1, data=(X, y))
@@ -248,11 +233,8 @@ def test_rows_that_do_not_lie_one_after_another():
 
 def test_shapes_that_do_not_agree_are_named():
     X, y = np.ones((4, 2)), np.ones(4)
-    for function in (bl.logistic_log_likelihood, squares_pass):
-        arguments = (np.ones(3), X, y) if function is bl.logistic_log_likelihood else None
-        arguments = arguments or (np.ones(3), None, X, y)
-        with pytest.raises(ValueError, match=r"shape \(len\(y\), len\(theta\)\) = \(4, 3\), got"):
-            function(*arguments)
+    with pytest.raises(ValueError, match=r"shape \(len\(y\), len\(theta\)\) = \(4, 3\), got"):
+        bl.logistic_log_likelihood(np.ones(3), X, y)
     for function in (with_logistic, with_linear):
         with pytest.raises(ValueError, match="X must have shape"):
             bl.Target(function, dim=5, data=(X, y))(np.ones(5))

@@ -4,11 +4,10 @@ from functools import partial
 
 import numpy as np
 import pytest
-from test_gibbs import CONDITIONALS, DATA, STARTS, draw_mean, draw_precision, draw_y, normal_target
+from test_gibbs import DATA, STARTS, draw_mean, draw_precision, normal_target
 
 import bayeslib as bl
 from bayeslib import posteriors
-from bayeslib.markov import slice_ranks
 from bayeslib.markov.gibbs import Conditionals
 from bayeslib.markov.slice_ranks import check_conditionals
 
@@ -71,62 +70,6 @@ def test_a_scale_wrong_by_a_factor_of_two_is_found(factor):
     for check in checks((scaled_x, scaled_y), (0.6, factor), target, STARTS, range(20)):
         with pytest.raises(bl.BayeslibError, match="scaled_x"):
             check()
-
-
-def student(theta, y):
-    """A Gamma(3, 1) location and the precision that makes normal noise Student's."""
-    if theta[0] <= 0.0 or theta[1] <= 0.0:
-        return -np.inf
-    value = 2.0 * np.log(theta[0]) - theta[0] + 0.5 * np.log(theta[1]) - theta[1]
-    return value - 0.5 * theta[1] * (y - theta[0]) ** 2
-
-
-def draw_location(theta, rng, y):
-    """Of theta^2 exp(-theta) times a normal density: by rejection from that of exp(-theta)."""
-    mean = y - 1.0 / theta[1]
-    top = 0.5 * (mean + np.sqrt(mean**2 + 8.0 / theta[1]))
-    while True:
-        # theta^2 <= top^2 exp(2 (theta - top) / top), which shifts the normal to its mode
-        x = mean + 2.0 / (top * theta[1]) + rng.standard_normal() / np.sqrt(theta[1])
-        bound = 2.0 * np.log(top) + 2.0 * (x - top) / top
-        if x > 0.0 and np.log(1.0 - rng.random()) < 2.0 * np.log(x) - bound:
-            return x
-
-
-def draw_weight(theta, rng, y):
-    return rng.gamma(1.5) / (1.0 + 0.5 * (y - theta[0]) ** 2)
-
-
-def rate_for_weight(theta, rng, y):
-    return rng.gamma(1.5) * (1.0 + 0.5 * (y - theta[0]) ** 2)
-
-
-def test_a_slip_that_drives_the_chain_to_where_it_hardly_shows_is_found():
-    """There rate and scale are both nearly one; at the starts they are not."""
-    target = bl.Target(student, dim=2, data=(5.0,), gradient=None)
-    starts = np.array([[1.0, 1.0], [8.0, 1.0]])
-    for check in checks((draw_location, draw_weight), (5.0,), target, starts, range(20)):
-        check()
-    for check in checks((draw_location, rate_for_weight), (5.0,), target, starts, range(20)):
-        with pytest.raises(bl.BayeslibError, match="rate_for_weight"):
-            check()
-
-
-def jump(theta, rng, rho):
-    """A Metropolis step, which leaves the conditional invariant and is no draw from it."""
-    x = theta[0] + 0.5 * rng.standard_normal()
-    centre, variance = rho * theta[1], 1.0 - rho * rho
-    log_ratio = ((theta[0] - centre) ** 2 - (x - centre) ** 2) / (2.0 * variance)
-    return x if np.log(1.0 - rng.random()) < log_ratio else theta[0]
-
-
-def test_a_metropolis_step_is_refused_and_runs_without_a_target():
-    target = posteriors.gaussian([0.0, 0.0], [[1.0, 0.6], [0.6, 1.0]])
-    with pytest.raises(bl.BayeslibError, match="jump.*leave out target"):
-        bl.gibbs([jump, draw_y], STARTS, data=(0.6,), target=target, rng=1)
-    draws = bl.gibbs([jump, draw_y], STARTS, data=(0.6,), num_samples=20_000, rng=1)
-    second = draws.expect(lambda theta: theta[:, 0] * theta[:, 1])
-    assert abs(second.z(0.6)) < 5.0
 
 
 def jacobi(theta, rng, rho):
@@ -197,16 +140,3 @@ def test_a_right_conditional_passes_on_hard_targets():
     starts = np.array([[0.0, 1.0, 0.5], [1.0, 2.0, 0.2]])
     for check in checks(HARD, (), target, starts, range(40)):
         check()
-
-
-def test_ranks_of_right_conditionals_are_uniform(monkeypatch):
-    """Their p-values are, over 40 runs: at a false-alarm rate of 0.5 about so many are refused."""
-    monkeypatch.setattr(slice_ranks, "FALSE_ALARM", 0.5)
-    refused = 0
-    for check in checks(CONDITIONALS, DATA, normal_target(), STARTS, range(40)):
-        try:
-            check()
-        except bl.BayeslibError:
-            refused += 1
-    # Bonferroni and Massart's inequality only lower it; binomial(40, 0.5) > 35 has 1e-6.
-    assert refused <= 35

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from bad_inputs import refused
 from densities import cut_off, exponential, raising
 from scipy import stats
 
 import bayeslib as bl
 from bayeslib import posteriors
-from bayeslib.variational import bbvi_ascent, gaussian_family
+from bayeslib.variational import gaussian_family
 
 ESTIMATORS = ("score", "baseline", "loo", "rao_blackwell", "reparam")
 NUM_DRAWS = {"score": 1, "baseline": 1, "loo": 4, "rao_blackwell": 1, "reparam": 1}
@@ -154,16 +155,6 @@ def plain_bbvi(target, start, estimator, optimiser, num_steps, num_draws, rng, s
         elif estimator == "loo":
             others = (f.sum() - f) / (num_draws - 1)
             each = h * (f - others)[:, None]
-        elif estimator == "rao_blackwell":
-            gain = np.empty((num_draws, dim))
-            for s, i in np.ndindex(num_draws, dim):
-                without = theta[s].copy()
-                without[i] = mean[i]
-                gain[s, i] = target(theta[s]) - target(without) + 0.5 * z[s, i] ** 2
-            each = h * np.tile(gain, 2)
-        elif estimator == "reparam":
-            slope = np.array([target.gradient(x) for x in theta])
-            each = np.column_stack([slope, slope * sd * z + 1.0])
         gradient = each.mean(axis=0)
         trace.append(f.mean())
         rate = step * (1.0 + t / delay) ** -decay
@@ -180,23 +171,26 @@ def plain_bbvi(target, start, estimator, optimiser, num_steps, num_draws, rng, s
         mean, log_sd = mean + rate * move[:dim], log_sd + rate * move[dim:]
         kept.append(np.concatenate([mean, log_sd]))
     average = np.mean(kept[num_steps // 2 :], axis=0)
-    return average[:dim], np.exp(average[dim:]), np.array(trace)
+    return average[:dim], np.exp(average[dim:]), np.array(trace), kept[-1][:dim]
 
 
 @pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")  # forty steps are few
 @pytest.mark.parametrize("optimiser", ["sgd", "adagrad", "adam"])
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", ["score", "baseline", "loo"])
 def test_the_loop_is_the_plain_one(estimator, optimiser):
     options = {"num_steps": 40, "num_draws": 5}
-    q = bl.bbvi(
-        BANANA, [0.5, 0.5], estimator=estimator, optimiser=optimiser, step_size=0.01, decay=0.6,
-        delay=7.0, num_check=100, rng=5, **options,
+    q, last = (
+        bl.bbvi(
+            BANANA, [0.5, 0.5], estimator=estimator, optimiser=optimiser, step_size=0.01, decay=0.6,
+            delay=7.0, num_check=100, average=average, rng=5, **options,
+        )
+        for average in (True, False)
     )  # fmt: skip
-    mean, sd, trace = plain_bbvi(
+    mean, sd, trace, end = plain_bbvi(
         BANANA, [0.5, 0.5], estimator, optimiser, rng=np.random.default_rng(5), step=0.01,
         decay=0.6, delay=7.0, **options,
     )  # fmt: skip
-    np.testing.assert_allclose(q.mean, mean, rtol=1e-9)
+    np.testing.assert_allclose([q.mean, last.mean], [mean, end], rtol=1e-9)
     np.testing.assert_allclose(np.sqrt(np.diag(q.cov)), sd, rtol=1e-9)
     np.testing.assert_allclose(q.elbo_trace, trace, rtol=1e-9, atol=1e-12)
 
@@ -225,20 +219,6 @@ def test_finds_the_best_gaussian_of_the_running_example(estimator):
 
 
 original = GAMMA_STUDENT.logdensity
-
-
-@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_independent_coordinates_take_the_precisions_diagonal(estimator):
-    """Of a correlated Gaussian: variances 1 / precision_ii, bound -1/2 log(1 - rho^2) lower."""
-    target = posteriors.gaussian([1.0, -2.0], [[1.0, 0.9], [0.9, 1.0]])
-    fits = [bl.bbvi(target, estimator=estimator, rng=seed) for seed in range(8)]
-    variances = np.array([np.diag(q.cov) for q in fits])
-    assert np.abs(variances.mean(axis=0) / 0.19 - 1.0).max() < 0.03
-    assert np.abs(np.mean([q.mean for q in fits], axis=0) - [1.0, -2.0]).max() < 0.06
-    bounds = np.array([q.elbo.value for q in fits])
-    assert np.mean(bounds) == pytest.approx(0.5 * np.log(0.19), abs=0.06)  # not 0, the evidence
-    assert np.all(bounds < 8.0 * fits[0].elbo.mcse - 0.5)
 
 
 @pytest.mark.parametrize("estimator", ["score", "baseline", "loo"])
@@ -288,22 +268,6 @@ def test_costs_are_counted():
     assert settings["num_check"] == 200 and (settings["initial_scale"] > 0.0).all()
 
 
-@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
-def test_a_constant_step_keeps_wandering_and_averages_settle():
-    """Of 16 fits each, at the end: constant steps, the same averaged, and steps that decrease."""
-
-    def scatter(**options):
-        fits = [
-            bl.bbvi(BANANA, [0.0, 0.0], optimiser="sgd", step_size=0.02, rng=seed, **options).mean
-            for seed in range(16)
-        ]
-        return float(np.std(fits, axis=0).mean())
-
-    constant = scatter(decay=0.0, average=False)
-    assert scatter(decay=0.0) < 0.5 * constant
-    assert scatter(decay=0.75, average=False) < 0.5 * constant
-
-
 def never(theta):
     return -np.inf if theta[0] != 0.0 else 0.0
 
@@ -345,23 +309,7 @@ def test_a_bound_that_still_rises_is_said():
     assert bl.bbvi(far, 49.0, num_steps=2000, rng=1).problems == ()
 
 
-def test_an_interrupt_returns_what_was_fitted(monkeypatch):
-    calls = []
-
-    def interrupted(*arguments):
-        calls.append(arguments)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return kernel(*arguments)
-
-    kernel = bbvi_ascent.bbvi_kernel
-    monkeypatch.setattr(bbvi_ascent, "bbvi_kernel", interrupted)
-    with pytest.warns(bl.BayeslibWarning, match="interrupted after 50 of 1000 steps"):
-        q = bl.bbvi(BANANA, [0.0, 0.0], num_steps=1000, rng=1)
-    assert q.settings["interrupted"] and q.elbo_trace.shape == (50,)
-
-
-BAD = [
+test_bad_arguments_are_named = refused(
     ({"initial_position": [0.0]}, "initial_position must have shape"),
     ({"initial_position": [np.nan, 0.0]}, "finite"),
     ({"initial_scale": 0.0}, "initial_scale must be positive"),
@@ -380,41 +328,30 @@ BAD = [
     ({"decay": -0.1}, "decay must be at least 0"),
     ({"delay": 0.0}, "delay must be positive"),
     ({"average": 1}, "average must be True or False"),
-]
-
-
-@pytest.mark.trust("S15")
-@pytest.mark.parametrize(("changes", "words"), BAD)
-def test_bad_arguments_are_named(changes, words):
-    options = {"target": BANANA, "initial_position": [0.0, 0.0], "rng": 1} | changes
-    with pytest.raises(bl.BayeslibError, match=words):
-        bl.bbvi(options.pop("target"), options.pop("initial_position"), **options)
-
-
-@pytest.mark.trust("S15")
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"scale": [1.0, 0.0]}, "scale must be positive"),
-        ({"scale": np.eye(3)}, "scale must have shape"),
-        ({"scale": [[1.0, 0.5], [0.0, 1.0]]}, "lower triangular"),
-        ({"scale": [[1.0, 0.0], [0.0, -1.0]]}, "positive diagonal"),
-        ({"mean": [0.0]}, "mean must have shape"),
-        ({"estimator": "baseline", "baseline": [1.0]}, "baseline must be a number or have shape"),
-        ({"estimator": "score", "baseline": 1.0}, "baseline belongs to"),
-        ({"num_samples": 0}, "num_samples must be at least 1"),
-        ({"estimator": "loo"}, "num_draws must be at least 2"),
-    ],
+    ({"target": GAMMA_STUDENT, "initial_position": -1.0}, "strictly inside the support"),
+    (
+        {"target": bl.Target(exponential, dim=1), "initial_position": -1.0},
+        bl.StartError,
+        "initial_position",
+    ),
+    by=lambda **changes: bl.bbvi(
+        **{"target": BANANA, "initial_position": [0.0, 0.0], "rng": 1} | changes
+    ),
 )
-def test_bad_arguments_of_gradients_are_named(changes, words):
-    options = {"mean": [0.0, 0.0], "scale": [1.0, 1.0], "estimator": "score", "rng": 1} | changes
-    with pytest.raises(bl.BayeslibError, match=words):
-        bl.bbvi_gradients(BANANA, options.pop("mean"), options.pop("scale"), **options)
 
 
-@pytest.mark.trust("S15")
-def test_a_start_outside_the_support_is_refused():
-    with pytest.raises(bl.BayeslibError, match="strictly inside the support"):
-        bl.bbvi(GAMMA_STUDENT, -1.0, rng=1)
-    with pytest.raises(bl.StartError):
-        bl.bbvi(bl.Target(exponential, dim=1), -1.0, rng=1)
+test_bad_arguments_of_gradients_are_named = refused(
+    ({"scale": [1.0, 0.0]}, "scale must be positive"),
+    ({"scale": np.eye(3)}, "scale must have shape"),
+    ({"scale": [[1.0, 0.5], [0.0, 1.0]]}, "lower triangular"),
+    ({"scale": [[1.0, 0.0], [0.0, -1.0]]}, "positive diagonal"),
+    ({"mean": [0.0]}, "mean must have shape"),
+    ({"estimator": "baseline", "baseline": [1.0]}, "baseline must be a number or have shape"),
+    ({"estimator": "score", "baseline": 1.0}, "baseline belongs to"),
+    ({"num_samples": 0}, "num_samples must be at least 1"),
+    ({"estimator": "loo"}, "num_draws must be at least 2"),
+    by=lambda **changes: bl.bbvi_gradients(
+        BANANA,
+        **{"mean": [0.0, 0.0], "scale": [1.0, 1.0], "estimator": "score", "rng": 1} | changes,
+    ),
+)

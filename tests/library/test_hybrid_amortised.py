@@ -1,15 +1,16 @@
-"""Amortised inference: exact gradients, known optima, calibration, and what must be said."""
+"""Amortised inference: exact gradients, known optima, and what must be said."""
 
 import pickle
 from functools import partial
 
 import numpy as np
 import pytest
+from bad_inputs import refused
 from scipy import special, stats
 
 import bayeslib as bl
 from bayeslib.errors import BayeslibError, BayeslibTypeError, BayeslibWarning, TargetError
-from bayeslib.variational import ascent, gaussian_family, training
+from bayeslib.variational import training
 
 NOISE = 0.5
 X = np.array([[1.0, 0.9], [0.0, 0.4], [1.0, 1.1]])
@@ -34,10 +35,6 @@ def joint_in_the_plane(v, X):
 
 
 PLANE = bl.Target(joint_in_the_plane, dim=5, data=(X,))
-
-
-def joint_on_the_line(v):
-    return -0.5 * v[0] ** 2 - 2.0 * (v[1] - v[0]) ** 2
 
 
 def running_example(num, rng):
@@ -82,42 +79,6 @@ def test_the_gradient_is_the_derivative_of_the_loss(free, dense):
     assert worst < 1e-6
     largest = max(np.abs(gradient).max() for gradient in gradients)
     assert largest > 0.1  # the twin: a gradient of zero would be 0.1 away
-
-
-def test_log_q_is_the_density_of_the_gaussian_it_stands_for():
-    rng = np.random.default_rng(1)
-    outputs, x = rng.standard_normal((20, 9)), rng.standard_normal((20, 3))
-    means, factors = gaussian_family.unpack(outputs, 3)
-    value, _ = gaussian_family.log_q(outputs, x)
-    for i in range(20):
-        exact = bl.Gaussian(means[i], factors[i] @ factors[i].T).logdensity(x[i])
-        assert value[i] == pytest.approx(exact, rel=1e-10)
-    value, _ = gaussian_family.log_q(outputs[:, :6], x)
-    sd = np.exp(outputs[:, 3:6])
-    np.testing.assert_allclose(value, stats.norm.logpdf(x, outputs[:, :3], sd).sum(axis=1))
-
-
-OBJECTIVES = [
-    ("simulations", None, {}),
-    ("elbo", bl.Target(joint_on_the_line, dim=2), {"num_steps": 1500}),
-]
-
-
-@pytest.mark.trust("M7", of="train_amortised")
-@pytest.mark.parametrize(("objective", "joint", "options"), OBJECTIVES)
-def test_learns_a_conjugate_posterior_for_every_y(objective, joint, options):
-    """theta ~ N(0, 1), y ~ N(theta, 1/4): N(0.8 y, 0.2), to 15 % of a standard deviation."""
-    net = bl.train_amortised(on_the_line, objective=objective, joint=joint, rng=1, **options)
-    y = np.linspace(-2.0, 2.0, 9)
-    means, sds = net.predict(y)
-    exact = np.sqrt(0.2)
-    assert np.abs(means[:, 0] - 0.8 * y).max() < 0.15 * exact
-    assert np.abs(sds[:, 0] / exact - 1.0).max() < 0.1
-    assert np.abs(means[:, 0] - y).max() > 0.5 * exact  # the twin: no prior
-    q = net.posterior(1.0)
-    np.testing.assert_allclose(q.mean, net.predict([1.0])[0][0], rtol=1e-12)
-    np.testing.assert_allclose(np.sqrt(q.cov[0, 0]), net.predict([1.0])[1][0, 0], rtol=1e-12)
-    assert net.problems == q.problems == () and q.num_evals == 0
 
 
 @pytest.mark.filterwarnings("ignore:y.*lies outside")
@@ -187,33 +148,14 @@ def test_the_bound_leads_to_variational_inference_of_each_y():
     assert net.num_evals == 20_000 + 3000 * 256 + 2000 * len(net.validation_trace)
 
 
-def calibration(net, narrower=1.0):
-    def fit(y, rng):
-        q = net.posterior(y)
-        return bl.Gaussian(q.mean, narrower**2 * q.cov)
-
-    return bl.simulation_based_calibration(
-        lambda rng: rng.standard_normal(),
-        lambda theta, rng: theta + NOISE * rng.standard_normal(1),
-        fit,
-        num_fits=500,
-        rng=3,
-    )
-
-
-@pytest.mark.trust("M5", of="train_amortised")
-@pytest.mark.filterwarnings("ignore:y.0.*lies outside")
-def test_is_calibrated_where_the_family_holds_the_posterior():
-    net = bl.train_amortised(on_the_line, rng=1)
-    assert calibration(net).pvalue > 1e-6
-    assert calibration(net, narrower=0.7).pvalue < 1e-6  # the twin
-
-
 def test_a_network_is_pickled():
     one = bl.train_amortised(on_the_line, num_simulations=500, num_steps=20, rng=3)
     near = partial(np.testing.assert_allclose, rtol=1e-9)  # BLAS: rounding depends on addresses
     back = pickle.loads(pickle.dumps(one))
     near(back.posterior(1.0).mean, one.posterior(1.0).mean)
+    means, sds = one.predict([1.0])
+    near(one.posterior(1.0).mean, means[0])
+    near(np.sqrt(np.diag(one.posterior(1.0).cov)), sds[0])
     assert repr(one) == "Amortised(dim=1, data=1, num_evals=500)"
     assert one.loss_trace.shape == (20,) and one.num_evals == 500
 
@@ -236,65 +178,37 @@ def test_learning_by_heart_is_said():
     assert net.problems and net.posterior([0.0, 0.0, 0.0]).problems
 
 
-def test_an_interrupt_returns_what_was_learned(monkeypatch):
-    calls = []
-
-    def interrupted(*arguments):
-        calls.append(arguments)
-        if len(calls) == 8:
-            raise KeyboardInterrupt
-        return ascent.adam_step(*arguments)
-
-    monkeypatch.setattr(training, "adam_step", interrupted)
-    with pytest.warns(BayeslibWarning, match="interrupted after 7 of 50 steps"):
-        net = bl.train_amortised(on_the_line, num_simulations=500, num_steps=50, rng=1)
-    assert net.loss_trace.shape == (7,)
-
-
-def constant_theta(num, rng):
-    return np.ones(num), rng.standard_normal(num)
-
-
-def unequal(num, rng):
-    return np.ones(num), rng.standard_normal(num + 1)
-
-
 def with_nan(num, rng):
     theta, data = on_the_line(num, rng)
     data[3] = np.nan
     return theta, data
 
 
-BAD = [
+test_bad_arguments_are_named = refused(
     ({"simulate": 3}, BayeslibTypeError, "simulate must be a function"),
     ({"simulate": lambda n, rng: np.ones(n)}, BayeslibTypeError, r"must return \(thetas, data\)"),
-    ({"simulate": unequal}, BayeslibError, "must return 500 rows of data"),
-    ({"simulate": with_nan}, BayeslibError, "data of simulate.* is nan"),
-    ({"simulate": constant_theta}, BayeslibError, "theta is constant"),
-    ({"support": (0.0, None)}, BayeslibError, "strictly inside the support"),
-    ({"support": ((0.0, None), (0.0, None))}, BayeslibError, "support must be 1 pairs"),
-    ({"names": ("a", "b")}, BayeslibError, "names must be 1 different strings"),
-    ({"num_simulations": 10}, BayeslibError, "num_simulations must be at least 100"),
+    ({"simulate": lambda n, rng: (np.ones(n), np.ones(n + 1))}, "must return 500 rows of data"),
+    ({"simulate": with_nan}, "data of simulate.* is nan"),
+    ({"simulate": lambda n, rng: (np.ones(n), rng.random(n))}, "theta is constant"),
+    ({"support": (0.0, None)}, "strictly inside the support"),
+    ({"support": ((0.0, None), (0.0, None))}, "support must be 1 pairs"),
+    ({"names": ("a", "b")}, "names must be 1 different strings"),
+    ({"num_simulations": 10}, "num_simulations must be at least 100"),
     ({"hidden": 32}, BayeslibTypeError, "hidden must be a tuple"),
-    ({"hidden": (0,)}, BayeslibError, r"hidden\[0\] must be at least 1"),
-    ({"family": "flow"}, BayeslibError, "family must be one of"),
-    ({"objective": "map"}, BayeslibError, "objective must be one of"),
-    ({"objective": "elbo"}, BayeslibError, "needs joint"),
-    ({"joint": PLANE}, BayeslibError, "takes none"),
-    ({"objective": "elbo", "joint": PLANE}, BayeslibError, "joint must have dim 2"),
-    ({"objective": "elbo", "joint": EXAMPLE}, BayeslibError, "the support of joint"),
-    ({"num_steps": 0}, BayeslibError, "num_steps must be at least 1"),
-    ({"batch_size": 0}, BayeslibError, "batch_size must be at least 1"),
-    ({"step_size": -1.0}, BayeslibError, "step_size must be positive"),
-]
-
-
-@pytest.mark.trust("S15")
-@pytest.mark.parametrize(("changes", "error", "words"), BAD)
-def test_bad_arguments_are_named(changes, error, words):
-    options = {"simulate": on_the_line, "num_simulations": 500, "num_steps": 5, "rng": 1} | changes
-    with pytest.raises(error, match=words):
-        bl.train_amortised(options.pop("simulate"), **options)
+    ({"hidden": (0,)}, r"hidden\[0\] must be at least 1"),
+    ({"family": "flow"}, "family must be one of"),
+    ({"objective": "map"}, "objective must be one of"),
+    ({"objective": "elbo"}, "needs joint"),
+    ({"joint": PLANE}, "takes none"),
+    ({"objective": "elbo", "joint": PLANE}, "joint must have dim 2"),
+    ({"objective": "elbo", "joint": EXAMPLE}, "the support of joint"),
+    ({"num_steps": 0}, "num_steps must be at least 1"),
+    ({"batch_size": 0}, "batch_size must be at least 1"),
+    ({"step_size": -1.0}, "step_size must be positive"),
+    by=lambda **changes: bl.train_amortised(
+        **{"simulate": on_the_line, "num_simulations": 500, "num_steps": 5, "rng": 1} | changes
+    ),
+)
 
 
 @pytest.mark.trust("S15")

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from bad_inputs import refused
 from scipy import stats
 
 import bayeslib as bl
@@ -69,8 +70,7 @@ def test_schemes_differ_by_their_noise():
     spread = {s: counts(s, 20, 4_000).var(axis=0).sum() for s in SCHEMES}
     assert spread["multinomial"] == pytest.approx(20 * (WEIGHTS * (1 - WEIGHTS)).sum(), rel=0.1)
     assert spread["systematic"] < 0.2 * spread["multinomial"]
-    assert spread["residual"] < 0.5 * spread["multinomial"]
-    assert spread["stratified"] < 0.5 * spread["multinomial"]
+    assert max(spread["residual"], spread["stratified"]) < 0.5 * spread["multinomial"]
 
 
 def test_the_last_draws_are_not_chosen_by_rounding():
@@ -130,20 +130,21 @@ def test_a_bad_khat_stays_bad():
     assert any("k-hat" in text for text in again.problems)
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "words"),
-    [
-        ({"scheme": "lottery"}, bl.BayeslibError, "must be one of \"systematic\".*'lottery'"),
-        ({"num_samples": 0}, bl.BayeslibError, "num_samples must be at least 1"),
-        ({"draws": np.zeros(3)}, bl.BayeslibTypeError, "draws must be a Draws, got ndarray"),
-        ({"draws": bl.Draws(np.zeros((2, 5, 1)))}, bl.BayeslibError, "no weights.*draws.sample"),
-        ({"rng": "one"}, bl.BayeslibTypeError, "rng"),
-    ],
+test_bad_arguments_are_named = refused(
+    ({"scheme": "lottery"}, "must be one of \"systematic\".*'lottery'"),
+    ({"num_samples": 0}, "num_samples must be at least 1"),
+    ({"draws": np.zeros(3)}, bl.BayeslibTypeError, "draws must be a Draws, got ndarray"),
+    ({"draws": bl.Draws(np.zeros((2, 5, 1)))}, "no weights.*draws.sample"),
+    ({"rng": "one"}, bl.BayeslibTypeError, "rng"),
+    by=lambda **change: bl.resample(
+        **{
+            "draws": bl.Draws(np.zeros((1, 5, 1)), log_weights=np.zeros((1, 5))),
+            "num_samples": 3,
+            "rng": 1,
+        }
+        | change
+    ),
 )
-def test_bad_arguments_are_named(change, error, words):
-    draws = bl.Draws(np.zeros((1, 5, 1)), log_weights=np.zeros((1, 5)))
-    with pytest.raises(error, match=words):
-        bl.resample(**({"draws": draws, "num_samples": 3, "rng": 1} | change))
 
 
 def test_weights_that_are_all_zero():

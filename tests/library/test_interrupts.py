@@ -10,7 +10,7 @@ import bayeslib as bl
 from bayeslib import posteriors, waiting
 from bayeslib.compile import callback
 from bayeslib.errors import BayeslibWarning
-from bayeslib.variational import advi_ascent, verdict
+from bayeslib.variational import advi_ascent, bbvi_ascent, training, verdict
 
 TARGET = posteriors.gaussian([0.0, 1.0], [1.0, 4.0])
 WIDE = bl.Gaussian([0.0, 0.0], 9.0)
@@ -114,6 +114,22 @@ def test_a_fit_keeps_where_it_had_come_to(how, interrupt, monkeypatch):
     interrupt(0, advi_ascent, "ascent_kernel")
     with pytest.raises(KeyboardInterrupt):
         bl.advi(target, rng=1, **how)
+
+
+def pairs(num, rng):
+    theta = rng.standard_normal(num)
+    return theta, theta + rng.standard_normal(num)
+
+
+def test_what_was_fitted_or_learned_is_kept(interrupt):
+    interrupt(1, bbvi_ascent, "bbvi_kernel")
+    with pytest.warns(BayeslibWarning, match="interrupted after 50 of 1000 steps"):
+        q = bl.bbvi(TARGET, num_steps=1000, rng=1)
+    assert q.settings["interrupted"] and q.elbo_trace.shape == (50,)
+    interrupt(7, training, "adam_step")
+    with pytest.warns(BayeslibWarning, match="interrupted after 7 of 50 steps"):
+        net = bl.train_amortised(pairs, num_simulations=500, num_steps=50, rng=1)
+    assert net.loss_trace.shape == (7,)
 
 
 def test_an_interrupt_of_the_verdict_leaves_the_fit(interrupt):

@@ -1,23 +1,38 @@
-"""The random walk: recovery, and what its warm-up learns."""
+"""What chains learn in their warm-up, and the random walk."""
 
 import numpy as np
 import pytest
-from densities import COV, gaussian2, sample_gaussian2
+from densities import COV, correlated, gaussian2, sample_gaussian2
 from stepping import check_moments
 from twins import plain_twin
 
+import bayeslib as bl
 from bayeslib import BayeslibError, BayeslibWarning, Target, ess, metropolis
 
+SD, PRECISION = np.sqrt(np.diag(COV)), np.linalg.inv(COV)
+RATE, METRIC = "acceptance_rate", "inverse_mass_matrix"
+ROOTS = SD / np.sqrt(np.diag(PRECISION))
+# How far sizes go; what is learned, of a target of unit size, within which factors; a mean between.
+ADAPTED = {
+    "metropolis": (1e3, {}, "scale", SD, (0.5, 3.5), RATE, (0.2, 0.5)),
+    "slice_sample": (1e4, {}, "width", SD, (1.5, 12.0), "num_evals", (8.0, 10.8)),
+    "hmc": (1e2, {"num_steps": 4}, METRIC, SD**2, (0.3, 3.0), RATE, (0.7, 0.99)),
+    "nuts": (1e3, {}, METRIC, ROOTS, (0.75, 1.33), RATE, (0.7, 0.93)),
+}
 
-@pytest.mark.parametrize("size", [1e-3, 1e3])
-def test_adapts_to_the_scale_and_recovers_the_truth(size):
-    data = (np.linalg.inv(COV * size**2),)
-    target = Target(gaussian2().logdensity, dim=2, data=data, gradient=None)
+
+@pytest.mark.parametrize("way", [-1, 1])
+@pytest.mark.parametrize("name", ADAPTED)
+def test_adapts_to_the_scale_and_recovers_the_truth(name, way):
+    reach, how, learned, unit, (low, high), stat, (least, most) = ADAPTED[name]
+    size = reach**way
+    target = Target(correlated, dim=2, data=(PRECISION / size**2,))
     starts = size * sample_gaussian2(4, np.random.default_rng(105))
-    draws = metropolis(target, starts, num_samples=20_000, num_warmup=2000, rng=106)
-    ratio = draws.settings["scale"] / (size * np.sqrt(np.diag(COV)))
-    assert np.all((0.5 < ratio) & (ratio < 3.5))
-    assert 0.2 < draws.stats["acceptance_rate"].mean() < 0.5
+    run = {"num_samples": 10_000, "num_warmup": 2000, "rng": 106}
+    draws = getattr(bl, name)(target, starts, **how | run)
+    ratio = draws.settings[learned] / (size ** (2 if learned == METRIC else 1) * unit)
+    assert np.all((low < ratio) & (ratio < high)), ratio
+    assert least < draws.stats[stat].mean() < most
     check_moments(draws.values / size, 0.0, COV)
 
 

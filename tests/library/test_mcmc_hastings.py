@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from bad_inputs import refused
 from densities import gaussian2
 from stepping import Z_LIMIT, batch_z
 
@@ -26,6 +27,7 @@ def stretch_ratio(proposed, current):
 GAMMA = bl.Target(gamma, dim=1, gradient=None, support=(0.0, None))
 POSITIVE = np.array([[1.0], [2.0], [3.0], [5.0]])
 QUICK = {"num_samples": 50, "num_warmup": 10, "rng": 1}
+LONG = {"start": POSITIVE[:1], "num_chains": 1, "num_samples": 2000, "num_warmup": 0}
 
 
 @pytest.mark.parametrize(("log_ratio", "shape"), [(stretch_ratio, 3.0), (None, 2.0)])
@@ -92,12 +94,9 @@ def test_of_proposals_where_the_density_is_zero_the_correction_is_not_asked():
 # What is refused
 
 
-def refused(error, words, propose=stretch, log_ratio=stretch_ratio, start=POSITIVE, **options):
-    with pytest.raises(error, match=words) as caught:
-        bl.metropolis_hastings(
-            GAMMA, start, propose=propose, log_ratio=log_ratio, **{**QUICK, **options}
-        )
-    return caught.value
+def run(propose=stretch, log_ratio=stretch_ratio, start=POSITIVE, **options):
+    options = {"propose": propose, "log_ratio": log_ratio} | QUICK | options
+    return bl.metropolis_hastings(GAMMA, start, **options)
 
 
 OWN = np.random.default_rng(1)
@@ -108,40 +107,36 @@ def overwrites(theta, rng):
     return theta
 
 
-@pytest.mark.parametrize(
-    ("error", "words", "options"),
-    [
-        (
-            bl.BayeslibTypeError, r"propose must take \(theta, rng\)",
-            {"propose": lambda theta: theta},
-        ),
-        (
-            bl.BayeslibTypeError, r"log_ratio must take \(proposed, current, args\[0\]\)",
-            {"propose": lambda theta, rng, a: theta, "args": (1.0,)},
-        ),
-        (bl.BayeslibTypeError, "propose must be a function", {"propose": None}),
-        (bl.BayeslibTypeError, r"args must be a tuple .* write args=\(array,\)", {"args": 1.0}),
-        (
-            bl.BayeslibTypeError, r"array of 1 numbers, .* got shape \(2,\)",
-            {"propose": lambda theta, rng: rng.standard_normal(2)},
-        ),
-        (
-            bl.BayeslibTypeError, "must return a number, got an array of shape",
-            {"log_ratio": lambda proposed, current: np.log(proposed / current)},
-        ),
-        (
-            bl.BayeslibError, "must draw from the rng it is given",
-            {"propose": lambda theta, rng: theta + OWN.standard_normal(1), "log_ratio": None},
-        ),
-        (
-            bl.BayeslibError, "must change its sign only",
-            {"log_ratio": lambda there, here: -0.5 * (math.log(there[0] / here[0]) ** 2)},
-        ),
-        (ValueError, "read-only", {"propose": overwrites}),
-    ],
-)  # fmt: skip
-def test_functions_that_cannot_be_taken(error, words, options):
-    refused(error, words, **options)
+test_functions_that_cannot_be_taken = refused(
+    ({"propose": lambda theta: theta}, bl.BayeslibTypeError, r"propose must take \(theta, rng\)"),
+    (
+        {"propose": lambda theta, rng, a: theta, "args": (1.0,)},
+        bl.BayeslibTypeError,
+        r"log_ratio must take \(proposed, current, args\[0\]\)",
+    ),
+    ({"propose": None}, bl.BayeslibTypeError, "propose must be a function"),
+    ({"args": 1.0}, bl.BayeslibTypeError, r"args must be a tuple .* write args=\(array,\)"),
+    (
+        {"propose": lambda theta, rng: rng.standard_normal(2)},
+        bl.BayeslibTypeError,
+        r"array of 1 numbers, .* got shape \(2,\)",
+    ),
+    (
+        {"log_ratio": lambda proposed, current: np.log(proposed / current)},
+        bl.BayeslibTypeError,
+        "must return a number, got an array of shape",
+    ),
+    (
+        {"propose": lambda theta, rng: theta + OWN.standard_normal(1), "log_ratio": None},
+        "must draw from the rng it is given",
+    ),
+    (
+        {"log_ratio": lambda there, here: -0.5 * (math.log(there[0] / here[0]) ** 2)},
+        "must change its sign only",
+    ),
+    ({"propose": overwrites}, ValueError, "read-only"),
+    by=run,
+)
 
 
 def test_a_correction_is_asked_for():
@@ -155,13 +150,10 @@ def far_is_nan(proposed, current):
 
 
 def test_a_ratio_that_is_nan_ends_the_run_and_keeps_the_draws():
-    start, options = POSITIVE[:1], {"num_chains": 1, "num_samples": 2000, "num_warmup": 0}
-    error = refused(
-        bl.BayeslibError, "log_ratio is nan for proposed=", log_ratio=far_is_nan, start=start,
-        **options,
-    )  # fmt: skip
-    assert error.partial.num_samples < 2000
-    assert "chain 0, iteration" in error.__notes__[-1]
+    with pytest.raises(bl.BayeslibError, match="log_ratio is nan for proposed=") as caught:
+        run(log_ratio=far_is_nan, **LONG)
+    assert caught.value.partial.num_samples < 2000
+    assert "chain 0, iteration" in caught.value.__notes__[-1]
 
 
 def far_raises(theta, rng):
@@ -178,7 +170,7 @@ def far_raises_in_python(theta, rng):
 @pytest.mark.filterwarnings("ignore:propose and log_ratio run as plain")
 @pytest.mark.parametrize("propose", [far_raises, far_raises_in_python])
 def test_a_proposal_that_raises_is_shown_with_its_place(propose):
-    start, options = POSITIVE[:1], {"num_chains": 1, "num_samples": 2000, "num_warmup": 0}
-    error = refused(OverflowError, "too far", propose=propose, start=start, **options)
-    assert any("raised by propose at theta=" in note for note in error.__notes__)
-    assert 0 < error.partial.num_samples < 2000
+    with pytest.raises(OverflowError, match="too far") as caught:
+        run(propose, **LONG)
+    assert any("raised by propose at theta=" in note for note in caught.value.__notes__)
+    assert 0 < caught.value.partial.num_samples < 2000

@@ -1,10 +1,8 @@
 """Independent proposals: how long chains stay, a chain that is held, what is refused."""
 
-import concurrent.futures as futures
-import multiprocessing
-
 import numpy as np
 import pytest
+from bad_inputs import Denying, refused
 from densities import EXACT, gaussian2, standard
 from scipy import stats
 
@@ -34,10 +32,6 @@ def test_an_approximation_may_propose_and_need_not_be_normalised():
     plain = bl.independence_metropolis(gaussian2(), bl.Gaussian([0, 0], 3.0 * np.eye(2)), **options)
     shifted = bl.independence_metropolis(gaussian2(), Shifted(7.0), **options)
     np.testing.assert_array_equal(plain.values, shifted.values)
-    context = multiprocessing.get_context("spawn")
-    with futures.ProcessPoolExecutor(1, mp_context=context) as pool:
-        there = bl.independence_metropolis(gaussian2(), Shifted(7.0), executor=pool, **options)
-    np.testing.assert_array_equal(there.values, plain.values)
 
 
 def test_a_chain_that_is_held_is_flagged():
@@ -55,23 +49,17 @@ def test_a_chain_that_is_held_is_flagged():
     assert not free.problems
 
 
-def test_what_is_refused():
-    class Disagrees:
-        def sample(self, num_samples, rng):
-            return rng.standard_normal((num_samples, 1))
-
-        def logdensity(self, x):
-            return np.where(x[:, 0] > 0.0, -x[:, 0], -np.inf)
-
-    with pytest.raises(bl.BayeslibError, match="its sample and logdensity disagree"):
-        bl.independence_metropolis(STANDARD, Disagrees(), initial_position=1.0, num_chains=1, rng=1)
-    with pytest.raises(bl.BayeslibError, match="could never return: start within its support"):
-        bl.independence_metropolis(
-            STANDARD, stats.gamma(2.0), initial_position=-1.0, num_chains=1, rng=1
-        )
-    with pytest.raises(bl.StartError, match="100 attempts.*a proposal that covers the target"):
-        bl.independence_metropolis(EXACT["truncated"][0], stats.norm(-30.0, 1.0), rng=1)
-    with pytest.raises(bl.BayeslibTypeError, match="not frozen"):
-        bl.independence_metropolis(STANDARD, stats.norm, rng=1)
-    with pytest.raises(bl.BayeslibError, match="dim=1"):
-        bl.independence_metropolis(STANDARD, stats.multivariate_normal([0, 0]), rng=1)
+test_what_is_refused = refused(
+    ({"proposal": Denying(2.0), "initial_position": 1.0}, "its sample and logdensity disagree"),
+    ({"proposal": stats.gamma(2.0), "initial_position": -1.0}, "return: start within its support"),
+    (
+        {"target": EXACT["truncated"][0], "proposal": stats.norm(-30.0, 1.0)},
+        bl.StartError,
+        "100 attempts.*a proposal that covers the target",
+    ),
+    ({"proposal": stats.norm}, bl.BayeslibTypeError, "not frozen"),
+    ({"proposal": stats.multivariate_normal([0, 0])}, "dim=1"),
+    by=lambda **options: bl.independence_metropolis(
+        **{"target": STANDARD, "num_chains": 1, "rng": 1} | options
+    ),
+)

@@ -42,19 +42,3 @@ def test_a_model_as_a_user_writes_it(name):
     assert scores(model, x, truth).max() < Z_LIMIT
     moved = x + 0.3 * x.std(axis=(0, 1))  # the twin: means off by less than a third of an sd
     assert (scores(model, moved, truth)[: model.dim] > Z_LIMIT).all()
-
-
-@quiet
-def test_a_wrong_prior_is_seen():
-    """The twin that must fail: a power of sigma more than the model has."""
-    model = MODELS["linear"]
-
-    def twice(p, X, y):
-        mu = p.a + X @ p.b
-        prior = -0.5 * p.a**2 / 25.0 - 0.5 * np.sum(p.b**2) - p.sigma + 4.0 * np.log(p.sigma)
-        return prior - 0.5 * np.sum((y - mu) ** 2) / p.sigma**2 - y.size * np.log(p.sigma)
-
-    target = bl.Target(twice, parameters=model.target.parameters, data=model.target.data)
-    x = model.coordinates(bl.nuts(target, rng=2))
-    truth = weighted(model, np.random.default_rng(1))
-    assert scores(model, x, truth).max() > Z_LIMIT

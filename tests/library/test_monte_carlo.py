@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from bad_inputs import refused
 from scipy import stats
 from twins import plain_twin
 
 import bayeslib as bl
 from bayeslib import posteriors
-from bayeslib.errors import BayeslibError, BayeslibTypeError
+from bayeslib.errors import BayeslibTypeError
 
 TARGET = posteriors.gamma_student()
 
@@ -65,37 +66,29 @@ def test_inverse_of_a_discrete_distribution_function():
     assert np.abs(share - p).max() < 5.1 * np.sqrt(0.25 / 30_000)
 
 
-@pytest.mark.parametrize(
-    ("f", "sample", "options", "error", "words"),
-    [
-        (3, stats.norm(), {}, BayeslibTypeError, "f must be callable"),
-        (np.exp, 3, {}, BayeslibTypeError, "sample must be"),
-        (np.exp, stats.norm, {}, BayeslibTypeError, "not frozen"),
-        (np.exp, stats.norm(), {"num_samples": 1}, BayeslibError, "at least 2"),
-        (lambda x: None, stats.norm(), {}, BayeslibTypeError, "f must return numbers"),
-        (lambda x: x * np.nan, stats.norm(), {}, BayeslibError, "f is nan at draw 0"),
-        (lambda x: np.where(x > 0, np.inf, x), stats.norm(), {}, BayeslibError, "f is inf at"),
-        (np.exp, lambda n, rng: rng.random(n - 1), {}, BayeslibError, "when asked for 100"),
-        (np.exp, stats.norm(), {"rng": "x"}, BayeslibTypeError, "cannot seed"),
-    ],
+test_bad_arguments_are_named = refused(
+    ((3, stats.norm(), {}), BayeslibTypeError, "f must be callable"),
+    ((np.exp, 3, {}), BayeslibTypeError, "sample must be"),
+    ((np.exp, stats.norm, {}), BayeslibTypeError, "not frozen"),
+    ((np.exp, stats.norm(), {"num_samples": 1}), "at least 2"),
+    ((lambda x: None, stats.norm(), {}), BayeslibTypeError, "f must return numbers"),
+    ((lambda x: x * np.nan, stats.norm(), {}), "f is nan at draw 0"),
+    ((lambda x: np.where(x > 0, np.inf, x), stats.norm(), {}), "f is inf at"),
+    ((np.exp, lambda n, rng: rng.random(n - 1), {}), "when asked for 100"),
+    ((np.exp, stats.norm(), {"rng": "x"}), BayeslibTypeError, "cannot seed"),
+    by=lambda f, sample, options: bl.monte_carlo(
+        f, sample, **{"num_samples": 100, "rng": 1} | options
+    ),
 )
-def test_bad_arguments_are_named(f, sample, options, error, words):
-    with pytest.raises(error, match=words):
-        bl.monte_carlo(f, sample, **{"num_samples": 100, "rng": 1} | options)
 
 
-@pytest.mark.parametrize(
-    ("ppf", "error", "words"),
-    [
-        (None, BayeslibTypeError, "ppf must be callable"),
-        (lambda u: np.array([u, u]).T, BayeslibError, "ppf must return one number for each"),
-        (lambda u: np.where(u > 0.5, np.nan, u), BayeslibError, r"ppf\(0\.\d+\) is nan"),
-        (lambda u: -u, BayeslibError, "quantile function increases"),
-    ],
+test_bad_quantile_functions_are_named = refused(
+    (None, BayeslibTypeError, "ppf must be callable"),
+    (lambda u: np.array([u, u]).T, "ppf must return one number for each"),
+    (lambda u: np.where(u > 0.5, np.nan, u), r"ppf\(0\.\d+\) is nan"),
+    (lambda u: -u, "quantile function increases"),
+    by=lambda ppf: bl.inverse_cdf_sample(ppf, num_samples=100, rng=1),
 )
-def test_bad_quantile_functions_are_named(ppf, error, words):
-    with pytest.raises(error, match=words):
-        bl.inverse_cdf_sample(ppf, num_samples=100, rng=1)
 
 
 def test_functions_of_one_draw():

@@ -4,14 +4,15 @@ import pickle
 
 import numpy as np
 import pytest
+from bad_inputs import refused
 from scipy import integrate, special, stats
 from test_posteriors_data import SAME as SAME_OF_DATA
 from test_posteriors_data import TARGETS as OF_DATA
 
 from bayeslib import Target, posteriors, quadrature
-from bayeslib.errors import BayeslibError, BayeslibTypeError
+from bayeslib.errors import BayeslibTypeError
 from bayeslib.posteriors.schools import EFFECTS, STANDARD_ERRORS
-from bayeslib.posteriors.truths import PROBABILITIES, Line, mixture_quantiles
+from bayeslib.posteriors.truths import PROBABILITIES
 
 WEIGHTS, MEANS = [0.3, 0.7], [[-2.0, 0.0], [2.0, 1.0]]
 COVS = [np.eye(2), np.array([[1.0, 0.5], [0.5, 2.0]])]
@@ -124,19 +125,7 @@ def test_mixture_is_stable_far_from_all_components():
 # Truths
 
 
-def test_golden_numbers_of_the_main_target():
-    truth = TARGETS["gamma_student"].truth
-    assert np.exp(truth.log_evidence) == pytest.approx(0.0934831740202749, rel=1e-12)
-    assert truth.mean[0] == pytest.approx(4.16697426804, abs=5e-12)
-    assert truth.cov[0, 0] == pytest.approx(1.59754967647, abs=5e-12)
-    found = [truth.quantiles[p][0] for p in (0.025, 0.5, 0.975)]
-    np.testing.assert_allclose(found, [1.43523186, 4.291860195, 6.449312326], atol=5e-9)
-    assert 1.0 - truth.cdf(np.array([6.0]))[0] == pytest.approx(0.05382494, abs=5e-9)
-    # the posterior is 5.3485… theta^2 exp(-theta) t(theta - 5), the prior's constant being 1 / 2
-    assert np.exp(truth.log_evidence) == pytest.approx(0.5 / 5.34855609300941, rel=1e-13)
-
-
-@pytest.mark.parametrize("y", [-200.0, -3.0, 0.5, 12.0, 60.0, 1e4])
+@pytest.mark.parametrize("y", [-200.0, -3.0, 0.5, 5.0, 12.0, 60.0, 1e4])
 def test_main_target_is_right_for_any_observation(y):
     """Against scipy's QUADPACK, from 0 to 120 in pieces: nothing in common with our panels."""
     truth = posteriors.gamma_student(y).truth
@@ -145,13 +134,14 @@ def test_main_target_is_right_for_any_observation(y):
         return x**power * stats.gamma.pdf(x, 3) * stats.t.pdf(y - x, 2)
 
     edges = np.unique(np.clip([0.0, 1.0, 4.0, 12.0, y - 3.0, y, y + 3.0, 40.0, 120.0], 0, 120))
-    moments = [
-        sum(
-            integrate.quad(density, a, b, args=(k,), epsabs=0.0, epsrel=1e-13, limit=200)[0]
-            for a, b in zip(edges[:-1], edges[1:], strict=True)
-        )
+    parts = np.array([
+        [integrate.quad(density, *ends, args=(k,), epsabs=0.0, epsrel=1e-13, limit=200)[0]
+         for ends in zip(edges[:-1], edges[1:], strict=True)]
         for k in range(3)
-    ]
+    ])  # fmt: skip
+    moments = parts.sum(axis=1)
+    below = np.cumsum(parts[0]) / moments[0]
+    np.testing.assert_allclose(truth.cdf(edges[1:]), below, rtol=1e-9, atol=1e-12)
     assert truth.log_evidence == pytest.approx(np.log(moments[0]), abs=1e-11)
     mean = moments[1] / moments[0]
     assert truth.mean[0] == pytest.approx(mean, rel=1e-11)
@@ -165,33 +155,6 @@ def test_quantiles_invert_the_distribution_function(name):
         assert truth.cdf(truth.quantiles[p])[0] == pytest.approx(p, abs=1e-13)
     x = np.linspace(-20.0, 20.0, 401)
     assert np.all(np.diff(truth.cdf(x)) >= -1e-15)
-
-
-@pytest.mark.trust("S7")
-def test_eight_schools_joint_factors_into_its_truth():
-    """log p(x) = log p(log_tau, y) + log p(mu | …) + log p(rest | …), at any point, exactly."""
-    rng = np.random.default_rng(3)
-    for centered in (True, False):
-        target = posteriors.eight_schools(centered=centered)
-        log_taus = np.array([-3.0, 0.5, 2.0])
-        for log_tau in log_taus:
-            tau = np.exp(log_tau)
-            total = STANDARD_ERRORS**2 + tau**2
-            cov = 25.0 + np.diag(total)
-            marginal = stats.multivariate_normal(np.zeros(8), cov).logpdf(EFFECTS)
-            marginal += stats.halfcauchy.logpdf(tau, scale=5.0) + log_tau
-            gain = 25.0 * np.linalg.solve(cov, np.ones(8))
-            mu_mean, mu_var = gain @ EFFECTS, 25.0 - 25.0 * gain.sum()
-            mu = rng.normal(4.0, 4.0)
-            effects = rng.normal(5.0, 6.0, 8)
-            theta_mean = (tau**2 * EFFECTS + STANDARD_ERRORS**2 * mu) / total
-            theta_sd = STANDARD_ERRORS * tau / np.sqrt(total)
-            expected = marginal + stats.norm.logpdf(mu, mu_mean, np.sqrt(mu_var))
-            expected += stats.norm.logpdf(effects, theta_mean, theta_sd).sum()
-            rest = effects
-            if not centered:
-                rest, expected = (effects - mu) / tau, expected + 8 * log_tau
-            assert target(np.r_[mu, log_tau, rest]) == pytest.approx(expected, rel=1e-10)
 
 
 def test_eight_schools_evidence_and_moments_by_another_quadrature():
@@ -211,27 +174,13 @@ def test_eight_schools_evidence_and_moments_by_another_quadrature():
     assert effects[0] == pytest.approx(6.2118842, abs=1e-6)  # shrunk from 28 towards mu
 
 
-def test_eight_schools_effects_follow_from_the_noncentred_coordinates():
-    x = posteriors.eight_schools(centered=False).truth.sample(40_000, 4)
-    effects = x[:, :1] + np.exp(x[:, 1:2]) * x[:, 2:]
-    truth = posteriors.eight_schools(centered=True).truth
-    z = (effects.mean(axis=0) - truth.mean[2:]) / (effects.std(axis=0) / np.sqrt(len(x)))
-    assert np.abs(z).max() < 5.5  # 8 tests, alpha 1e-6 after Bonferroni
-
-
-# How near evidence, mean and covariance are.
-SMOOTH, ROUGH = (1e-8, 1e-7, 1e-6), (1e-6, 1e-5, 2e-4)
-CLOSE = dict.fromkeys(["gamma_student", "coin", "mixture(2)", "banana", "donut"], ROUGH)
-CLOSE |= dict.fromkeys(["logistic(1)", "logistic(2)", "challenger", "coal_mining"], SMOOTH)
-
-
-@pytest.mark.parametrize("name", CLOSE)
+@pytest.mark.parametrize("name", ["logistic(1)", "logistic(2)", "challenger", "coal_mining"])
 def test_truth_agrees_with_adaptive_quadrature(name):
-    target, (evidence, mean, cov) = TARGETS[name], CLOSE[name]
-    found = quadrature(target)
-    assert found.log_evidence.value == pytest.approx(target.truth.log_evidence, abs=evidence)
-    np.testing.assert_allclose(found.mean, target.truth.mean, atol=mean)
-    np.testing.assert_allclose(found.cov, target.truth.cov, atol=cov)
+    """Those without a closed form; test_challenge.py has the others."""
+    found, truth = quadrature(TARGETS[name]), TARGETS[name].truth
+    assert found.log_evidence.value == pytest.approx(truth.log_evidence, abs=1e-8)
+    np.testing.assert_allclose(found.mean, truth.mean, atol=1e-7)
+    np.testing.assert_allclose(found.cov, truth.cov, atol=1e-6)
 
 
 def worst_z(x, truth):
@@ -284,31 +233,6 @@ def test_funnel_marginals_in_closed_form():
     assert truth.cov[1, 1] == pytest.approx(np.exp(4.5))
 
 
-def test_donut_in_closed_form():
-    radius, width = 3.0, 0.5
-    truth = posteriors.donut(radius, width).truth
-    zeroth = width * np.sqrt(2.0 * np.pi) * special.ndtr(radius / width)
-    first = radius * zeroth + width**2 * np.exp(-0.5 * (radius / width) ** 2)
-    second = radius * first + width**2 * zeroth
-    third = radius * second + 2.0 * width**2 * first
-    assert truth.log_evidence == pytest.approx(np.log(2.0 * np.pi * first), abs=1e-12)
-    assert truth.cov[0, 0] == pytest.approx(0.5 * third / first, rel=1e-12)
-
-
-def test_line_notices_nothing_but_is_accurate_to_rounding():
-    line = Line(lambda x: -0.5 * x**2, np.arange(-40.0, 40.5, 0.5))
-    assert line.log_evidence == pytest.approx(0.5 * np.log(2.0 * np.pi), abs=1e-14)
-    p = np.array([1e-12, 1e-6, 0.3, 0.5, 1.0 - 1e-9])
-    np.testing.assert_allclose(line.ppf(p), special.ndtri(p), rtol=1e-6, atol=1e-13)
-    np.testing.assert_allclose(line.cdf(special.ndtri(p)), p, rtol=1e-12, atol=1e-15)
-
-
-def test_mixture_quantiles_of_a_single_gaussian():
-    found = mixture_quantiles(np.ones(1), np.array([[2.0]]), np.array([[3.0]]))
-    for p, x in found.items():
-        assert x[0] == pytest.approx(2.0 + 3.0 * special.ndtri(p), abs=1e-13)
-
-
 # The house rules
 
 
@@ -329,32 +253,26 @@ def test_names_say_what_the_coordinates_are():
     assert posteriors.funnel(3).names == ("v", "x[0]", "x[1]")
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "words"),
-    [
-        (lambda: posteriors.gamma_student(np.nan), BayeslibError, "y must be finite"),
-        (lambda: posteriors.gamma_student("5"), BayeslibTypeError, "y must be a number"),
-        (lambda: posteriors.coin(-1, 2), BayeslibError, "heads must be at least 0"),
-        (lambda: posteriors.coin(1, 2.5), BayeslibError, "tails must be a whole number"),
-        (lambda: posteriors.coin(1, 2, prior=(0.0, 1.0)), BayeslibError, "must be positive"),
-        (lambda: posteriors.coin(1, 2, prior=(1.0,)), BayeslibError, "two parameters"),
-        (lambda: posteriors.gaussian([0.0], [[-1.0]]), BayeslibError, "positive definite"),
-        (lambda: posteriors.gaussian([], []), BayeslibError, "mean must have shape"),
-        (lambda: posteriors.gaussian([np.inf], 1.0), BayeslibError, r"mean\[0\] is inf"),
-        (lambda: posteriors.mixture([0.5, 0.6], [0, 1], [1, 1]), BayeslibError, "sum to 1"),
-        (lambda: posteriors.mixture([1.5, -0.5], [0, 1], [1, 1]), BayeslibError, "negative"),
-        (lambda: posteriors.mixture([np.nan, 1], [0, 1], [1, 1]), BayeslibError, "is nan"),
-        (lambda: posteriors.mixture([1.0], [0, 1], [1, 1]), BayeslibError, "must agree"),
-        (lambda: posteriors.mixture([0.5, 0.5], [0, 1], [1]), BayeslibError, "covs must hold 2"),
-        (lambda: posteriors.banana(width=0.0), BayeslibError, "width must be positive"),
-        (lambda: posteriors.donut(radius=-1.0), BayeslibError, "radius must be positive"),
-        (lambda: posteriors.funnel(1), BayeslibError, "dim must be at least 2"),
-        (lambda: posteriors.eight_schools(centered=1), BayeslibTypeError, "True or False"),
-    ],
+test_bad_arguments_are_named = refused(
+    (lambda: posteriors.gamma_student(np.nan), "y must be finite"),
+    (lambda: posteriors.gamma_student("5"), BayeslibTypeError, "y must be a number"),
+    (lambda: posteriors.coin(-1, 2), "heads must be at least 0"),
+    (lambda: posteriors.coin(1, 2.5), "tails must be a whole number"),
+    (lambda: posteriors.coin(1, 2, prior=(0.0, 1.0)), "must be positive"),
+    (lambda: posteriors.coin(1, 2, prior=(1.0,)), "two parameters"),
+    (lambda: posteriors.gaussian([0.0], [[-1.0]]), "positive definite"),
+    (lambda: posteriors.gaussian([], []), "mean must have shape"),
+    (lambda: posteriors.gaussian([np.inf], 1.0), r"mean\[0\] is inf"),
+    (lambda: posteriors.mixture([0.5, 0.6], [0, 1], [1, 1]), "sum to 1"),
+    (lambda: posteriors.mixture([1.5, -0.5], [0, 1], [1, 1]), "negative"),
+    (lambda: posteriors.mixture([np.nan, 1], [0, 1], [1, 1]), "is nan"),
+    (lambda: posteriors.mixture([1.0], [0, 1], [1, 1]), "must agree"),
+    (lambda: posteriors.mixture([0.5, 0.5], [0, 1], [1]), "covs must hold 2"),
+    (lambda: posteriors.banana(width=0.0), "width must be positive"),
+    (lambda: posteriors.donut(radius=-1.0), "radius must be positive"),
+    (lambda: posteriors.funnel(1), "dim must be at least 2"),
+    (lambda: posteriors.eight_schools(centered=1), BayeslibTypeError, "True or False"),
 )
-def test_bad_arguments_are_named(make, error, words):
-    with pytest.raises(error, match=words):
-        make()
 
 
 def test_variances_may_be_numbers():

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import special, stats
 
 from bayeslib import BayeslibError, BayeslibTypeError, Draws, Estimate, Gaussian, ZeroWeightsError
 from bayeslib.results.rows import apply_rows
@@ -54,8 +54,6 @@ def test_error_of_independent_weighted_and_chained_draws():
 
 def test_weighted_error_is_honest_over_replications():
     """z of 400 weighted estimates has variance one; chi-square bounds at 1e-6."""
-    from scipy import stats
-
     rng = np.random.default_rng(3)
     z = []
     for _ in range(400):
@@ -164,8 +162,6 @@ def test_a_summary_shows_no_more_digits_than_the_error_allows():
 
 
 def test_gaussian_density_samples_and_expectations():
-    from scipy import stats
-
     cov = np.array([[2.0, 0.6], [0.6, 1.0]])
     gaussian = Gaussian([1.0, -1.0], cov)
     x = np.random.default_rng(7).standard_normal((5, 2))
@@ -267,19 +263,6 @@ def test_a_random_function_of_either_gets_one_draw():
     assert counts.shape == (2000, 2) and abs(counts[:, 0].mean() - 5.0) < 0.2
     noisy = apply_rows(lambda t: t[:, 0] + rng.normal(size=len(t)), np.zeros((2000, 2)))
     assert noisy.shape == (2000,) and 0.9 < noisy.std() < 1.1
-
-
-def test_a_function_of_all_draws_is_called_with_them_once():
-    shapes = []
-
-    def f(theta):
-        shapes.append(theta.shape)
-        return theta[:, 0]
-
-    normal_draws().expect(f)
-    assert shapes == [(4000, 2), (1, 2), (1, 2)]
-    w = np.arange(3.0)
-    assert apply_rows(lambda h: w, np.zeros(3)).tolist() == w.tolist()  # whatever it is given
 
 
 def test_what_a_function_raises_says_how_it_was_called():

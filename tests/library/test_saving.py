@@ -88,16 +88,6 @@ def test_a_gaussian_survives(tmp_path):
     np.testing.assert_array_equal(loaded.sample(3, 1), gaussian.sample(3, 1))
 
 
-def test_a_run_survives_and_can_be_repeated_from_its_file(tmp_path):
-    target = bl.posteriors.gaussian([1.0, -2.0], [[1.0, 0.8], [0.8, 2.0]])
-    draws = bl.nuts(target, num_samples=100, num_warmup=100, rng=None)
-    loaded = bl.load(draws.save(tmp_path / "nuts.npz"))
-    assert_same(loaded, draws)
-    again = bl.nuts(target, num_samples=100, num_warmup=100, rng=loaded.settings["seed"])
-    np.testing.assert_array_equal(again.values, loaded.values)
-    assert str(loaded.summary()) == str(draws.summary())
-
-
 @pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")  # of so few draws
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda a: a.name)
 def test_what_every_algorithm_returns_survives(algorithm, tmp_path):

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from densities import standard
+from densities import correlated, standard
 from linear_chains import batches, hamilton, langevin, law, regression_batches
-from scipy import stats
 from stepping import batch_z, moments_z
 
-from bayeslib import BayeslibWarning, Target, posteriors, sghmc, sgld
+from bayeslib import Target, posteriors, sghmc, sgld
 from bayeslib.compile.autodiff.plain import differentiate_plain
 
 # Fewer than 16 numbers a test, two sides, alpha = 1e-6: norm.isf(1e-6 / 32) is 5.4.
@@ -18,14 +17,7 @@ Y = X @ [1.0, -0.5] + RNG.standard_normal(6)
 REGRESSION = posteriors.linear_regression(X, Y, noise_scale=1.5, prior_scale=1.0)
 PRECISION = np.array([[1.0, 0.4], [0.4, 0.5]])
 DENSE = np.array([[1.0, 0.3], [0.3, 0.5]])
-
-
-def quadratic(theta, precision):
-    return -0.5 * theta @ precision @ theta
-
-
-def plane():
-    return Target(quadratic, dim=2, data=(PRECISION,))
+PLANE = Target(correlated, dim=2, data=(PRECISION,))
 
 
 def logistic(theta, X, y):
@@ -203,8 +195,8 @@ def test_errors_of_weighted_draws_count_blocks_and_not_draws():
     """With equal weights they must be those of the chain; as independent draws they would not."""
     options = {"batch_size": None, "num_samples": 20_000, "rng": 6, "num_chains": 4}
     start = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
-    chain = sgld(plane(), start, step_size=0.2, **options)
-    weighted = sgld(plane(), start, step_size=np.full(21_000, 0.2), **options)
+    chain = sgld(PLANE, start, step_size=0.2, **options)
+    weighted = sgld(PLANE, start, step_size=np.full(21_000, 0.2), **options)
     np.testing.assert_array_equal(chain.values, weighted.values)
     ratio = weighted.expect().mcse / chain.expect().mcse
     assert np.all((0.6 < ratio) & (ratio < 1.5))
@@ -238,7 +230,7 @@ def long_run(sampler, target, cov, options, seed):
 def test_sgld_settles_in_the_law_of_its_steps(name):
     options, exact = LAWS[name], np.linalg.inv(PRECISION)
     mean, cov = law(*langevin(PRECISION[None], np.zeros((1, 2)), **matched(options)))
-    draws = long_run(sgld, plane(), cov, options, 601)
+    draws = long_run(sgld, PLANE, cov, options, 601)
     assert np.abs(moments_z(draws.values, mean, cov, right=True)).max() < Z_LIMIT
     assert np.abs(moments_z(draws.values, mean, exact, right=False)).max() > Z_LIMIT, (
         "the bias is not seen"
@@ -265,7 +257,7 @@ FRICTIONS = {
 def test_sghmc_settles_in_the_law_of_its_steps(name):
     options, exact = {"step_size": 0.6} | FRICTIONS[name], np.linalg.inv(PRECISION)
     mean, cov = law(*hamilton(PRECISION[None], np.zeros((1, 2)), **matched(options)))
-    draws = long_run(sghmc, plane(), cov[:2, :2], options, 602)
+    draws = long_run(sghmc, PLANE, cov[:2, :2], options, 602)
     assert np.abs(moments_z(draws.values, mean[:2], cov[:2, :2], right=True)).max() < Z_LIMIT
     assert np.abs(moments_z(draws.values, mean[:2], exact, right=False)).max() > Z_LIMIT, (
         "the bias is not seen"
@@ -297,72 +289,6 @@ def test_batches_settle_in_the_law_of_all_batches(sampler, replace):
     assert np.abs(moments_z(draws.values, *laws[not replace], right=False)).max() > Z_LIMIT
 
 
-def variance_pvalue(values, variance):
-    """The probability of a mean square as extreme, of independent N(0, variance)."""
-    total = stats.chi2(values.size)
-    ratio = np.sum(values**2) / variance
-    return 2.0 * min(total.cdf(ratio), total.sf(ratio))
-
-
-def test_without_friction_the_variance_grows_as_the_recursion_says():
-    """N(0, 1), noise of variance V and no friction: nearly linear growth, by eps V / 2 a time."""
-    eps, noise, num = 0.1, 4.0, 400
-    maps, _, extra = hamilton(
-        np.ones((1, 1, 1)), np.zeros((1, 1)), step_size=eps, friction=0.0, gradient_noise=noise
-    )
-    starts = np.random.default_rng(605).standard_normal((500, 1))
-    with pytest.warns(BayeslibWarning, match="friction is 0"):
-        draws = sghmc(
-            Target(standard, dim=1), starts, batch_size=None, gradient_noise=noise, step_size=eps,
-            friction=0.0, num_samples=num, num_warmup=0, num_chains=500, rng=606,
-        )  # fmt: skip
-    cov, variances = np.eye(2), []
-    for _ in range(num):
-        cov = maps[0] @ cov @ maps[0].T + extra
-        variances.append(cov[0, 0])
-    for step in (0, 9, 99, 399):
-        assert variance_pvalue(draws.values[:, step, 0], variances[step]) > 1e-6 / 4
-    assert variance_pvalue(draws.values[:, 399, 0], variances[99]) < 1e-6
-    growth = (variances[399] - variances[0]) / (399 * eps)
-    assert abs(growth / (0.5 * eps * noise) - 1.0) < 0.05
-    assert any("friction is 0" in problem for problem in draws.problems)
-
-
-def linear(theta, weights):
-    total = 0.0
-    for i in range(weights.size):
-        total += weights[i] * theta[0]
-    return total
-
-
-def decoded(replace, batch_size=2, num=20_000):
-    """The batches that a chain drew, read off its increments."""
-    weights = 100.0 * 3.0 ** np.arange(5)
-    draws = sgld(
-        Target(linear, dim=1, data=(weights,), gradient=lambda theta, w: np.array([w.sum()])),
-        [0.0], batch_size=batch_size, replace=replace, step_size=1e-2, num_samples=num + 1, rng=8,
-        **RUN,
-    )  # fmt: skip
-    code = np.diff(draws.values[0, :, 0]) / (0.5e-2 * 5 / batch_size * 100.0)
-    assert np.abs(code - np.round(code)).max() < 0.5
-    return np.round(code).astype(int)
-
-
-@pytest.mark.parametrize("replace", [False, True])
-def test_every_batch_is_as_likely_whatever_came_before(replace):
-    codes, chosen = decoded(replace), batches(5, 2, replace=replace)
-    names, counts = np.unique((3**chosen).sum(axis=1), return_counts=True)
-    assert set(codes) == set(names)
-    expected = counts / counts.sum()
-    index = np.searchsorted(names, codes)
-    found = np.bincount(index, minlength=names.size)
-    assert stats.chisquare(found, expected * codes.size).pvalue > 1e-6
-    pairs = np.bincount(index[:-1] * names.size + index[1:], minlength=names.size**2)
-    assert stats.chisquare(pairs, np.outer(expected, expected).ravel() * pairs.sum()).pvalue > 1e-6
-    other = decoded(not replace)
-    assert set(other) != set(names)
-
-
 @pytest.mark.parametrize("replace", [False, True])
 def test_the_gradient_is_unbiased_and_its_covariance_is_the_formula(replace):
     """Exactly, over all batches: each is met in a run, and its gradient read off the step."""
@@ -387,17 +313,6 @@ def test_the_gradient_is_unbiased_and_its_covariance_is_the_formula(replace):
     wanted = 36 / 2 * one * (1.0 if replace else 1.0 - 2 / 6)
     np.testing.assert_allclose(np.cov(gradients.T, ddof=0), wanted, rtol=1e-9)
     assert np.abs(np.cov(gradients.T, ddof=0) - 36 / 2 * np.cov(rows.T)).max() > 0.1
-
-
-def test_a_centre_takes_the_noise_away_where_the_rows_agree():
-    """For a regression the rows' gradients differ from those at the centre by little near it."""
-    options = {"batch_size": 2, "step_size": 1e-3, "num_samples": 2000, "rng": 10, **RUN}
-    mode = REGRESSION.truth.mean
-    found = [sgld(REGRESSION, mode, centre=centre, **options).values[0] for centre in (None, mode)]
-    exact = sgld(REGRESSION, mode, **options | {"batch_size": None})
-    assert exact.settings["passes"][0] == 2001
-    noise = [np.diff(one, axis=0).var(axis=0).sum() for one in found]
-    assert noise[1] < noise[0]
 
 
 @pytest.mark.parametrize("sampler", [sgld, sghmc], ids=["sgld", "sghmc"])
@@ -425,19 +340,6 @@ def test_draws_that_are_too_wide_are_spoken_of():
         for options in ({"step_size": 0.05, "gradient_noise": 40.0}, {"step_size": 1.6}):
             wide = sgld(target, starts, rng=seed, **options, **run)
             assert wide.flat.std() > 1.15 and any("too wide" in p for p in wide.problems)
-
-
-def test_gradients_by_hand_and_automatic_make_the_same_draws():
-    own = posteriors.logistic_regression(X, (Y > 0).astype(float), prior_scale=1.0)
-    auto = Target(own.logdensity, dim=2, data=own.data)
-    plain = Target(logistic, dim=2, data=own.data[:2])
-    options = {"batch_size": 3, "step_size": 0.2, "friction": 2.0, "noise_estimate": "batch"}
-    found = [
-        sghmc(target, [0.2, 0.1], num_samples=200, rng=12, **options, **RUN).values
-        for target in (own, auto, plain)
-    ]
-    np.testing.assert_allclose(found[1], found[0], rtol=1e-8)
-    np.testing.assert_allclose(found[2], found[0], rtol=1e-8)
 
 
 def test_the_account_of_passes_is_kept():

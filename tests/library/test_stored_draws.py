@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bad_inputs import jump
 from calling import python, quietly
+from registry import stretch, stretch_ratio
 from scipy import stats
 
 import bayeslib as bl
@@ -31,18 +33,6 @@ ROWS = posteriors.linear_regression(X, Y, noise_scale=1.5, prior_scale=1.0)
 MACHINE = bl.BoltzmannMachine(np.full((4, 4), 0.3) - 0.3 * np.eye(4), np.linspace(-0.5, 0.5, 4))
 STARTS, RATES = np.array([[0.0, 0.0], [2.0, -4.0]]), np.array([[2.0], [4.0]])
 DENSE = np.array([[1.0, 0.5], [0.5, 2.0]])
-
-
-def stretch(theta, rng, scale):
-    return theta * np.exp(scale * rng.standard_normal(theta.size))
-
-
-def stretch_ratio(proposed, current, scale):
-    return np.sum(np.log(proposed)) - np.sum(np.log(current))
-
-
-def shift(theta, rng):
-    return theta + rng.standard_normal(theta.size)
 
 
 def interpreted(theta, rng):
@@ -82,7 +72,7 @@ RUNS = {
     "metropolis short": warmed(bl.metropolis, RATE, RATES, num_warmup=30),
     "metropolis_hastings": no_warmup(bl.metropolis_hastings, RATE, RATES, args=(0.8,), **STRETCH),
     "metropolis_hastings symmetric": warmed(
-        bl.metropolis_hastings, PLANE, STARTS, propose=shift, log_ratio=None, num_warmup=5
+        bl.metropolis_hastings, PLANE, STARTS, propose=jump, log_ratio=None, num_warmup=5
     ),
     "metropolis_hastings interpreted": no_warmup(
         bl.metropolis_hastings, PLANE, STARTS, propose=interpreted, log_ratio=None
@@ -138,7 +128,7 @@ RUNS = {
     "ising_sample wolff": warmed(bl.ising_sample, (5, 4), inverse_temperature=0.3, method="wolff"),
     "boltzmann": lambda num_samples, **run: MACHINE.sample(num_samples, **run),
     "anneal": lambda num_samples, num_warmup, **run: bl.anneal(
-        square, STARTS, propose=shift, initial_temperature=3.0, final_temperature=0.1,
+        square, STARTS, propose=jump, initial_temperature=3.0, final_temperature=0.1,
         num_iterations=60, **run,
     ),
 }  # fmt: skip

@@ -40,17 +40,6 @@ def laplace_gradient(theta):
     return -np.sign(theta - np.array([0.0, 1.0]))
 
 
-def helper(x):
-    return x * x
-
-
-compiled_helper = njit(helper)
-
-
-def with_helpers(theta):
-    return -0.5 * helper(theta[0]) - 0.5 * compiled_helper(theta[1])
-
-
 def test_values_equal_the_plain_function_one_by_one_and_many_at_once():
     target = regression_target()
     thetas = np.random.default_rng(2).standard_normal((50, 3))
@@ -165,12 +154,6 @@ def test_data_of_any_numeric_kind(array):
     assert Target(logdensity, dim=1, data=(array,))(2.0) == 2.0 * np.sum(array)
 
 
-def test_plain_and_compiled_helpers_may_be_called():
-    target = Target(with_helpers, dim=2)
-    assert target([1.0, 2.0]) == -2.5
-    np.testing.assert_allclose(target.gradient([1.0, 2.0]), [-1.0, -2.0])
-
-
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
 def test_a_target_travels(clone):
     shift = 0.5
@@ -228,24 +211,6 @@ def test_support():
 def test_an_open_end_of_the_support_may_be_none(support, dim, filled):
     density = EXACT["mixture"][0].logdensity
     assert Target(density, dim=dim, support=support).support == filled
-
-
-@pytest.mark.parametrize("support", [(0.0, None), (-1.0, 2.0)])
-def test_a_density_that_ignores_its_support_is_found_at_the_start(support):
-    target = Target(lambda theta: -abs(theta[0]), dim=1, support=support)
-    with pytest.raises(TargetError, match=r"outside the support .* of theta"):
-        metropolis(target, 1.0, num_chains=1, rng=1)
-
-
-def test_what_a_density_raises_outside_its_support_is_not_counted():
-    def half(theta):
-        if theta[0] < 0.0:
-            raise ValueError("never asked here")
-        return -theta[0]
-
-    target = Target(half, dim=1, gradient=None, support=(0.0, None))
-    target.verify(np.array([1.0]))
-    assert target(1.0) == -1.0
 
 
 def cancelled_scalar(theta):

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 from calling import quietly
-from outside_models import OUTSIDE
-from scipy import stats
 from sparing import over
 
 import bayeslib as bl
@@ -73,45 +71,6 @@ def test_what_is_off_is_accused_and_nothing_that_is_near(name, seed):
         assert not (fit.problems and is_near(fit, target.truth)), said
 
 
-def test_k_hat_of_two_thousand_draws_would_do_both():
-    """The twin: it accuses fits that are near, and lets others pass whose spreads are 0.7."""
-    accused = missed = 0
-    for name, family in (("coal mining", "fullrank"), ("eight schools", "meanfield")):
-        target = BOOK[name]()
-        for seed in range(4):
-            fit = quietly(bl.advi, target, family=family, rng=seed)
-            free = bl.unconstrained(target)
-            weighed = verdict.weigh(free, fit.base, 2000, np.random.default_rng(seed))
-            objects = verdict._khat(weighed.logdensity - weighed.log_q) > 0.7
-            accused += objects and is_near(fit, target.truth)
-            missed += is_off(fit, target.truth) and not objects
-            assert bool(fit.problems) == is_off(fit, target.truth)
-    assert accused >= 3 and missed >= 2
-
-
-OUTSIDERS = {
-    "random effects logit": ("laplace",),
-    "probit": ("laplace", "full-rank advi"),
-    "weibull": ("laplace", "full-rank advi"),
-    "missing data": ("laplace", "mean-field advi"),
-    "change point": ("full-rank advi",),
-    "zero inflated": ("full-rank advi",),
-    "ordinal": ("mean-field advi",),
-    "gaussian process": ("mean-field advi",),
-}
-
-
-@pytest.mark.trust("M8")
-@over("name", OUTSIDERS, few=2)
-def test_models_from_outside(name):
-    """Laplace is eight posterior spreads off here and there; full-rank fits are near."""
-    target = OUTSIDE[name]
-    for method in OUTSIDERS[name]:
-        for seed in range(1 if method == "laplace" else 3):
-            fit = quietly(FITS[method], target, seed)
-            assert bool(fit.problems) == is_off(fit, target.truth), (method, fit.problems)
-
-
 # Its parts
 
 NARROW = Gaussian([0.0, 0.0], np.diag([0.5, 1.0]))
@@ -140,19 +99,6 @@ def test_its_words_name_the_parameter_the_ratio_and_the_remedy():
 def test_a_spread_that_is_near_is_not_accused(ratio):
     for seed in range(10):
         assert of(SQUARE, Gaussian([0.2, 0.0], ratio**2 * np.eye(2)), seed=seed).problems == ()
-
-
-def test_the_wide_draws_have_their_density():
-    """Against SciPy's multivariate Student-t, and they reach what the Gaussian's do not."""
-    q = Gaussian([1.0, -2.0], [[2.0, 0.5], [0.5, 1.0]])
-    draws = verdict.weigh(SQUARE, q, 4000, np.random.default_rng(1), wide=True)
-    exact = stats.multivariate_t(q.mean, 4.0 * q.cov, df=3)
-    np.testing.assert_allclose(
-        verdict._log_student(draws.log_q, q), exact.logpdf(draws.values), rtol=1e-9, atol=1e-9
-    )
-    depth = -2.0 * (draws.log_q - q.logdensity(q.mean))  # a quarter of it over 2 is F(2, 3)
-    assert stats.kstest(depth / 8.0, stats.f(2, 3).cdf).pvalue > 1e-6
-    assert stats.kstest(depth / 2.0, stats.f(2, 3).cdf).pvalue < 1e-6
 
 
 def faint(theta):

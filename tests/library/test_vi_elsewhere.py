@@ -75,15 +75,3 @@ def test_scouts_are_counted_and_leave_the_fit_as_it_is(monkeypatch):
     np.testing.assert_array_equal(without.mean, found.mean)
     np.testing.assert_array_equal(without.cov, found.cov)
     assert found.num_evals == without.num_evals + spent and found.elbo.value == without.elbo.value
-
-
-def test_a_mode_into_which_no_start_leads_stays_unseen():
-    """What the page on trust counts among the known limits: a narrow mode in many dimensions."""
-    rng = np.random.default_rng(1)
-    place = 3.0 * rng.standard_normal(10)
-    assert said(bl.advi, bl.Target(lopsided, dim=10, data=(place,))) == 0
-
-
-def lopsided(theta, place):
-    far = -0.5 * np.sum(((theta - place) / 0.05) ** 2) - theta.size * np.log(0.05)
-    return np.logaddexp(-0.5 * np.sum(theta**2), far)

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from bad_inputs import refused
 from densities import exponential
 from scipy import special, stats
 
 import bayeslib as bl
-from bayeslib import BayeslibError, BayeslibWarning, posteriors
+from bayeslib import BayeslibWarning, posteriors
 from bayeslib.errors import GradientError, ImproperError, StartError
 
 STUDENT = posteriors.gamma_student()
@@ -66,41 +67,6 @@ def test_a_coin_has_its_closed_form(a, b):
     assert logit.log_evidence.value == pytest.approx(exact, rel=1e-9)
 
 
-def test_the_hessian_is_that_of_logistic_regression():
-    """X'WX plus the prior's precision, at the mode, by hand."""
-    rng = np.random.default_rng(2)
-    design = np.column_stack([np.ones(60), rng.standard_normal((60, 2))])
-    y = (rng.random(60) < 0.4).astype(float)
-    target = posteriors.logistic_regression(design, y, prior_scale=2.0)
-    found = bl.laplace(target)
-    share = special.expit(design @ found.mean)
-    hessian = (design * (share * (1.0 - share))[:, None]).T @ design + np.eye(3) / 4.0
-    np.testing.assert_allclose(found.settings["hessian"], hessian, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(found.cov @ hessian, np.eye(3), atol=1e-7)
-    slope = design.T @ (y - share) - found.mean / 4.0
-    np.testing.assert_allclose(slope, 0.0, atol=1e-9)
-
-
-def test_as_a_proposal_it_tells_what_it_missed():
-    for coordinates in ("own", "unconstrained"):
-        found = bl.laplace(STUDENT, coordinates=coordinates)
-        weighted = bl.importance_sample(STUDENT, found, num_samples=5000, rng=1)
-        assert weighted.settings["khat"] > 0.7
-    good = bl.laplace(posteriors.coin(80, 30), coordinates="unconstrained")
-    weighted = bl.importance_sample(posteriors.coin(80, 30), good, num_samples=5000, rng=1)
-    assert weighted.log_evidence.value == pytest.approx(
-        posteriors.coin(80, 30).truth.log_evidence, abs=0.01
-    )
-    assert good.log_evidence.value != pytest.approx(weighted.log_evidence.value, abs=1e-4)
-
-
-def test_nothing_is_random():
-    one, other = bl.laplace(posteriors.pumps()), bl.laplace(posteriors.pumps())
-    np.testing.assert_allclose(one.mean, other.mean, rtol=1e-9)  # BLAS: addresses decide rounding
-    np.testing.assert_allclose(one.cov, other.cov, rtol=1e-9)
-    assert one.num_evals == other.num_evals == one.log_evidence.num_evals
-
-
 # Modes
 
 
@@ -152,62 +118,44 @@ def test_units_far_apart_do_not_matter():
 
 LINE = {"dim": 1}
 PLANE = {"dim": 2}
-BAD = {
-    "edge": (lambda: bl.Target(exponential, dim=1, support=(0, None)), BayeslibError, "edge of it"),
-    "saddle": (
+
+
+test_no_mode_is_an_error_that_says_why = refused(
+    (lambda: bl.Target(exponential, dim=1, support=(0, None)), "edge of it"),
+    (
         lambda: bl.Target(lambda t: np.cos(t[0]) * 0.0 - t[1] ** 2, **PLANE),
-        BayeslibError, r"is flat in the direction \+1 theta\[0\]",
+        r"is flat in the direction \+1 theta\[0\]",
     ),
-    "ridge": (
-        lambda: bl.Target(lambda t: -((t[0] - t[1]) ** 2), **PLANE), BayeslibError, "is flat",
-    ),
-    "slope": (lambda: bl.Target(lambda t: t[0] - t[1] ** 2, **PLANE), ImproperError, "still rises"),
-    "bowl": (lambda: bl.Target(lambda t: t[0] ** 2, **LINE), ImproperError, "still rises"),
-    "kink": (lambda: bl.Target(lambda t: -abs(t[0]), **LINE), BayeslibError, "has a kink"),
-    "quartic": (lambda: bl.Target(lambda t: -(t[0] ** 4), **LINE), BayeslibError, "flat"),
-    "ring": (posteriors.donut, BayeslibError, "flat"),
-    "funnel of schools": (
-        lambda: posteriors.eight_schools(centered=True), ImproperError, "no maximum",
-    ),
-    "infinite": (
-        lambda: bl.Target(lambda t: np.inf if t[0] > 1.0 else t[0], **LINE), ImproperError, "inf",
-    ),
-    "no gradient": (
-        lambda: bl.Target(lambda t: -t[0] ** 2, gradient=None, **LINE), GradientError, "gradient",
-    ),
-    "nowhere": (
-        lambda: bl.Target(lambda t: -t[0] if t[0] > 50.0 else -np.inf, **LINE), StartError,
+    (lambda: bl.Target(lambda t: -((t[0] - t[1]) ** 2), **PLANE), "is flat"),
+    (lambda: bl.Target(lambda t: t[0] - t[1] ** 2, **PLANE), ImproperError, "still rises"),
+    (lambda: bl.Target(lambda t: t[0] ** 2, **LINE), ImproperError, "still rises"),
+    (lambda: bl.Target(lambda t: -abs(t[0]), **LINE), "has a kink"),
+    (lambda: bl.Target(lambda t: -(t[0] ** 4), **LINE), "flat"),
+    (posteriors.donut, "flat"),
+    (lambda: posteriors.eight_schools(centered=True), ImproperError, "no maximum"),
+    (lambda: bl.Target(lambda t: np.inf if t[0] > 1.0 else t[0], **LINE), ImproperError, "inf"),
+    (lambda: bl.Target(lambda t: -(t[0] ** 2), gradient=None, **LINE), GradientError, "gradient"),
+    (
+        lambda: bl.Target(lambda t: -t[0] if t[0] > 50.0 else -np.inf, **LINE),
+        StartError,
         "none of 8 starts",
     ),
-}  # fmt: skip
-
-
-@pytest.mark.trust("S15")
-@pytest.mark.parametrize("name", BAD)
-def test_no_mode_is_an_error_that_says_why(name):
-    make, error, words = BAD[name]
-    with pytest.raises(error, match=words):
-        bl.laplace(make())
-
-
-@pytest.mark.trust("S15")
-@pytest.mark.parametrize(
-    ("arguments", "options", "words"),
-    [
-        ((STUDENT,), {"coordinates": "log"}, 'must be one of "own", "unconstrained"'),
-        ((STUDENT,), {"max_steps": 0}, "max_steps must be at least 1"),
-        ((STUDENT, [1.0, 2.0]), {}, r"must have shape \(1,\)"),
-        ((STUDENT, [[1.0, 2.0]]), {}, r"must have shape \(1,\)"),
-        ((STUDENT, [np.nan]), {}, "must be finite"),
-        ((STUDENT, [[1.0], [np.inf]]), {}, "must be finite"),
-        ((STUDENT, [-1.0]), {}, "outside the support"),
-        ((STUDENT, [-1.0]), {"coordinates": "unconstrained"}, "strictly inside the support"),
-        ((STUDENT, [100.0]), {"max_steps": 1}, r"still rises .*max_steps=1"),
-    ],
+    by=lambda make: bl.laplace(make()),
 )
-def test_bad_input_is_named(arguments, options, words):
-    with pytest.raises(BayeslibError, match=words):
-        bl.laplace(*arguments, **options)
+
+
+test_bad_input_is_named = refused(
+    (((STUDENT,), {"coordinates": "log"}), 'must be one of "own", "unconstrained"'),
+    (((STUDENT,), {"max_steps": 0}), "max_steps must be at least 1"),
+    (((STUDENT, [1.0, 2.0]), {}), r"must have shape \(1,\)"),
+    (((STUDENT, [[1.0, 2.0]]), {}), r"must have shape \(1,\)"),
+    (((STUDENT, [np.nan]), {}), "must be finite"),
+    (((STUDENT, [[1.0], [np.inf]]), {}), "must be finite"),
+    (((STUDENT, [-1.0]), {}), "outside the support"),
+    (((STUDENT, [-1.0]), {"coordinates": "unconstrained"}), "strictly inside the support"),
+    (((STUDENT, [100.0]), {"max_steps": 1}), r"still rises .*max_steps=1"),
+    by=lambda arguments, options: bl.laplace(*arguments, **options),
+)
 
 
 def test_the_edge_is_none_in_other_coordinates():

@@ -1,4 +1,4 @@
-"""What surrounds the pages: the zip, redirects, sitemap, what a page says of itself, pictures."""
+"""What surrounds the pages: the zip, redirects, what a page says of itself, pictures."""
 
 import re
 import zipfile
@@ -87,12 +87,6 @@ def test_only_redirects_that_can_be_kept_are_made(table, kept):
     assert addresses.redirects(app) == {"index": "a", **kept}
 
 
-def test_a_sitemap_names_every_page():
-    text = addresses.sitemap("https://example.org/book/", ["chapters/a", "chapters/b&c"])
-    assert text.count("<loc>https://example.org/book/chapters/") == 2
-    assert "b&amp;c.html</loc>" in text
-
-
 def doctree(*paragraphs):
     return nodes.container("", *(nodes.paragraph("", "", *p) for p in paragraphs))
 
@@ -108,14 +102,6 @@ def test_a_page_is_described_by_its_first_plain_sentence():
     assert social.description(doctree(short)) == social.description(None) == ""
     cut = social.description(doctree([nodes.Text("word " * 80)]))
     assert len(cut) <= social.LONGEST and cut.endswith("word…")
-
-
-def test_a_page_names_the_picture_only_if_it_has_an_address():
-    local = social.tags('A "b"', "Book", "Text.")
-    assert 'content="A &quot;b&quot; · Book"' in local and "og:image" not in local
-    known = social.tags("Book", "Book", "", address="https://a/b.html", image="https://a/p.png")
-    assert 'og:title" content="Book"' in known and "description" not in known
-    assert 'og:image" content="https://a/p.png"' in known and "twitter:card" in known
 
 
 def test_the_mark_is_read_as_it_is_drawn():

@@ -111,6 +111,11 @@ def exponential(theta):
     return -theta[0] if theta[0] > 0.0 else -math.inf
 
 
+def elliptic(theta, freedom):
+    """Student's density about zero, in as many dimensions as there are."""
+    return -0.5 * (freedom + theta.size) * np.log1p(np.sum(theta**2) / freedom)
+
+
 def cut_off(theta, end, value):
     """A standard normal density up to an end, and `value` from there on."""
     return -0.5 * theta[0] ** 2 if theta[0] < end else value
@@ -129,6 +134,17 @@ def slow(theta, size):
     for i in range(size):
         total += math.sin(theta[0] + i)
     return -0.5 * theta[0] ** 2 + 1e-12 * total
+
+
+def slope(function, theta, *data):
+    """The gradient by central differences of order eight."""
+    gradient = np.zeros(theta.size)
+    for i, direction in enumerate(np.eye(theta.size)):
+        step = 0.01 * direction * np.clip(abs(theta[i]), 0.25, 1.0)
+        for j, weight in enumerate((4 / 5, -1 / 5, 4 / 105, -1 / 280), 1):
+            up, down = (function(theta + s * j * step, *data) for s in (1, -1))
+            gradient[i] += weight * (up - down) / step[i]
+    return gradient
 
 
 # Short runs of three samplers, for what is the same in all.
