@@ -63,6 +63,35 @@ def test_a_quadratic_form_of_a_square_matrix(dim, arrange):
     check(quadratic, RNG.normal(size=dim), arrange(RNG.normal(size=(dim, dim))))
 
 
+def forms(theta, A, B, C, D, E):
+    """More matrices than are remembered, and a part of one."""
+    r = theta[:15]
+    part = r @ (A[:15, :15] @ r) + np.sum(B @ theta)
+    return (
+        part
+        + theta @ (A @ theta)
+        + theta @ (B @ theta)
+        + theta @ C @ theta
+        - theta @ (D @ theta) * (theta @ (E @ theta))
+    )
+
+
+@pytest.mark.parametrize("skew", [0.0, 1e-15, 1e-9])
+def test_a_quadratic_form_of_a_symmetric_matrix(skew):
+    """Where rounding makes the only difference, its product is its transpose's."""
+    matrices = [RNG.normal(size=(30, 30)) for _ in range(5)]
+    matrices = [X @ X.T / 30 + skew * X for X in matrices]
+    matrices[1] = np.asfortranarray(matrices[1])
+    A, B, C, D, E = matrices
+    target, part = Target(forms, dim=30, data=matrices), np.zeros((30, 30))
+    part[:15, :15] = A[:15, :15]
+    for theta in RNG.normal(size=(3, 30)):
+        X = part + A + B + C - (theta @ E @ theta) * D - (theta @ D @ theta) * E
+        exact = X @ theta + X.T @ theta + B.sum(axis=0)
+        size = abs(exact).max()
+        np.testing.assert_allclose(target.gradient(theta), exact, atol=1e-12 * size, rtol=0)
+
+
 def logistic(theta, X, y):
     eta = X @ theta
     return np.sum(y * eta - np.log1p(np.exp(eta))) - 0.5 * theta @ theta

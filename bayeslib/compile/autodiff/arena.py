@@ -24,7 +24,8 @@ INDEX = types.uint64  # which is not asked whether it counts from the end
 # The words of a tape.
 BUSY, EDGES, NUM_EDGES, MAX_EDGES, NUM_NODES, ADJOINTS, MAX_ADJOINTS = range(7)
 BLOCK, CHUNK, USED, SIZE, WANTED, FAILED = range(7, 13)
-NUM_WORDS = 16
+MATRICES, MOST_MATRICES = 16, 4  # constant ones, three words each, which outlive the evaluations
+NUM_WORDS = MATRICES + 3 * MOST_MATRICES
 EDGE = 16  # bytes: the weight, and 4 each for parent and child
 NUMBER = 24  # bytes: value, index, tape
 MOST = 2**31 - 1  # numbers of a tape

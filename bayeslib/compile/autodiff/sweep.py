@@ -23,8 +23,10 @@ from .arena import (
     EDGES,
     FAILED,
     INDEX,
+    MATRICES,
     MAX_ADJOINTS,
     MOST,
+    MOST_MATRICES,
     NUM_EDGES,
     NUM_NODES,
     NUMBER,
@@ -45,6 +47,8 @@ WEIGHTS, ARGUMENTS, ADVANCE, FILLED = 5, 6, 7, 8  # and PARENTS
 CHILD = 6  # and WEIGHTS, or 0, and PARENTS, if FIRST is 0
 BLOCK_BYTES = 11 * 8
 PRODUCT, ENTRIES, SUM = range(3)
+SYMMETRIC = 1  # in place of the address TURNED
+ROUNDING = 1e-13  # of an entry, in the roots of the diagonal's
 MOST_ARGUMENTS = 16  # of a block of entries
 STEP = NUMBER // 8  # words from one number to the next: known, or loops are ten times as slow
 
@@ -152,12 +156,19 @@ def _add_quadratic(t, child, a, b, n):
         apart |= parents[j] ^ fields[STEP * j + 1]
     if apart != 0 or not _follow_each_other(b, n):
         return False
-    turned, straight = doubles(own[TURNED]), doubles(b)
+    kept, straight = own[TURNED], doubles(b)
+    if kept == SYMMETRIC:
+        kept = reserve(t, 8 * n)
+        if kept == 0:
+            return True
+        for j in range(n):
+            doubles(kept)[j] = 2.0 * straight[STEP * j]
+    else:
+        for j in range(n):
+            doubles(kept)[j] += straight[STEP * j]
     for j in range(n):
-        turned[j] += straight[STEP * j]
         scattered |= parents[j] ^ (first + j)
-    first = first if scattered == 0 else 0
-    _append_sum(t, child, n, first, own[PARENTS], own[TURNED])
+    _append_sum(t, child, n, first if scattered == 0 else 0, own[PARENTS], kept)
     own[TURNED] = 0
     return True
 
@@ -267,6 +278,26 @@ def close_block(tape, block, count, scalars):
     return 0
 
 
+@njit(**INLINED)
+def _is_symmetric(t, X, d, line):
+    """Whether a constant matrix is, but for the rounding of an inverse.
+
+    The first few are remembered: each is looked at once.
+    """
+    for k in range(MATRICES, MATRICES + 3 * MOST_MATRICES, 3):
+        if t[k] == 0:
+            differ = 0
+            for i in range(d):
+                for j in range(i):
+                    lower, upper = doubles(X + i * line), doubles(X + j * line)
+                    scale = np.sqrt(abs(lower[i] * upper[j]))
+                    differ += not abs(lower[j] - upper[i]) <= ROUNDING * scale
+            t[k], t[k + 1], t[k + 2] = X, d, line if differ == 0 else -line
+        if t[k] == X and t[k + 1] == d and abs(t[k + 2]) == line:
+            return t[k + 2] > 0
+    return False
+
+
 @native
 def matrix_vector(X, owned, m, d, row, column, theta, out):
     """Write X @ theta to (m,) numbers at `out`.
@@ -280,7 +311,11 @@ def matrix_vector(X, owned, m, d, row, column, theta, out):
     if tape != 0:
         values, parents, block = reserve(own, 8 * d), reserve(own, 4 * d), reserve(own, BLOCK_BYTES)
         copy = reserve(own, 8 * m * d if copied else 0)
-        turned = reserve(own, 16 * d) if m == d else 0
+        line = row if column == 8 else column
+        if m == d and not copied and _is_symmetric(own, X, d, line):
+            turned, row, column = SYMMETRIC, line, 8
+        elif m == d:
+            turned = reserve(own, 16 * d)
     if values == 0 or parents == 0 or block == 0 or copy == 0:  # constants, or no memory
         for i in range(m):
             s = 0.0
@@ -304,7 +339,7 @@ def matrix_vector(X, owned, m, d, row, column, theta, out):
     first = own[NUM_NODES]
     own[NUM_NODES] = first + m
     into, indices = doubles(out), words(out)
-    if turned == 0:
+    if turned <= SYMMETRIC:
         predict(X, m, d, row, column, at, into)
     else:  # should it become a quadratic form
         straight = turned + 8 * d
