@@ -34,7 +34,7 @@ def make(name):
     target = OUTSIDE[name]
     mixed = name == "mixture of three"
     start = np.tile([-3.0, 0.0, 3.0, -0.5, -0.5, -0.5, 0.0, 0.0], (4, 1)) if mixed else None
-    accept = 0.98 if name == "stochastic volatility" else 0.9
+    accept = 0.995 if name == "stochastic volatility" else 0.95
     draws = bl.nuts(target, start, num_samples=4000, target_accept=accept, rng=811)
     assert draws.problems == (), (name, draws.problems)
     flat = draws.flat
