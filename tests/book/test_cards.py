@@ -133,12 +133,6 @@ def test_every_formula_of_a_card_is_drawn():
     assert count > 500
 
 
-def test_a_formula_that_cannot_be_drawn_is_an_error():
-    ((formula, display),) = formulas("an unknown $\\nowhere$")
-    with pytest.raises(ValueError, match="nowhere"):
-        mathematics.draw(formula, display=display)
-
-
 CARD = "- {id: a-b, chapter: a, see: s, source: own, front: F, back: B}\n"
 
 
