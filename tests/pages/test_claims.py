@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from sparing import over
+from sparing import every_seed
 
 import bayeslib as bl
 from bayeslib import posteriors
 
-SEEDS = range(1, 6)
-every_seed = over("seed", SEEDS)
 TARGET = posteriors.gamma_student()
 PRIOR = stats.gamma(3)
 LOG_C = -np.log(np.sqrt(8.0))

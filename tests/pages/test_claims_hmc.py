@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from sparing import over
+from sparing import every_seed
 from twins import Z_LIMIT, page, quiet
 
 from bayeslib import posteriors
 
 pytestmark = quiet
-every_seed = over("seed", range(1, 6))
 GOLDEN = posteriors.gamma_student().truth
 
 

@@ -1,13 +1,12 @@
 """What the page on importance sampling claims of one seed, asserted over five: no luck."""
 
 import numpy as np
-from sparing import over
+from sparing import every_seed
 from twins import quiet
 
 import bayeslib as bl
 
 pytestmark = quiet
-every_seed = over("seed", range(1, 6))
 
 
 def narrow_runs(variance, seed, draws=1_000):

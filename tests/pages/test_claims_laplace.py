@@ -3,15 +3,13 @@
 import numpy as np
 import pytest
 from scipy import stats
-from sparing import over
+from sparing import every_seed
 from twins import page, quiet
 
 import bayeslib as bl
 from bayeslib import posteriors
 
 pytestmark = quiet
-SEEDS = range(1, 6)
-every_seed = over("seed", SEEDS)
 RUNNING = posteriors.gamma_student(5.0)
 
 
@@ -109,7 +107,7 @@ def test_laplace_corrected_by_a_student_t():
     target = page("laplace", "shuttle")
     bell = bl.laplace(target, [0.0, 0.0])
     heavy, bars = stats.multivariate_t(bell.mean, bell.cov, df=5), []
-    for seed in SEEDS:
+    for seed in range(1, 6):
         draws = bl.importance_sample(target, heavy, num_samples=10_000, rng=seed)
         assert draws.settings["khat"] < 0.0
         assert abs(draws.log_evidence.z(target.truth.log_evidence)) < 5.0

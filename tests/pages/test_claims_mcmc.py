@@ -9,14 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sparing import over
+from sparing import every_seed
 from twins import page
 
 import bayeslib as bl
 from bayeslib import posteriors
 
 PAGE = Path(__file__).parents[2] / "chapters" / "mcmc.ipynb"
-every_seed = over("seed", range(1, 6))
 per_thousand = page("mcmc", "per_thousand")
 
 

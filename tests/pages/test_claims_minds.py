@@ -7,10 +7,9 @@ comparisons made here that is a false alarm in about 1e-5 of runs, had the seeds
 import numpy as np
 import pytest
 from scipy import stats
-from sparing import over
+from sparing import every_seed
 from twins import Z_LIMIT, page
 
-every_seed = over("seed", range(1, 6))
 PRIOR, POSTERIOR, P, INFECTION, AIRWAYS, judged = page(
     "minds", "PRIOR", "posterior", "matrix", "INFECTION", "AIRWAYS", "judged"
 )

@@ -1,10 +1,10 @@
 """Posteriors as a user would write them, data simulated with fixed seeds, each with its truth.
 
 `OUTSIDE` maps names to targets, some of them those of `own_models` without their constraints;
-`target.truth` holds mean and covariance, and the log evidence where it is known. Those of `SMALL`,
-`BOOK` and `EXACT` are exact. The others are those of long runs of `nuts`, kept in
-tests/data/outside.npz and made again by ``python tests/tools/outside_truths.py`` (a minute); of the
-mixture, whose three components bear no names, over all six labellings.
+`target.truth` holds mean and covariance, and the log evidence where it is known. It is exact, but
+for those of `LEARNED`: theirs is that of long runs of `nuts`, kept in tests/data/outside.npz and
+made again by ``python tests/tools/outside_truths.py`` (a minute); of the mixture, whose three
+components bear no names, over all six labellings.
 """
 
 import math
@@ -17,33 +17,36 @@ from own_models import MODELS
 import bayeslib as bl
 
 STORED = Path(__file__).parents[1] / "data" / "outside.npz"
-OUTSIDE, SMALL, PROPOSAL_SD = {}, {}, {}
+OUTSIDE, LEARNED, PROPOSAL_SD = {}, [], {}
 _known = dict(np.load(STORED)) if STORED.exists() else {}
 
 
-def put(name, logdensity, dim, data=(), *, proposal_sd=2.0, **options):
-    """A model whose truth is stored."""
-    truth = None
-    if f"{name}/mean" in _known:
-        evidence = float(_known[f"{name}/log_evidence"])
-        truth = bl.Truth(
-            mean=_known[f"{name}/mean"],
-            cov=_known[f"{name}/cov"],
-            log_evidence=None if math.isnan(evidence) else evidence,
-        )
+def stored(name):
+    """Return the truth that is stored, if one is."""
+    if f"{name}/mean" not in _known:
+        return None
+    evidence = float(_known.get(f"{name}/log_evidence", math.nan))
+    evidence = None if math.isnan(evidence) else evidence
+    return bl.Truth(
+        mean=_known[f"{name}/mean"], cov=_known[f"{name}/cov"], log_evidence=evidence
+    )  # fmt: skip
+
+
+def put(name, logdensity, dim, data=(), *, truth=None, proposal_sd=2.0, **options):
+    """A model, its truth the stored one unless it is given."""
+    if truth is None:
+        truth = stored(name)
+        LEARNED.append(name)
     OUTSIDE[name] = bl.Target(logdensity, dim=dim, data=data, truth=truth, **options)
     PROPOSAL_SD[name] = proposal_sd
 
 
-def small(name, logdensity, mean, cov, log_evidence=0.0, data=(), *, proposal_sd=2.0, **options):
+def small(name, logdensity, mean, cov, log_evidence=0.0, data=(), **options):
     """A posterior whose truth is exact."""
     mean = np.atleast_1d(np.asarray(mean, float))
     cov = np.atleast_2d(np.eye(mean.size) * cov if np.ndim(cov) == 0 else cov)
     truth = bl.Truth(mean=mean, cov=cov, log_evidence=log_evidence)
-    SMALL[name] = bl.Target(
-        logdensity, dim=mean.size, data=data, truth=truth, **options
-    )  # fmt: skip
-    OUTSIDE[name], PROPOSAL_SD[name] = SMALL[name], proposal_sd
+    put(name, logdensity, mean.size, data, truth=truth, **options)
 
 
 def proposal(name):
@@ -222,8 +225,7 @@ for d in (1, 2, 5):
               inside + share * (1.0 - share) * x * x * np.ones((d, d)), 0.0,
               (-0.5 * x, 1.0, 0.5 * x, narrow, share), proposal_sd=5.0)  # fmt: skip
 for name, target in (("banana", bl.posteriors.banana()), ("funnel", bl.posteriors.funnel(10))):
-    OUTSIDE[name] = SMALL[name] = target
-    PROPOSAL_SD[name] = 4.0
+    OUTSIDE[name], PROPOSAL_SD[name] = target, 4.0
 
 
 # Held-back posteriors by parameter: mean and variances. Where the mean does not exist, nan.
@@ -245,18 +247,13 @@ EXACT = {
     "no integral": ([math.nan], [math.nan]),
 }  # fmt: skip
 for name, (target, _, _) in HELD_BACK.items():
+    truth = None
     if name in EXACT:
-        mean, cov = EXACT[name][0], np.diag(EXACT[name][1])
-    elif f"heldback: {name}/mean" in _known:
-        mean, cov = _known[f"heldback: {name}/mean"], _known[f"heldback: {name}/cov"]
-    else:
-        continue
-    truth = bl.Truth(mean=np.asarray(mean, float), cov=np.asarray(cov, float))
-    OUTSIDE[f"heldback: {name}"] = bl.Target(
-        target.logdensity, dim=target.dim, data=target.data, truth=truth,
-        support=None if target.support is None else tuple(target.support),
-    )  # fmt: skip
-    PROPOSAL_SD[f"heldback: {name}"] = 2.0
+        mean, variances = np.array(EXACT[name])
+        truth = bl.Truth(mean=mean, cov=np.diag(variances))
+    support = None if target.support is None else tuple(target.support)
+    put(f"heldback: {name}", target.logdensity, target.dim, target.data, truth=truth,
+        support=support)  # fmt: skip
 
 
 # Easy ones of the book: one peak, tails no heavier than a Gaussian's; a proposal twice as wide
