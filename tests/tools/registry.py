@@ -5,6 +5,7 @@ has cells tagged ``plain-<name>``), the seed contract, recovery of exact truth w
 must fail, the contract of results, and the bad input that every algorithm refuses alike.
 """
 
+import inspect
 import math
 from dataclasses import dataclass, field
 
@@ -45,12 +46,15 @@ class Algorithm:
     page: str | None = None
     num_samples: int = 20_000
     compared: int = 400
-    chains: bool = False
     tuning: dict = field(default_factory=dict)
 
     @property
     def name(self):
         return self.function.__name__
+
+    @property
+    def chains(self):
+        return "num_chains" in inspect.signature(self.function).parameters
 
     def run(self, case, rng, function=None, **changes):
         target, arguments, options = self.cases[case]
@@ -260,14 +264,12 @@ ALGORITHMS = (
     Algorithm(
         bl.metropolis,
         page="mcmc",
-        chains=True,
         tuning={"scale": 1.5},
         cases={"gamma_student": case(STUDENT, _START_1D), "plane": case(PLANE, _START_2D)},
     ),
     Algorithm(
         bl.metropolis_hastings,
         page="mcmc",
-        chains=True,
         cases={
             "gamma_student": case(
                 STUDENT, _START_1D, propose=stretch, log_ratio=stretch_ratio, args=(0.8,)
@@ -278,14 +280,12 @@ ALGORITHMS = (
     Algorithm(
         bl.independence_metropolis,
         page="mcmc",
-        chains=True,
         compared=2_000,
         cases={"gamma_student": case(STUDENT, PRIOR), "plane": case(PLANE, WIDE)},
     ),
     Algorithm(
         bl.slice_sample,
         page="mcmc",
-        chains=True,
         tuning={"width": 2.0},
         cases={
             "gamma_student": case(STUDENT, _START_1D),
@@ -295,20 +295,17 @@ ALGORITHMS = (
     Gibbs(
         gibbs,
         page="gibbs",
-        chains=True,
         cases={"plane": case(PLANE, _START_2D), "ridge": case(RIDGE, _START_2D)},
     ),
     Algorithm(
         bl.parallel_tempering,
         page="annealing",
-        chains=True,
         tuning={"inverse_temperatures": [0.05, 0.3, 1.0], "scale": 1.5},
         cases={"gamma_student": case(STUDENT, _START_1D), "plane": case(PLANE, _START_2D)},
     ),
     Algorithm(
         bl.hmc,
         page="hmc",
-        chains=True,
         num_samples=5_000,
         tuning={"step_size": 0.4},
         cases={
@@ -319,7 +316,6 @@ ALGORITHMS = (
     Algorithm(
         bl.nuts,
         page="nuts",
-        chains=True,
         num_samples=5_000,
         tuning={"step_size": 0.5},
         cases={
@@ -329,7 +325,6 @@ ALGORITHMS = (
     ),
     Algorithm(
         bl.sgld,
-        chains=True,
         cases={
             "batches": batches_of(langevin, step_size=0.4),
             "plane": steps_of(langevin, step_size=0.8, gradient_noise=1.0),
@@ -337,7 +332,6 @@ ALGORITHMS = (
     ),
     Algorithm(
         bl.sghmc,
-        chains=True,
         cases={
             "batches": batches_of(hamilton, step_size=0.4, friction=1.5),
             "plane": steps_of(hamilton, step_size=0.4, friction=1.0, gradient_noise=1.0),
