@@ -191,12 +191,6 @@ def test_a_partly_damaged_record_gives_what_is_left(trust):
     assert tested.number(names["library"]) == 4 and names["said"]["num_trusted"] == 1
 
 
-def test_the_plan_of_the_report_is_that_of_the_tests():
-    ledger = report.LEDGER
-    assert list(ledger) == list(ITEMS)
-    assert all(ITEMS[item].startswith(f"{ledger[item][0]}: ") for item in ITEMS), "one name each"
-
-
 def test_the_kinds_of_tests_are_explained_under_their_names():
     """Each row of the figure is named in the prose, and in the plan with its code if it has one."""
     page = "\n".join(texts(CHAPTERS / "trust.ipynb"))

@@ -214,11 +214,6 @@ def test_a_wrong_program_cannot_be_filed_as_a_right_one(record, tmp_path):
     assert kept == {"beyond": [12.1, 3], "limit": 5.6}
 
 
-def test_who_calls_must_say_what_the_program_is():
-    with pytest.raises(TypeError, match="right"):
-        measured("z", 1.0, 5.6)
-
-
 def test_numbers_are_plain_and_p_values_become_z():
     assert plain({"a": np.float64(1 / 3), "b": np.array([1, 2]), "c": np.bool_(True)}) == {
         "a": 0.333, "b": [1, 2], "c": True,
