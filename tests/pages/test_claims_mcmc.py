@@ -19,12 +19,8 @@ PAGE = Path(__file__).parents[2] / "chapters" / "mcmc.ipynb"
 per_thousand = page("mcmc", "per_thousand")
 
 
-def distance(p, q):
-    return 0.5 * np.abs(p - q).sum(axis=-1)
-
-
 def test_mcmc_the_coin_and_its_kernel():
-    kernel, posterior = page("mcmc", "kernel", "posterior")
+    kernel, posterior, distance = page("mcmc", "kernel", "posterior", "tv")
     np.testing.assert_allclose(posterior, np.array([125, 81, 9]) / 215)
     values = np.sort(np.abs(np.linalg.eigvals(kernel)))[::-1]
     np.testing.assert_allclose(values[:2], [1.0, 0.14], atol=1e-12)
