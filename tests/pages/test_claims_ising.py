@@ -12,7 +12,6 @@ from sparing import over
 from twins import Z_LIMIT, page
 
 import bayeslib as bl
-from bayeslib.markov.ising_exact import CRITICAL
 
 SEEDS = (1, 2, 3)
 every_seed = over("seed", SEEDS)
@@ -66,28 +65,10 @@ def test_a_third_of_quenches_end_in_stripes(seed):
 
 @every_seed
 def test_critical_slowing_down_and_its_cure(seed):
-
-    def heat_bath(side):
-        length = int(100 * side**2.17)
-        return page("ising", "memory")(
-            bl.ising_sample(
-                (side, side), inverse_temperature=CRITICAL, num_samples=length,
-                num_warmup=length // 20, num_chains=8, rng=seed,
-            )["magnetisation"]
-        )  # fmt: skip
-
-    def clusters(side):
-        run = bl.ising_sample(
-            (side, side), inverse_temperature=CRITICAL, method="wolff", num_samples=4_000,
-            num_warmup=500, rng=seed,
-        )  # fmt: skip
-        values = np.abs(run["magnetisation"])[..., None]
-        share = run.stats["cluster_size"].mean() / side**2
-        return share * values.size / bl.ess(values, kind="mean")[0]
-
-    power = np.log(heat_bath(12) / heat_bath(4)) / np.log(3)
+    heat_bath, clusters = page("ising", "heat_bath_memory", "cluster_memory")
+    power = np.log(heat_bath(12, seed)[0] / heat_bath(4, seed)[0]) / np.log(3)
     assert 1.6 < power < 2.7
-    assert clusters(32) < 4 * clusters(8), "sixteen times and more for the heat bath"
+    assert clusters(32, seed) < 4 * clusters(8, seed), "sixteen times and more for the heat bath"
 
 
 @every_seed
