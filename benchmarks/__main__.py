@@ -13,6 +13,8 @@ from pathlib import Path
 import numba
 import numpy as np
 
+from needles.tested import machine
+
 from . import against_c, against_peers, gradients, growth, ising, start_up
 
 RESULTS = Path(__file__).parent / "results"
@@ -24,23 +26,11 @@ BENCHMARKS = {
     "against_peers": against_peers.measure,
     "growth": growth.measure,
 }
-
-
-def machine():
-    """Describe what the numbers were measured on."""
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        lines = cpuinfo.read_text(encoding="utf-8").splitlines()
-        model = next((line.split(": ")[1] for line in lines if "model name" in line), model)
-    return {
-        "processor": model,
-        "cores": os.cpu_count(),
-        "system": platform.system(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-    }
+VERSIONS = {
+    "python": platform.python_version(),
+    "numpy": np.__version__,
+    "numba": numba.__version__,
+}
 
 
 def main(arguments=None):
@@ -72,7 +62,7 @@ def main(arguments=None):
             continue
         found = found if isinstance(found, dict) else {"rows": found}
         when = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        stored = {"date": when, "load": load, "machine": machine(), **found}
+        stored = {"date": when, "load": load, "machine": machine() | VERSIONS, **found}
         folder = chosen.output or RESULTS
         if name == "against_peers" and chosen.posteriors and (folder / f"{name}.json").exists():
             earlier = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))

@@ -1,6 +1,8 @@
 """What the tests found: ``tests/results/trust.json``, read for the page on trust and its report."""
 
 import json
+import os
+import platform
 import re
 from collections import Counter
 from pathlib import Path
@@ -57,6 +59,17 @@ class Words(str):
 
     def _repr_html_(self):
         return f'<div class="admonition warning"><p>{self}</p></div>' if self else ""
+
+
+def machine():
+    """What this runs on: processor, cores, system."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    except OSError:
+        lines = []
+    models = (line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    name = next(models, platform.processor() or platform.machine())
+    return {"processor": name, "cores": os.cpu_count(), "system": platform.system()}
 
 
 def tests_of(file, function, group, runs):

@@ -8,7 +8,6 @@ import re
 
 import numpy as np
 import pytest
-from browsing import violations
 from test_plots import contrast
 
 from bayeslib.errors import BayeslibError, BayeslibTypeError
@@ -344,18 +343,6 @@ def test_two_arenas_do_not_disturb_each_other(opened, source):
     press(second, "Step")
     assert "from which" in words(second) and number(first, "draws") == "3"
     assert page.evaluate("Object.keys(window).filter((name) => /chain|target/i.test(name))") == []
-
-
-@pytest.mark.parametrize("mode", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-def test_no_accessibility_violation_and_nothing_too_wide(opened, source, mode, width):
-    page = opened(source, color_scheme=mode, viewport={"width": width, "height": 900})
-    for root in page.locator(".arena").all():
-        press(root, "+ 100 draws")
-        press(root, "Restart")
-        root.locator("summary").click()
-    assert not violations(page)
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
 def test_ink_follows_the_mode_while_the_page_is_open(opened, source):

@@ -41,7 +41,6 @@ const replay = (tape) => {
 """
 
 every_target = pytest.mark.parametrize("name", TARGETS)
-every_algorithm = pytest.mark.parametrize("algorithm", list(ALGORITHMS))
 
 
 @pytest.fixture(scope="module")
@@ -276,106 +275,41 @@ def test_samplers_take_the_librarys_steps(script, name, algorithm):
     assert moved > 10
 
 
-@every_target
-def test_the_leapfrog_is_the_librarys_and_reversible(script, name):
-    """There and back by 25 steps, to 1e-12 of where it began."""
-    target = targets()[name]
-    starts = target.truth.sample(40, np.random.default_rng(19))
-    momenta = np.random.default_rng(20).standard_normal((40, 2))
-    body = """
-    const target = createTarget(input.facts);
-    const travel = (state, steps) => {
-      for (let k = 0; k < steps; k++) state = leap(target, state, 0.05);
-      return state;
-    };
-    return input.starts.map((q, k) => {
-      const g = [0, 0];
-      const there = travel({ q, p: input.momenta[k], g, lp: target.evaluate(q, g) }, 25);
-      const back = travel({ ...there, p: [-there.p[0], -there.p[1]] }, 25);
-      return [there.q, back.q, back.p];
-    });"""
-    given = {"facts": describe(name), "starts": starts.tolist(), "momenta": momenta.tolist()}
-    there, back, momentum = np.array(script(body, given)).transpose(1, 0, 2)
-    library = [
-        bl.leapfrog(target, q, p, step_size=0.05, num_steps=25).positions[-1]
-        for q, p in zip(starts, momenta, strict=True)
-    ]
-    tame = np.abs(library).max(axis=1) < 50.0
-    np.testing.assert_allclose(there[tame], np.array(library)[tame], rtol=1e-9, atol=1e-9)
-    far = np.maximum(np.abs(back - starts), np.abs(momentum + momenta)).max(axis=1)
-    assert tame.sum() > 30 and np.quantile(far[tame], 0.9) < 1e-12, np.sort(far)
-    bug = ("middle[0] + half * slope[0]", "middle[0] + half * g[0]")
-    wrong = np.array(script(body, given, [bug])).transpose(1, 0, 2)[1]
-    assert np.abs(wrong - starts).max() > 1e-3
-
-
-# Samplers, in distribution
+# Gibbs, which the library does by conditionals of the user's own, in distribution
 
 INVARIANCE = """
 const target = createTarget(input.facts);
 const random = createRandom(input.seed);
 return input.starts.map((start) => {
-  const chain = createChain(target, input.algorithm, input.settings, start, random);
+  const chain = createChain(target, "gibbs", input.settings, start, random);
   for (let k = 0; k < input.count; k++) chain.step();
   return chain.state.q;
 });"""
 
 
-def ends_of(script, name, algorithm, starts, *, settings=None, count=4, bugs=()):
-    given = {
-        "facts": describe(name),
-        "algorithm": algorithm,
-        "settings": settings or SETTING[algorithm],
-        "starts": starts.tolist(),
-        "seed": 23,
-        "count": count,
-    }
+def after_gibbs(script, name, starts, *, count=4, bugs=()):
+    given = {"facts": describe(name), "settings": SETTING["gibbs"], "starts": starts.tolist()}
     # A chain reserves room for all the draws it may keep, which these do not need.
     room = ("const MAX_DRAWS = 20000;", "const MAX_DRAWS = 16;")
-    return np.array(script(INVARIANCE, given, [room, *bugs]))
+    return np.array(script(INVARIANCE, given | {"seed": 23, "count": count}, [room, *bugs]))
 
 
 @every_target
-@every_algorithm
-def test_samplers_leave_the_target_as_it_is(script, name, algorithm):
+def test_gibbs_leaves_the_target_as_it_is(script, name):
     """Exact draws stay exact draws: z of eight moments, below 5.6 (alpha 2e-8 each)."""
     starts = targets()[name].truth.sample(8000, np.random.default_rng(29))
-    ends = ends_of(script, name, algorithm, starts)
+    ends = after_gibbs(script, name, starts)
     z, power = paired_z(starts, ends, right=True)
     assert np.abs(z).max() < Z_LIMIT, z
     assert power.max() < 0.15
     assert np.mean(ends != starts, axis=0).min() > 0.15
 
 
-# One constant or one line wrong, and where it is to be seen.
-TEMPERED = ("Math.min(logRatio, 0)", "Math.min(0.7 * logRatio, 0)")
-BUGS = {
-    "metropolis": ("gaussian", {}, TEMPERED),
-    "independence_metropolis": ("gaussian", {}, TEMPERED),
-    "gibbs": (
-        "gaussian",
-        {},
-        ("const sd = Math.sqrt(cov[i][i]", "const sd = 1.1 * Math.sqrt(cov[i][i]"),
-    ),
-    "slice_sample": ("gaussian", {}, ("if (lp >= level) {", "if (lp >= level - 0.3) {")),
-    "hmc": (
-        "mixture",
-        {"step_size": 0.8, "num_steps": 3},
-        ("const rate = Math.exp(Math.min(-error, 0));", "const rate = 1;"),
-    ),
-    "nuts": ("banana", {"step_size": 0.5}, ("+ drawn.logWeight < gain)", "< 0)")),
-}
-
-
-@every_algorithm
-def test_a_sampler_with_a_bug_would_be_seen(script, algorithm):
-    name, settings, bug = BUGS[algorithm]
-    settings = settings or SETTING[algorithm]
-    starts = targets()[name].truth.sample(8000, np.random.default_rng(31))
-    right = ends_of(script, name, algorithm, starts, settings=settings, count=12)
-    assert np.abs(paired_z(starts, right, right=True)[0]).max() < Z_LIMIT
-    wrong = ends_of(script, name, algorithm, starts, settings=settings, count=12, bugs=[bug])
-    assert np.abs(paired_z(starts, wrong, right=False)[0]).max() > Z_LIMIT
+def test_conditionals_that_are_too_wide_would_be_seen(script):
+    starts = targets()["gaussian"].truth.sample(8000, np.random.default_rng(31))
+    bug = ("const sd = Math.sqrt(cov[i][i]", "const sd = 1.1 * Math.sqrt(cov[i][i]")
+    ends = after_gibbs(script, "gaussian", starts, count=12, bugs=[bug])
+    assert np.abs(paired_z(starts, ends, right=False)[0]).max() > Z_LIMIT
 
 
 def test_settings_are_sliders_settings():

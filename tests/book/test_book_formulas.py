@@ -1,4 +1,4 @@
-"""The formula sheet of the built book: without proofs, short on paper, outside the search."""
+"""The formula sheet of the built book: without proofs, short on paper."""
 
 import re
 
@@ -19,10 +19,3 @@ def test_the_sheet_is_long_and_has_no_proof(visit):
     printed = visit().open("chapters/formulas.html").pdf(format="A4", margin=MARGIN)
     pages = len(re.findall(rb"/Type\s*/Page\b", printed))
     assert 5 < pages <= PAGES_A_CHAPTER * len(sheet.select('section[id^="formulas-"]'))
-
-
-def test_what_is_outside_the_search_is_not_found(visit):
-    page = visit().open("search.html?q=theorem")
-    page.locator("#search-results li a").first.wait_for()
-    for name in ("formulas", "sources", "errata", "coverage"):
-        assert page.locator(f"#search-results li a[href*='/{name}.html']").count() == 0

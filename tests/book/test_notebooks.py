@@ -1,15 +1,13 @@
 """The notebooks as one zip: complete, the same each time, and enough to run a page."""
 
 import io
-import os
 import re
-import subprocess
-import sys
 import zipfile
 
 import notebooks
 import pytest
 from bookext import archive
+from calling import interpreter
 from exercise_form import toc_pages
 from prose import CHAPTERS, ROOT, cells
 from prose import notebooks as pages
@@ -25,19 +23,6 @@ def unpacked(tmp_path_factory):
         assert zipped.testzip() is None
         zipped.extractall(folder)
     return folder / archive.FOLDER
-
-
-def run(*command, cwd, **environment):
-    done = subprocess.run(
-        [sys.executable, *command],
-        cwd=cwd,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def test_the_same_sources_give_the_same_bytes(unpacked):
@@ -76,7 +61,7 @@ def test_the_whole_library_is_there(unpacked):
         return {p for p in files if "__pycache__" not in p.parts}
 
     assert tree(unpacked / "bayeslib") == tree(ROOT / "bayeslib")
-    shown = run("-c", "import bayeslib; print(bayeslib.__file__)", cwd=unpacked)
+    shown = interpreter("-c", "import bayeslib; print(bayeslib.__file__)", cwd=unpacked)
     assert shown.strip() == str(unpacked / "bayeslib" / "__init__.py")
 
 
@@ -104,9 +89,9 @@ print(page.cells[-1].outputs[0].text)
 def test_the_library_installs_and_a_page_runs_with_it(unpacked, tmp_path):
     options = ("--no-deps", "--no-index", "--no-build-isolation", "--quiet")
     both = ("--target", str(tmp_path), str(unpacked), str(unpacked / "needles"))
-    run("-m", "pip", "install", *options, *both, cwd=unpacked)
+    interpreter("-m", "pip", "install", *options, *both, cwd=unpacked)
     assert (tmp_path / "needles" / "arena").is_dir()
     (unpacked / "run.py").write_text(RUN, "utf-8")
     chapters = unpacked / "chapters"
-    said = run("../run.py", cwd=chapters, PYTHONPATH=str(tmp_path))
+    said = interpreter("../run.py", cwd=chapters, PYTHONPATH=str(tmp_path))
     assert said.strip() == str(tmp_path / "bayeslib" / "__init__.py")

@@ -2,13 +2,12 @@
 
 import itertools
 import re
-import subprocess
-import sys
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from calling import python
 from matplotlib.figure import Figure
 from prose import ROOT
 
@@ -273,5 +272,4 @@ def test_importing_costs_neither_matplotlib_nor_widgets():
         "import sys, needles.plots, needles.figures.interactive, needles.study;"
         "print([m for m in ('matplotlib', 'ipywidgets', 'scipy.stats') if m in sys.modules])"
     )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.strip() == "[]"
+    assert python(code).strip() == "[]"

@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from sparing import over
+from sparing import every_seed
+from twins import page
 
 import bayeslib as bl
 from bayeslib import posteriors
 
-SEEDS = range(1, 6)
-every_seed = over("seed", SEEDS)
 TARGET = posteriors.gamma_student()
 PRIOR = stats.gamma(3)
 LOG_C = -np.log(np.sqrt(8.0))
@@ -17,11 +16,9 @@ GRID = np.linspace(1e-4, 80, 160_001)
 DENSITY = np.exp(TARGET.many(GRID))
 
 
-def unguarded(log_bound, seed, num_proposals=60_000):
-    rng = np.random.default_rng(seed)
-    theta = PRIOR.rvs(size=num_proposals, random_state=rng)
-    log_ratio = TARGET.many(theta) - PRIOR.logpdf(theta) - log_bound
-    kept = theta[np.log(rng.random(num_proposals)) < log_ratio]
+def unguarded(log_bound, seed):
+    options = {"log_bound": log_bound, "num_proposals": 60_000, "rng": seed}
+    kept = page("rejection", "unguarded")(TARGET, PRIOR, **options)
     return kept, bl.Draws(kept[None, :, None], independent=True).expect()
 
 

@@ -1,14 +1,13 @@
 """What the page on annealing and tempering claims of one seed, asserted over several: no luck."""
 
 import numpy as np
-from sparing import over
+from sparing import every_seed
 from twins import page, quiet
 
 import bayeslib as bl
 from bayeslib import posteriors
 
 pytestmark = quiet
-every_seed = over("seed", range(1, 6))
 TWO = posteriors.mixture([1 / 3, 2 / 3], [-10.0, 10.0], 1.0)
 
 

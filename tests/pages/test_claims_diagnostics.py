@@ -3,15 +3,13 @@
 import numpy as np
 import pytest
 from scipy import stats
-from sparing import over
+from sparing import every_seed
 from twins import Z_LIMIT, page, quiet, source
 
 import bayeslib as bl
 from bayeslib import posteriors
 
 pytestmark = quiet
-
-every_seed = over("seed", range(1, 6))
 
 
 def autoregression(rho, chains, length, seed):
@@ -203,11 +201,11 @@ def test_dropping_half_costs_the_root_of_two():
 # Tests of code
 
 
-@pytest.mark.parametrize("name", ["forgot", "sign", "scale", "insist"])
-def test_convergence_diagnostics_see_no_bug(name):
+@pytest.mark.parametrize("name", ["forgot", "sign", "scale", "insist", "tiny"])
+def test_convergence_diagnostics_see_no_bug_and_fail_the_slow_one_that_is_right(name):
     agreement, SAMPLERS = page("diagnostics", "agreement", "SAMPLERS")
     rhat, size = agreement(SAMPLERS[name][0], np.random.default_rng(15))
-    assert rhat < 1.01 and size > 400
+    assert (rhat < 1.01) == (size > 400) == (name != "tiny")
 
 
 @every_seed
@@ -218,12 +216,6 @@ def test_dropping_rejections_inflates_the_effective_sample_size(seed):
         for name in ("right", "insist")
     }
     assert sizes["insist"] > 1.3 * sizes["right"]
-
-
-def test_convergence_diagnostics_fail_the_slow_one_that_is_right():
-    agreement, SAMPLERS = page("diagnostics", "agreement", "SAMPLERS")
-    rhat, size = agreement(SAMPLERS["tiny"][0], np.random.default_rng(15))
-    assert rhat > 1.01 and size < 400
 
 
 @every_seed

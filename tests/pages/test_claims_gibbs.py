@@ -13,6 +13,8 @@ from bayeslib import posteriors
 
 SEEDS = range(1, 5)
 every_seed = over("seed", SEEDS)
+PARTS = page("gibbs", "draw_alpha", "draw_beta", "draw_rates")
+PUMPS, STARTS = posteriors.pumps(), np.exp(np.random.default_rng(2).normal(size=(4, 12)))
 
 
 def log_joint(theta, y):
@@ -55,30 +57,24 @@ def without_the_jacobian(z, log_beta, log_rates):
 
 @every_seed
 def test_pumps_with_metropolis_within_gibbs(seed):
-    draw_alpha, draw_beta, draw_rates = page("gibbs", "draw_alpha", "draw_beta", "draw_rates")
-    pumps = posteriors.pumps()
+    draw_alpha, *rest = PARTS
     starts = np.exp(np.random.default_rng(seed).normal(size=(4, 12)))
-    options = {"data": pumps.data[:2], "num_samples": 10_000, "num_warmup": 500, "rng": seed}
-    draws = bl.gibbs([draw_alpha, draw_beta, draw_rates], starts, **options)
-    assert np.abs(draws.expect(np.log).z(pumps.truth.mean)).max() < Z_LIMIT
+    options = {"data": PUMPS.data[:2], "num_samples": 10_000, "num_warmup": 500, "rng": seed}
+    draws = bl.gibbs(PARTS, starts, **options)
+    assert np.abs(draws.expect(np.log).z(PUMPS.truth.mean)).max() < Z_LIMIT
     changed = draw_alpha.__globals__ | {"log_conditional": without_the_jacobian}
     forgets_it = FunctionType(draw_alpha.__code__, changed)
-    wrong = bl.gibbs([forgets_it, draw_beta, draw_rates], starts, **options)
-    assert np.abs(wrong.expect(np.log).z(pumps.truth.mean)).max() > Z_LIMIT
+    wrong = bl.gibbs([forgets_it, *rest], starts, **options)
+    assert np.abs(wrong.expect(np.log).z(PUMPS.truth.mean)).max() > Z_LIMIT
 
 
 @quiet
 def test_pumps_cost_less_by_gibbs_than_by_a_random_walk():
-    draw_alpha, draw_beta, draw_rates = page("gibbs", "draw_alpha", "draw_beta", "draw_rates")
-    pumps = posteriors.pumps()
-    starts = np.exp(np.random.default_rng(2).normal(size=(4, 12)))
     for seed in SEEDS:
-        draws = bl.gibbs(
-            [draw_alpha, draw_beta, draw_rates], starts, data=pumps.data[:2],
-            num_samples=5_000, num_warmup=500, rng=seed,
-        )  # fmt: skip
+        run = {"num_samples": 5_000, "num_warmup": 500, "rng": seed}
+        draws = bl.gibbs(PARTS, STARTS, data=PUMPS.data[:2], **run)
         sweeps = bl.ess(np.log(draws.values)).min() / (4 * 5_000)
-        walk = bl.metropolis(pumps, np.log(starts), num_samples=5_000, num_warmup=2_000, rng=seed)
+        walk = bl.metropolis(PUMPS, np.log(STARTS), num_samples=5_000, num_warmup=2_000, rng=seed)
         assert sweeps > 3 * bl.ess(walk).min() / (4 * 5_000)
 
 
@@ -88,13 +84,9 @@ def test_pumps_a_sweep_is_worth_about_a_gradient_of_nuts_in_runs_of_one_length(s
 
     Crossed once in some hundred million comparisons; by the twin's limit as rarely.
     """
-    draw_alpha, draw_beta, draw_rates = page("gibbs", "draw_alpha", "draw_beta", "draw_rates")
-    pumps = posteriors.pumps()
-    starts = np.exp(np.random.default_rng(2).normal(size=(4, 12)))
     equal = {"num_samples": 10_000, "num_warmup": 1_000, "rng": seed}
-    parts = [draw_alpha, draw_beta, draw_rates]
-    draws = bl.gibbs(parts, starts, data=pumps.data[:2], **equal)
-    flow = bl.nuts(pumps, np.log(starts), **equal)
+    draws = bl.gibbs(PARTS, STARTS, data=PUMPS.data[:2], **equal)
+    flow = bl.nuts(PUMPS, np.log(STARTS), **equal)
     sweep = bl.ess(np.log(draws.values)).min() / 40_000
     gradient = bl.ess(flow).min() / flow.stats["n_steps"].sum()
     assert 0.55 < sweep / gradient < 1.65

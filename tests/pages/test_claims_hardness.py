@@ -5,12 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import special
-from sparing import over
+from sparing import every_seed
 from twins import Z_LIMIT, page
 
 from needles import check
-
-every_seed = over("seed", range(1, 6))
 
 
 @every_seed

@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from sparing import over
+from sparing import every_seed
 from twins import Z_LIMIT, page, quiet
 
-import bayeslib as bl
 from bayeslib import posteriors
 
 pytestmark = quiet
-every_seed = over("seed", range(1, 6))
 GOLDEN = posteriors.gamma_student().truth
 
 
@@ -58,14 +56,3 @@ def test_hmc_the_energy_error_in_equilibrium(seed):
     assert abs(acceptance - 2 * share) < Z_LIMIT * np.sqrt(5 * share * (1 - share) / rise.size)
     assert rise.mean() == pytest.approx(rise.var() / 2, rel=0.1) and rise.mean() > 0
     assert acceptance == pytest.approx(2 * stats.norm.cdf(-rise.std() / 2), abs=0.02)
-
-
-def without_jacobian(eta, y):
-    theta = np.exp(eta[0])
-    return 2.0 * eta[0] - theta - 1.5 * np.log(1.0 + 0.5 * (y - theta) ** 2)
-
-
-def test_hmc_truth_needs_the_jacobian():
-    target = bl.Target(without_jacobian, dim=1, data=(5.0,))
-    draws = bl.hmc(target, num_steps=5, num_samples=4_000, rng=1)
-    assert abs(draws.expect(lambda x: np.exp(x[:, 0])).z(GOLDEN.mean[0])) > 8.0

@@ -9,32 +9,26 @@ import itertools
 import numpy as np
 import pytest
 from sparing import over
-from twins import CHAPTERS, Z_LIMIT, page
+from twins import Z_LIMIT, page
 
 import bayeslib as bl
-from bayeslib.markov.ising_exact import CRITICAL
 
 SEEDS = (1, 2, 3)
 every_seed = over("seed", SEEDS)
-PHOTO = 1 - 2 * np.genfromtxt(CHAPTERS / "data" / "hopper.pbm", delimiter=1, skip_header=6)
+PHOTO, noise_field, surplus, energy = page("ising", "photo", "noise_field", "surplus", "energy_of")
 RATE = 0.2
 
 
 def flip(picture, seed):
-    return np.where(np.random.default_rng(seed).random(picture.shape) < RATE, -picture, picture)
+    return page("ising", "flip")(picture, RATE, np.random.default_rng(seed))
 
 
 def restore(seen, coupling, seed, believed=RATE):
     return bl.ising_sample(
         seen.shape, inverse_temperature=1, coupling=coupling, periodic=False, initial=seen,
-        field=0.5 * np.log((1 - believed) / believed) * seen,
+        field=noise_field(seen, believed),
         num_samples=600, num_warmup=100, num_chains=1, rng=seed,
     ).settings["mean_spins"][0]  # fmt: skip
-
-
-def surplus(mean, truth):
-    """Share of pixels that are right, minus what the posterior expects."""
-    return (np.sign(mean) == truth).mean() - (1 + np.abs(mean)).mean() / 2
 
 
 @every_seed
@@ -71,28 +65,10 @@ def test_a_third_of_quenches_end_in_stripes(seed):
 
 @every_seed
 def test_critical_slowing_down_and_its_cure(seed):
-
-    def heat_bath(side):
-        length = int(100 * side**2.17)
-        return page("ising", "memory")(
-            bl.ising_sample(
-                (side, side), inverse_temperature=CRITICAL, num_samples=length,
-                num_warmup=length // 20, num_chains=8, rng=seed,
-            )["magnetisation"]
-        )  # fmt: skip
-
-    def clusters(side):
-        run = bl.ising_sample(
-            (side, side), inverse_temperature=CRITICAL, method="wolff", num_samples=4_000,
-            num_warmup=500, rng=seed,
-        )  # fmt: skip
-        values = np.abs(run["magnetisation"])[..., None]
-        share = run.stats["cluster_size"].mean() / side**2
-        return share * values.size / bl.ess(values, kind="mean")[0]
-
-    power = np.log(heat_bath(12) / heat_bath(4)) / np.log(3)
+    heat_bath, clusters = page("ising", "heat_bath_memory", "cluster_memory")
+    power = np.log(heat_bath(12, seed)[0] / heat_bath(4, seed)[0]) / np.log(3)
     assert 1.6 < power < 2.7
-    assert clusters(32) < 4 * clusters(8), "sixteen times and more for the heat bath"
+    assert clusters(32, seed) < 4 * clusters(8, seed), "sixteen times and more for the heat bath"
 
 
 @every_seed
@@ -120,11 +96,6 @@ def test_a_wrong_noise_rate_costs_pixels(seed):
     assert wrong[0] > 2 * wrong[1] and wrong[2] > 1.5 * wrong[1]
 
 
-def energy(s, coupling, field):
-    agree = np.sum(s[1:] * s[:-1]) + np.sum(s[:, 1:] * s[:, :-1])
-    return -coupling * agree - np.sum(field * s)
-
-
 @every_seed
 def test_the_minimum_cut_is_the_lowest_of_all_small_pictures(seed):
     field = np.round(np.random.default_rng(seed).normal(0, 0.7, (3, 4)), 3)
@@ -136,7 +107,7 @@ def test_the_minimum_cut_is_the_lowest_of_all_small_pictures(seed):
 @every_seed
 def test_one_best_picture_is_not_the_best_pixels(seed):
     seen = flip(PHOTO, seed)
-    field = 0.5 * np.log((1 - RATE) / RATE) * seen
+    field = noise_field(seen, RATE)
     cut, icm = page("ising", "graph_cut")(0.5, field), page("ising", "icm")(seen, 0.5, field)
     pixels = np.sign(restore(seen, 0.5, seed))
     assert energy(cut, 0.5, field) < min(energy(icm, 0.5, field), energy(pixels, 0.5, field))

@@ -3,15 +3,13 @@
 import numpy as np
 import pytest
 from scipy import stats
-from sparing import over
+from sparing import every_seed
 from twins import page, quiet
 
 import bayeslib as bl
 from bayeslib import posteriors
 
 pytestmark = quiet
-SEEDS = range(1, 6)
-every_seed = over("seed", SEEDS)
 RUNNING = posteriors.gamma_student(5.0)
 
 
@@ -38,10 +36,6 @@ def test_laplace_the_published_flights():
 
 
 def test_laplace_the_golden_numbers_of_the_running_example():
-    q = bl.laplace(RUNNING, [5.0])
-    np.testing.assert_allclose(q.mean, 4.59240723321832, rtol=1e-9)
-    np.testing.assert_allclose(np.sqrt(q.cov[0, 0]), 0.888284, atol=1e-6)
-    np.testing.assert_allclose(np.exp(q.log_evidence.value), 0.0745947, atol=1e-7)
     in_power, x = page("laplace", "in_power", "fine")
     for power, ratio, top in ((1, 0.798, 4.592407), (0, 0.7228, 4.746806), (0.5, 0.7575, 4.6734)):
         _, mode, found, _ = in_power(power)
@@ -113,7 +107,7 @@ def test_laplace_corrected_by_a_student_t():
     target = page("laplace", "shuttle")
     bell = bl.laplace(target, [0.0, 0.0])
     heavy, bars = stats.multivariate_t(bell.mean, bell.cov, df=5), []
-    for seed in SEEDS:
+    for seed in range(1, 6):
         draws = bl.importance_sample(target, heavy, num_samples=10_000, rng=seed)
         assert draws.settings["khat"] < 0.0
         assert abs(draws.log_evidence.z(target.truth.log_evidence)) < 5.0

@@ -9,24 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
-from sparing import over
+from sparing import every_seed
 from twins import page
 
 import bayeslib as bl
 from bayeslib import posteriors
 
 PAGE = Path(__file__).parents[2] / "chapters" / "mcmc.ipynb"
-every_seed = over("seed", range(1, 6))
 per_thousand = page("mcmc", "per_thousand")
 
 
-def distance(p, q):
-    return 0.5 * np.abs(p - q).sum(axis=-1)
-
-
 def test_mcmc_the_coin_and_its_kernel():
-    kernel, posterior = page("mcmc", "kernel", "posterior")
+    kernel, posterior, distance = page("mcmc", "kernel", "posterior", "tv")
     np.testing.assert_allclose(posterior, np.array([125, 81, 9]) / 215)
     values = np.sort(np.abs(np.linalg.eigvals(kernel)))[::-1]
     np.testing.assert_allclose(values[:2], [1.0, 0.14], atol=1e-12)
@@ -34,31 +28,6 @@ def test_mcmc_the_coin_and_its_kernel():
     ratio = distance(law[1:], posterior) / distance(law[:-1], posterior)
     np.testing.assert_allclose(ratio[4:], 0.14, atol=0.01)
     assert distance(law[9], posterior) < 1e-8
-
-
-def efficiency_on_a_line(share):
-    """ESS a step of the walk on N(0, 1) that accepts this share, from its kernel on a fine grid."""
-    step = 2 / np.tan(np.pi * share / 2)
-    x = np.linspace(-6, 6, 901)
-    law = stats.norm.pdf(x) / stats.norm.pdf(x).sum()
-    kernel = stats.norm.pdf(x - x[:, None], scale=step) * (x[1] - x[0])
-    kernel *= np.minimum(1, law / law[:, None])
-    np.fill_diagonal(kernel, 0)
-    accepted = kernel.sum(axis=1)
-    np.fill_diagonal(kernel, 1 - accepted)
-    assert abs(law @ accepted - share) < 0.005
-    return law @ x**2 / page("mcmc", "asymptotic_variance")(kernel, law, x)
-
-
-def test_mcmc_the_hump_of_one_dimension_is_flat_from_a_quarter_to_a_half_not_from_a_sixth():
-    best = efficiency_on_a_line(0.44)
-    assert best == pytest.approx(0.2275, abs=0.001)
-    for share in (1 / 4, 1 / 3, 1 / 2):
-        assert 0.7 * best < efficiency_on_a_line(share) <= 1.001 * best
-    assert efficiency_on_a_line(1 / 6) < 0.5 * best
-    # Many dimensions: b² 2 Φ(-b/2), whose acceptance is 2 Φ(-b/2).
-    speed = {a: a * stats.norm.ppf(a / 2) ** 2 for a in (1 / 6, 0.234, 1 / 2)}
-    assert speed[1 / 6] > 0.9 * speed[0.234] and speed[1 / 2] > 0.65 * speed[0.234]
 
 
 @every_seed

@@ -7,33 +7,21 @@ comparisons made here that is a false alarm in about 1e-5 of runs, had the seeds
 import numpy as np
 import pytest
 from scipy import stats
-from sparing import over
+from sparing import every_seed
 from twins import Z_LIMIT, page
 
-every_seed = over("seed", range(1, 6))
 PRIOR, POSTERIOR, P, INFECTION, AIRWAYS, judged = page(
     "minds", "PRIOR", "posterior", "matrix", "INFECTION", "AIRWAYS", "judged"
 )
 PERCENT, WEIGHT, ADJUST, fitted_factor = page(
     "minds", "percent", "weight", "adjust", "fitted_factor"
 )
-race, softmax = page("minds", "race", "softmax")
+race, softmax, people = page("minds", "race", "softmax", "people")
+best_steps, simulate = page("minds", "best_steps", "simulate")
 
 
 def z(values, exact):
     return (np.mean(values) - exact) / (np.std(values) / np.sqrt(np.size(values)))
-
-
-def people(start, num_ideas, rng, num_people=4_000):
-    """Share of infections among each person's ideas."""
-    cumulative = np.cumsum(P, axis=1)
-    cumulative[:, -1] = 1
-    h = rng.choice(12, size=num_people, p=start)
-    hits = np.zeros(num_people)
-    for _ in range(num_ideas):
-        hits += INFECTION[h]
-        h = (cumulative[h] < rng.random(num_people)[:, None]).sum(axis=1)
-    return hits / num_ideas
 
 
 @every_seed
@@ -71,41 +59,22 @@ def test_an_anchor_is_forgotten_by_the_second_eigenvalue_in_the_end():
     assert abs((far[1] - far[0]) - (far[11] - far[10])) < 0.2, "a straight line far away"
 
 
-def people_from(anchor, steps, rng, num_people=4_000):
-    x, path = np.full(num_people, anchor), []
-    for _ in range(steps):
-        path.append(x.mean())
-        y = x + rng.choice([-5, -4, -3, -2, -1, 1, 2, 3, 4, 5], num_people)
-        inside = (y >= 0) & (y <= 100)
-        y = np.clip(y, 0, 100)
-        x = np.where(inside & (rng.random(num_people) < WEIGHT[y] / WEIGHT[x]), y, x)
-    return np.array(path)
-
-
 @every_seed
 def test_two_groups_of_the_same_chain_seem_to_forget_at_different_rates(seed):
     """The fitted factor lies: by a fixed amount, exactly computable, larger from far away."""
     rng = np.random.default_rng(seed)
     centre = WEIGHT @ PERCENT / WEIGHT.sum()
-    near, far = (fitted_factor(people_from(a, 121, rng) - centre) for a in (10, 80))
+    paths = (simulate(a, 4_000, rng)[:121].mean(axis=1) for a in (10, 80))
+    near, far = (fitted_factor(path - centre) for path in paths)
     assert far > near + 0.001
     assert fitted_factor(bias_path(80)) > second_eigenvalue() + 0.003
     assert abs(fitted_factor(bias_path(10)) - second_eigenvalue()) < 0.001
 
 
 def test_thinking_stops_early_when_time_is_dear_and_never_starts_near_the_mean():
-    centre = WEIGHT @ PERCENT / WEIGHT.sum()
-
-    def best(anchor, cost):
-        law, losses = (PERCENT == anchor) * 1.0, []
-        for t in range(151):
-            losses.append(law @ (PERCENT - centre) ** 2 + cost * t)
-            law = law @ ADJUST
-        return int(np.argmin(losses))
-
-    numbers = [best(80, cost) for cost in (1, 5, 20, 40)]
+    numbers = [best_steps("80", cost) for cost in (1, 5, 20, 40)]
     assert numbers == sorted(numbers, reverse=True) and numbers[0] > numbers[-1] > 0
-    assert best(42, 0.0) == 0 and best(10, 1.0) > 0
+    assert best_steps("42", 0.0) == 0 and best_steps("10", 1.0) > 0
     biases = [bias_path(80)[n] for n in numbers]
     assert biases == sorted(biases)
 
@@ -114,7 +83,7 @@ def test_thinking_stops_early_when_time_is_dear_and_never_starts_near_the_mean()
 def test_named_examples_raise_and_lower_judgements(seed):
     starts = [PRIOR, np.eye(12)[[0, 1]].mean(axis=0), np.eye(12)[7]]
     rng = np.random.default_rng(seed)
-    packed, typical, rare = (people(start, 12, rng) for start in starts)
+    packed, typical, rare = (people(start, rng, 4_000, 12)[-1] for start in starts)
     for values, start in zip((packed, typical, rare), starts, strict=True):
         assert abs(z(values, judged(start, 12))) < Z_LIMIT
     error = np.sqrt((typical.var() + packed.var()) / packed.size)

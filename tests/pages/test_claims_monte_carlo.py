@@ -2,14 +2,13 @@
 
 import numpy as np
 from scipy import stats
-from sparing import over
+from sparing import every_seed
 from twins import Z_LIMIT
 
 import bayeslib as bl
 from bayeslib import posteriors
 from needles import check
 
-every_seed = over("seed", range(1, 6))
 PRIOR = stats.gamma(3)
 
 

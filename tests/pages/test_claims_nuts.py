@@ -118,15 +118,3 @@ def test_nuts_smaller_steps_are_a_test():
     assert lost[0.8] > 5 * max(lost[0.97], 3)
     careful = bl.nuts(posteriors.funnel(10), rng=1, target_accept=0.97)
     assert bl.bfmi(careful).min() < 0.3
-
-
-def test_nuts_what_a_target_takes():
-    """A function that numba cannot compile is refused; a gradient of one's own is used."""
-
-    class Elsewhere:
-        def log_prob(self, x):
-            return -0.5 * float(np.sum(x**2))
-
-    model = Elsewhere()
-    with pytest.raises(bl.BayeslibError, match="numba can compile"):
-        bl.nuts(bl.Target(lambda theta: model.log_prob(theta), dim=2), rng=1)

@@ -2,7 +2,7 @@
 
 import numpy as np
 from scipy import stats
-from sparing import over
+from sparing import every_seed
 from twins import page, quiet
 
 import bayeslib as bl
@@ -10,7 +10,6 @@ from bayeslib import posteriors
 from bayeslib.independent.resample import choose
 
 pytestmark = quiet
-every_seed = over("seed", range(1, 6))
 
 
 @every_seed

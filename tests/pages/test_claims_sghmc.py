@@ -13,12 +13,6 @@ pytestmark = quiet
 every_seed = over("seed", range(1, 4))
 
 
-def width(draws, target):
-    """Mean squared distance from the exact mean, over the exact variance, as an Estimate."""
-    mean, variance = target.truth.mean, np.diag(target.truth.cov)
-    return draws.expect(lambda theta: np.mean((theta - mean) ** 2 / variance, axis=1))
-
-
 def test_sghmc_noise_is_n_over_b_in_posterior_units():
     SIGMA, DIM, target, n = page("sghmc", "SIGMA", "DIM", "big", "n")
     Z, y = target.data[:2]
@@ -52,20 +46,20 @@ def test_sghmc_stationary_formula_holds_where_it_is_stable():
 @every_seed
 def test_sghmc_a_hundred_thousand_rows(seed):
     """Widths against the formulas, with a tenth's room for the model's own V; and what shows it."""
-    target, n = page("sghmc", "big", "n")
+    target, n, width = page("sghmc", "big", "n", "width_ratio")
     start = target.truth.sample(4, np.random.default_rng(seed))
     rows = {"batch_size": 250, "num_steps": 100, "num_samples": 300, "num_warmup": 20}
     rows |= {"rng": seed, "progress": False}
     friction = {"step_size": 0.008, "friction": 2.0}
     ignored = bl.sghmc(target, start, **friction, **rows)
     known = bl.sghmc(target, start, noise_estimate=0.004 * n / 250, **friction, **rows)
-    assert abs(width(ignored, target).z(1.8)) < Z_LIMIT
-    assert abs(width(known, target).z(1.0)) < Z_LIMIT
+    assert abs(width(ignored).z(1.8)) < Z_LIMIT
+    assert abs(width(known).z(1.0)) < Z_LIMIT
     assert np.mean(ignored.settings["temperature"]) > 1.4 > np.mean(known.settings["temperature"])
     assert any("temperature" in problem for problem in ignored.problems)
     fixed = {"centre": target.truth.mean, "step_size": 0.2, "num_steps": 10, "num_samples": 250}
     cured = bl.sghmc(target, start, friction=2.0, **(rows | fixed))
-    assert abs(width(cured, target).value - 1.0) < 0.12
+    assert abs(width(cured).value - 1.0) < 0.12
     price = [d.settings["passes"].sum() / np.mean(bl.ess(d)) for d in (ignored, cured)]
     assert price[0] > 5 * price[1]
 

@@ -9,11 +9,9 @@ import report
 from prose import CHAPTERS, ROOT, texts
 from recording import entries, written
 from registry import ALGORITHMS
-from sparing import over
 from test_trust_ledger import ITEMS
 from twins import source, statements
 
-import bayeslib as bl
 from benchmarks import report as speed_report
 from needles import tested, timed
 
@@ -193,12 +191,6 @@ def test_a_partly_damaged_record_gives_what_is_left(trust):
     assert tested.number(names["library"]) == 4 and names["said"]["num_trusted"] == 1
 
 
-def test_the_plan_of_the_report_is_that_of_the_tests():
-    ledger = report.LEDGER
-    assert list(ledger) == list(ITEMS)
-    assert all(ITEMS[item].startswith(f"{ledger[item][0]}: ") for item in ITEMS), "one name each"
-
-
 def test_the_kinds_of_tests_are_explained_under_their_names():
     """Each row of the figure is named in the prose, and in the plan with its code if it has one."""
     page = "\n".join(texts(CHAPTERS / "trust.ipynb"))
@@ -323,32 +315,3 @@ def test_the_stored_benchmarks_are_whole():
     said = speed_report.report()
     assert all(v["claim"] in said for v in peers["verdicts"])
     assert all(part.__doc__ in said for part in speed_report.PARTS)
-
-
-# What the page admits
-
-
-def two_hills(theta):
-    return np.logaddexp(-0.5 * (theta[0] + 6.0) ** 2, -0.5 * (theta[0] - 6.0) ** 2)
-
-
-def exponential(theta):
-    return -theta[0]
-
-
-@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
-@over("seed", range(5))
-def test_fits_from_one_start_name_the_second_mode(seed):
-    target = bl.Target(two_hills, dim=1, gradient="auto")
-    for fit in (bl.advi, bl.bbvi):
-        q = fit(target, [5.0], rng=seed)
-        assert any("another mode" in said for said in q.problems)
-        assert abs(abs(q.mean[0]) - 6.0) < 1.0
-
-
-@pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")
-def test_pathfinder_is_wrong_at_a_border_and_says_so():
-    target = bl.Target(exponential, dim=1, support=[(0.0, np.inf)])
-    runs = [bl.pathfinder(target, rng=seed) for seed in range(6)]
-    assert all(q.expect().value[0] > 4 / 3 for q in runs), "the mean is 1"
-    assert all(q.problems for q in runs)

@@ -67,24 +67,18 @@ def magnet():
     return Known({"shape": (16, 16), "beta": 0.3}, np.array([energy, 0.0]))
 
 
+# Those that are not of the contest on the page.
 POSTERIORS = {
-    "running example": lambda: of_contest("running example"),
     "banana": lambda: of(posteriors.banana()),
     "donut": lambda: of(posteriors.donut()),
     "O-rings": lambda: of(posteriors.challenger()),
     "coal mines": lambda: of(posteriors.coal_mining()),
     "two far peaks on a line": lambda: of(posteriors.mixture([0.3, 0.7], [-10, 10], 1.0)),
-    "eight schools": lambda: of_contest("eight schools"),
     "eight schools, centred": lambda: of(posteriors.eight_schools(centered=True)),
-    "eight schools, for its evidence": lambda: of_contest("eight schools"),
-    "eight schools, in every county": lambda: of_contest("eight schools"),
-    "eight schools, no gradient": lambda: of_contest("eight schools"),
     "pumps": lambda: of(posteriors.pumps()),
     "pumps, no gradient": lambda: of(posteriors.pumps()),
     "funnel": lambda: of(posteriors.funnel(10)),
     "correlated Gaussian": lambda: of(posteriors.gaussian(np.zeros(20), 0.9 + 0.1 * np.eye(20))),
-    "regression": lambda: of_contest("regression"),
-    "regression, for its evidence": lambda: of_contest("regression"),
     "two far peaks in five dimensions": far_in_five,
     "a long table": long_table,
     "three causes": causes,
@@ -104,7 +98,7 @@ def run(code, known):
 @cache
 def recommended(name):
     """A posterior, and the answer that the table's line gives for it."""
-    known = POSTERIORS[name]()
+    known = POSTERIORS[name]() if name in POSTERIORS else of_contest(name.partition(",")[0])
     return run(advised(ANSWERS[name]).code, known), known
 
 
@@ -131,10 +125,10 @@ def acceptable(answer, known):
 
 
 def test_the_answers_are_about_these_posteriors():
-    assert list(ANSWERS) == list(POSTERIORS) and len(POSTERIORS) >= 8
+    assert set(POSTERIORS) <= set(ANSWERS) and len(ANSWERS) >= 8
 
 
-@pytest.mark.parametrize("name", POSTERIORS)
+@pytest.mark.parametrize("name", ANSWERS)
 def test_what_the_table_recommends_is_right_or_flagged(name):
     answer, known = recommended(name)
     assert acceptable(answer, known), worst(answer, known)

@@ -8,6 +8,7 @@ import statistics
 import numpy as np
 import pytest
 import yaml
+from exercise_form import toc_pages
 from prose import (
     CHAPTERS,
     HIDDEN,
@@ -28,11 +29,6 @@ SEEDED = {"default_rng", "Generator", "SeedSequence", "PCG64", "Philox"}
 
 every_page = pytest.mark.parametrize("path", pages(), ids=lambda p: p.stem)
 every_notebook = pytest.mark.parametrize("path", notebooks(), ids=lambda p: p.stem)
-
-
-def toc_files():
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
-    return re.findall(r"'(?:file|root)': '([^']+)'", str(toc))
 
 
 def tree(source):
@@ -103,7 +99,7 @@ def headings(path):
 
 
 def test_the_table_of_contents_and_the_pages_agree():
-    files = sorted(toc_files())
+    files = sorted(toc_pages(ROOT / "_toc.yml"))
     assert files, "_toc.yml lists no page"
     assert files == sorted(f"chapters/{path.stem}" for path in pages())
     assert len(set(files)) == len(files)

@@ -64,7 +64,6 @@ class Answer(NamedTuple):
     sds: float = 0.0  # of the same, in posterior sds
     nats: float = 0.0  # of the log evidence, if six errors off
     spread: float = 1.0  # smallest sd of a fit over the true one
-    widest: float = 1.0  # largest
     refused: str = ""
 
     @property
@@ -92,7 +91,7 @@ def measure(result, target, *, fit, said=()):
     errors = sds * true_sd / (floor if fit else np.fmax(error, floor))
     excess = np.where(np.isnan(sds), np.inf, np.minimum(errors / ERRORS, sds / SDS))
     i = int(np.argmax(excess))
-    nats, spread, widest = 0.0, 1.0, 1.0
+    nats, spread = 0.0, 1.0
     evidence = getattr(result, "log_evidence", None)
     if not fit and evidence is not None and truth.log_evidence is not None:
         miss = abs(float(evidence) - truth.log_evidence)
@@ -100,10 +99,8 @@ def measure(result, target, *, fit, said=()):
     if fit:
         centre = result.expect().value
         variance = np.ravel(result.expect(lambda x: (x - centre) ** 2).value)
-        ratio = np.sqrt(variance) / true_sd
-        spread, widest = float(np.min(ratio)), float(np.max(ratio))
-    worst = float(errors[i]), float(sds[i]), float(nats)
-    return Answer((*said, *result.problems), *worst, spread, widest)
+        spread = float(np.min(np.sqrt(variance) / true_sd))
+    return Answer((*said, *result.problems), float(errors[i]), float(sds[i]), float(nats), spread)
 
 
 @functools.cache

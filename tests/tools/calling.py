@@ -14,15 +14,19 @@ import pytest
 from bayeslib import BayeslibWarning
 
 
+def interpreter(*arguments, cwd=None, **environment):
+    """Run Python in a new process and return what it printed."""
+    run = subprocess.run(
+        [sys.executable, *map(str, arguments)], cwd=cwd, capture_output=True, text=True,
+        env=os.environ | {name: str(value) for name, value in environment.items()},
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout
+
+
 def python(code, *arguments, **environment):
     """Run code in a new process and return what it printed."""
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
-        env=os.environ | {name: str(value) for name, value in environment.items()},
-        capture_output=True, text=True,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    return run.stdout
+    return interpreter("-c", textwrap.dedent(code), *arguments, **environment)
 
 
 def quietly(function, *arguments, **options):

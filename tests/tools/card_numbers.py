@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 CLAIMS = {}  # card: the function that backs its numbers
+GIVEN = {}  # card: numbers that need no computing here, each with the reason
 
 MARK = re.compile(r"^\s*\d+\.\s", re.MULTILINE)  # of a numbered list
 POWER = re.compile(r"[\^_](?:\d|\{\s*-?\d+(?:/\d+)?\s*\})")
@@ -101,7 +102,8 @@ def wrong(token, truth):
 def trouble_with(card):
     """Return what is wrong with the numbers of a card, as phrases."""
     text = said(card)
-    truths = CLAIMS[card["id"]]() if card["id"] in CLAIMS else {}
+    truths = {token: given(reason) for token, reason in GIVEN.get(card["id"], {}).items()}
+    truths |= CLAIMS[card["id"]]() if card["id"] in CLAIMS else {}
     loose = [f"{token} has no entry" for token in sorted(numbers(text) - truths.keys())]
     stale = [f"no {token} on the card" for token in truths if token not in text + text.lower()]
     return loose + stale + [*filter(None, (wrong(*pair) for pair in truths.items()))]

@@ -94,7 +94,7 @@ def truncated(theta):
     return -0.5 * theta[0] ** 2 if theta[0] > -0.5 else -math.inf
 
 
-def truncated_gradient(theta):
+def minus_theta(theta):
     return -theta
 
 
@@ -162,5 +162,5 @@ EXACT = {
     ),
     "mixture": (Target(mixture, dim=1, gradient=mixture_gradient), sample_mixture),
     "funnel": (Target(funnel, dim=2), sample_funnel),
-    "truncated": (Target(truncated, dim=1, gradient=truncated_gradient), sample_truncated),
+    "truncated": (Target(truncated, dim=1, gradient=minus_theta), sample_truncated),
 }

@@ -1,9 +1,10 @@
 """Posteriors as a user would write them, data simulated with fixed seeds, each with its truth.
 
-`OUTSIDE` maps names to targets; `target.truth` holds mean and covariance, and the log evidence
-where it is known. Those of `SMALL`, `BOOK` and `EXACT` are exact. The others are those of long runs
-of `nuts`, kept in tests/data/outside.npz and made again by ``python tests/tools/outside_truths.py``
-(a minute); of the mixture, whose three components bear no names, over all six labellings.
+`OUTSIDE` maps names to targets, some of them those of `own_models` without their constraints;
+`target.truth` holds mean and covariance, and the log evidence where it is known. It is exact, but
+for those of `LEARNED`: theirs is that of long runs of `nuts`, kept in tests/data/outside.npz and
+made again by ``python tests/tools/outside_truths.py`` (a minute); of the mixture, whose three
+components bear no names, over all six labellings.
 """
 
 import math
@@ -11,37 +12,41 @@ from pathlib import Path
 
 import numpy as np
 from heldback_models import HELD_BACK
+from own_models import MODELS
 
 import bayeslib as bl
 
 STORED = Path(__file__).parents[1] / "data" / "outside.npz"
-OUTSIDE, SMALL, PROPOSAL_SD = {}, {}, {}
+OUTSIDE, LEARNED, PROPOSAL_SD = {}, [], {}
 _known = dict(np.load(STORED)) if STORED.exists() else {}
 
 
-def put(name, logdensity, dim, data=(), *, proposal_sd=2.0, **options):
-    """A model whose truth is stored."""
-    truth = None
-    if f"{name}/mean" in _known:
-        evidence = float(_known[f"{name}/log_evidence"])
-        truth = bl.Truth(
-            mean=_known[f"{name}/mean"],
-            cov=_known[f"{name}/cov"],
-            log_evidence=None if math.isnan(evidence) else evidence,
-        )
+def stored(name):
+    """Return the truth that is stored, if one is."""
+    if f"{name}/mean" not in _known:
+        return None
+    evidence = float(_known.get(f"{name}/log_evidence", math.nan))
+    evidence = None if math.isnan(evidence) else evidence
+    return bl.Truth(
+        mean=_known[f"{name}/mean"], cov=_known[f"{name}/cov"], log_evidence=evidence
+    )  # fmt: skip
+
+
+def put(name, logdensity, dim, data=(), *, truth=None, proposal_sd=2.0, **options):
+    """A model, its truth the stored one unless it is given."""
+    if truth is None:
+        truth = stored(name)
+        LEARNED.append(name)
     OUTSIDE[name] = bl.Target(logdensity, dim=dim, data=data, truth=truth, **options)
     PROPOSAL_SD[name] = proposal_sd
 
 
-def small(name, logdensity, mean, cov, log_evidence=0.0, data=(), *, proposal_sd=2.0, **options):
+def small(name, logdensity, mean, cov, log_evidence=0.0, data=(), **options):
     """A posterior whose truth is exact."""
     mean = np.atleast_1d(np.asarray(mean, float))
     cov = np.atleast_2d(np.eye(mean.size) * cov if np.ndim(cov) == 0 else cov)
     truth = bl.Truth(mean=mean, cov=cov, log_evidence=log_evidence)
-    SMALL[name] = bl.Target(
-        logdensity, dim=mean.size, data=data, truth=truth, **options
-    )  # fmt: skip
-    OUTSIDE[name], PROPOSAL_SD[name] = SMALL[name], proposal_sd
+    put(name, logdensity, mean.size, data, truth=truth, **options)
 
 
 def proposal(name):
@@ -57,32 +62,6 @@ def proposal(name):
 
 
 # Regressions
-
-
-def missing_x(theta, y, x, known):
-    """Intercept, slope, log sigma, mean and log sd of x, and each x that is missing."""
-    s = -0.5 * (theta[0] ** 2 + theta[1] ** 2 + theta[2] ** 2 + theta[3] ** 2 + theta[4] ** 2) / 4.0
-    precision, of_x = math.exp(-2.0 * theta[2]), math.exp(-2.0 * theta[4])
-    j = 5
-    for i in range(y.size):
-        if known[i] > 0.0:
-            e, d = y[i] - theta[0] - theta[1] * x[i], x[i] - theta[3]
-            s += -0.5 * precision * e * e - theta[2] - 0.5 * of_x * d * d - theta[4]
-        else:
-            e, d = y[i] - theta[0] - theta[1] * theta[j], theta[j] - theta[3]
-            s += -0.5 * precision * e * e - theta[2] - 0.5 * of_x * d * d - theta[4]
-            j += 1
-    return s
-
-
-def weibull(theta, t, x, died):
-    """Log shape, intercept and slope of the log scale; some times are censored."""
-    s = -0.5 * (theta[0] ** 2 + 0.04 * theta[1] ** 2 + theta[2] ** 2)
-    shape = math.exp(theta[0])
-    for i in range(t.size):
-        z = shape * (math.log(t[i]) - theta[1] - theta[2] * x[i])
-        s += died[i] * (theta[0] + z) - math.exp(z)
-    return s
 
 
 def probit(theta, X, y):
@@ -109,48 +88,6 @@ def tobit(theta, x, y):
     return s
 
 
-def student_regression(theta, x, y):
-    """Intercept, slope, log sigma, log degrees of freedom."""
-    nu = math.exp(theta[3])
-    s = -0.05 * (theta[0] ** 2 + theta[1] ** 2 + theta[2] ** 2) - 0.5 * (theta[3] - 1.5) ** 2
-    constant = math.lgamma(0.5 * (nu + 1.0)) - math.lgamma(0.5 * nu) - 0.5 * theta[3] - theta[2]
-    for i in range(y.size):
-        z = (y[i] - theta[0] - theta[1] * x[i]) * math.exp(-theta[2])
-        s += constant - 0.5 * (nu + 1.0) * math.log1p(z * z / nu)
-    return s
-
-
-def poisson_offset(theta, X, y, log_exposure):
-    s = -0.125 * np.sum(theta**2)
-    for i in range(y.size):
-        eta = log_exposure[i]
-        for j in range(theta.size):
-            eta += X[i, j] * theta[j]
-        s += y[i] * eta - math.exp(eta)
-    return s
-
-
-def ordinal(theta, x, y):
-    """Slope, first cut, logs of the two gaps to the next; four ordered answers."""
-    s = -0.125 * np.sum(theta**2)
-    second = theta[1] + math.exp(theta[2])
-    third = second + math.exp(theta[3])
-    for i in range(y.size):
-        eta = theta[0] * x[i]
-        a = 1.0 / (1.0 + math.exp(eta - theta[1]))
-        b = 1.0 / (1.0 + math.exp(eta - second))
-        c = 1.0 / (1.0 + math.exp(eta - third))
-        if y[i] == 0.0:
-            s += math.log(a + 1e-300)
-        elif y[i] == 1.0:
-            s += math.log(b - a + 1e-300)
-        elif y[i] == 2.0:
-            s += math.log(c - b + 1e-300)
-        else:
-            s += math.log(1.0 - c + 1e-300)
-    return s
-
-
 def random_effects_logit(theta, group, x, y):
     """Intercept, slope, log tau and each group's standardised effect."""
     s = -0.125 * (theta[0] ** 2 + theta[1] ** 2) - 0.5 * theta[2] ** 2
@@ -163,106 +100,20 @@ def random_effects_logit(theta, group, x, y):
     return s
 
 
-def hierarchical_linear(theta, group, x, y):
-    """Mean, log tau, slope, log sigma and each group's standardised effect."""
-    s = -0.05 * (theta[0] ** 2 + theta[2] ** 2) - 0.5 * (theta[1] ** 2 + theta[3] ** 2)
-    tau, precision = math.exp(theta[1]), math.exp(-2.0 * theta[3])
-    for j in range(4, theta.size):
-        s -= 0.5 * theta[j] ** 2
-    for i in range(y.size):
-        e = y[i] - theta[0] - tau * theta[4 + group[i]] - theta[2] * x[i]
-        s += -0.5 * precision * e * e - theta[3]
-    return s
-
-
 RNG = np.random.default_rng(810)
-X70 = RNG.normal(0.5, 1.2, 70)
-Y70 = 1.0 + 2.0 * X70 + 0.5 * RNG.normal(size=70)
-KNOWN = np.ones(70)
-KNOWN[RNG.permutation(70)[:30]] = 0.0
-put("missing data", missing_x, 35, (Y70, X70 * KNOWN, KNOWN))
 X60 = RNG.normal(size=60)
-LIFE = np.exp(1.0 + 0.5 * X60) * RNG.weibull(1.7, 60)
-put("weibull", weibull, 3, (np.minimum(LIFE, 5.0), X60, 1.0 * (LIFE < 5.0)))
 XP = np.column_stack([np.ones(80), RNG.normal(size=(80, 3))])
 put("probit", probit, 4, (XP, 1.0 * (RNG.normal(size=80) < XP @ [0.3, -1.0, 0.5, 0.0])))
 CENSORED = np.maximum(0.0, 0.3 + 1.0 * X60 + 0.8 * RNG.normal(size=60))
 put("tobit", tobit, 3, (X60, CENSORED))
-put("t regression", student_regression, 4, (X60, 1.0 - 0.7 * X60 + 0.5 * RNG.standard_t(3, 60)))
-XG = np.column_stack([np.ones(100), RNG.normal(size=(100, 7))])
-EXPOSED = RNG.uniform(0.5, 3.0, 100)
-COUNTS = RNG.poisson(EXPOSED * np.exp(XG @ [0.5, 0.4, -0.3, 0.2, 0.0, 0.0, 0.1, -0.2])) * 1.0
-put("poisson offset", poisson_offset, 8, (XG, COUNTS, np.log(EXPOSED)))
-LATENT = 1.2 * X60 + RNG.logistic(size=60)
-put("ordinal", ordinal, 4, (X60, np.searchsorted([-1.0, 0.3, 1.5], LATENT) * 1.0))
 GROUP = np.repeat(np.arange(40), 8)
 XR = RNG.normal(size=320)
 ETA = -0.5 + 0.8 * XR + 0.9 * RNG.normal(size=40)[GROUP]
 put("random effects logit", random_effects_logit, 43,
     (GROUP, XR, 1.0 * (RNG.random(320) < 1.0 / (1.0 + np.exp(-ETA)))))  # fmt: skip
-GROUP50, XH = np.repeat(np.arange(50), 4), RNG.normal(size=200)
-YH = 2.0 + 0.6 * RNG.normal(size=50)[GROUP50] - 1.0 * XH + 0.8 * RNG.normal(size=200)
-put("hierarchical linear", hierarchical_linear, 54, (GROUP50, XH, YH))
 
 
-# Time, space and latent classes
-
-
-def lotka_volterra(theta, times, logs, step):
-    """Logs of four rates, two first populations and the noise; Runge-Kutta on log populations."""
-    s = -0.5 * (theta[0] ** 2 + (theta[1] + 3.0) ** 2 + theta[2] ** 2 + (theta[3] + 3.0) ** 2)
-    s += -0.5 * ((theta[4] - 3.0) ** 2 + (theta[5] - 2.0) ** 2 + (theta[6] + 1.0) ** 2)
-    a, b = math.exp(theta[0]), math.exp(theta[1])
-    c, d = math.exp(theta[2]), math.exp(theta[3])
-    u, v = theta[4], theta[5]
-    precision = math.exp(-2.0 * theta[6])
-    t = 0.0
-    for i in range(times.size):
-        while t < times[i] - 1e-9:
-            if abs(u) > 20.0 or abs(v) > 20.0:
-                return -np.inf
-            u1, v1 = a - b * math.exp(v), d * math.exp(u) - c
-            p, q = u + 0.5 * step * u1, v + 0.5 * step * v1
-            if abs(p) > 30.0 or abs(q) > 30.0:
-                return -np.inf
-            u2, v2 = a - b * math.exp(q), d * math.exp(p) - c
-            p, q = u + 0.5 * step * u2, v + 0.5 * step * v2
-            if abs(p) > 30.0 or abs(q) > 30.0:
-                return -np.inf
-            u3, v3 = a - b * math.exp(q), d * math.exp(p) - c
-            p, q = u + step * u3, v + step * v3
-            if abs(p) > 30.0 or abs(q) > 30.0:
-                return -np.inf
-            u4, v4 = a - b * math.exp(q), d * math.exp(p) - c
-            u = u + step / 6.0 * (u1 + 2.0 * u2 + 2.0 * u3 + u4)
-            v = v + step / 6.0 * (v1 + 2.0 * v2 + 2.0 * v3 + v4)
-            t += step
-        s -= 0.5 * precision * ((logs[i, 0] - u) ** 2 + (logs[i, 1] - v) ** 2) + 2.0 * theta[6]
-    return s
-
-
-def autoregression2(theta, y):
-    """Constant, two coefficients, log sigma."""
-    s = -0.5 * np.sum(theta**2)
-    precision = math.exp(-2.0 * theta[3])
-    for i in range(2, y.size):
-        e = y[i] - theta[0] - theta[1] * y[i - 1] - theta[2] * y[i - 2]
-        s += -0.5 * precision * e * e - theta[3]
-    return s
-
-
-def change_point(theta, y):
-    """Logs of the rates before and after; the year of the change is summed out."""
-    s = 2.0 * theta[0] - math.exp(theta[0]) + 2.0 * theta[1] - math.exp(theta[1])
-    before, after = math.exp(theta[0]), math.exp(theta[1])
-    terms = 0.0
-    for i in range(y.size):
-        terms += y[i] * theta[1] - after
-    total = -np.inf
-    for i in range(y.size - 1):
-        terms += y[i] * (theta[0] - theta[1]) - before + after
-        total = np.logaddexp(total, terms)
-    return s + total
+# Latent classes and a latent series
 
 
 def zero_inflated(theta, y):
@@ -296,82 +147,6 @@ def mixture(theta, y):
     return s
 
 
-def hidden_markov(theta, y):
-    """Logits of staying in either state, first mean, log of the gap to the second, log sigma."""
-    s = -0.125 * ((theta[0] - 1.0) ** 2 + (theta[1] - 1.0) ** 2 + theta[2] ** 2)
-    s += -0.5 * (theta[3] ** 2 + theta[4] ** 2)
-    stay, rest = 1.0 / (1.0 + math.exp(-theta[0])), 1.0 / (1.0 + math.exp(-theta[1]))
-    low, high = theta[2], theta[2] + math.exp(theta[3])
-    precision = math.exp(-2.0 * theta[4])
-    a = b = 0.5
-    for i in range(y.size):
-        if i > 0:
-            a, b = a * stay + b * (1.0 - rest), a * (1.0 - stay) + b * rest
-        p = -0.5 * precision * (y[i] - low) ** 2
-        q = -0.5 * precision * (y[i] - high) ** 2
-        top = max(p, q)
-        a, b = a * math.exp(p - top), b * math.exp(q - top)
-        s += top - theta[4] + math.log(a + b + 1e-300)
-        a, b = a / (a + b + 1e-300), b / (a + b + 1e-300)
-    return s
-
-
-def gaussian_process(theta, x, y):
-    """Logs of length, amplitude and noise; Cholesky by loops."""
-    s = -0.5 * ((theta[0] + 0.5) ** 2 + theta[1] ** 2 + (theta[2] + 1.0) ** 2)
-    n = x.size
-    length, amplitude = math.exp(-2.0 * theta[0]), math.exp(2.0 * theta[1])
-    noise = math.exp(2.0 * theta[2]) + 1e-8
-    L = np.zeros((n, n), dtype=theta.dtype)
-    z = np.zeros(n, dtype=theta.dtype)
-    for i in range(n):
-        for j in range(i + 1):
-            k = amplitude * math.exp(-0.5 * length * (x[i] - x[j]) ** 2)
-            if i == j:
-                k = k + noise
-            for m in range(j):
-                k = k - L[i, m] * L[j, m]
-            if i == j:
-                if k <= 0.0:
-                    return -np.inf
-                L[i, i] = math.sqrt(k)
-            else:
-                L[i, j] = k / L[j, j]
-        r = y[i] + 0.0 * noise
-        for m in range(i):
-            r = r - L[i, m] * z[m]
-        z[i] = r / L[i, i]
-        s -= 0.5 * z[i] * z[i] + math.log(L[i, i])
-    return s
-
-
-def correlations(theta, Y):
-    """Fisher's z of the partial correlations of four standardised variables, LKJ(2) about."""
-    d = Y.shape[1]
-    L = np.zeros((d, d), dtype=theta.dtype)
-    s = 0.0 * theta[0]
-    j = 0
-    L[0, 0] = 1.0 + 0.0 * theta[0]
-    for i in range(1, d):
-        left = 1.0 + 0.0 * theta[0]
-        for k in range(i):
-            r = math.tanh(theta[j])
-            s += (2.0 + 0.5 * (d - k - 2)) * math.log(1.0 - r * r + 1e-300)
-            L[i, k] = r * math.sqrt(left)
-            left = left * (1.0 - r * r)
-            j += 1
-        L[i, i] = math.sqrt(left + 1e-300)
-    z = np.zeros(d, dtype=theta.dtype)
-    for n in range(Y.shape[0]):
-        for i in range(d):
-            r = Y[n, i] + 0.0 * theta[0]
-            for m in range(i):
-                r = r - L[i, m] * z[m]
-            z[i] = r / L[i, i]
-            s -= 0.5 * z[i] * z[i] + math.log(L[i, i])
-    return s
-
-
 def stochastic_volatility(theta, y):
     """Level, Fisher's z of the persistence, log sd, and each day's standardised change."""
     phi, sigma = math.tanh(theta[1]), math.exp(theta[2])
@@ -385,42 +160,25 @@ def stochastic_volatility(theta, y):
     return s
 
 
-TIMES = np.arange(1.0, 21.0)
-PATH, at = np.empty((20, 2)), np.log([30.0, 4.0])
-for i in range(200):
-
-    def slope(at):
-        return np.array([0.55 - 0.028 * np.exp(at[1]), 0.024 * np.exp(at[0]) - 0.80])
-
-    k1 = slope(at)
-    k2 = slope(at + 0.05 * k1)
-    k3 = slope(at + 0.05 * k2)
-    at = at + 0.1 / 6.0 * (k1 + 2 * k2 + 2 * k3 + slope(at + 0.1 * k3))
-    if i % 10 == 9:
-        PATH[i // 10] = at
-put("lotka volterra", lotka_volterra, 7, (TIMES, PATH + 0.25 * RNG.normal(size=(20, 2)), 0.1))
-AR = np.zeros(100)
-for i in range(2, 100):
-    AR[i] = 0.2 + 0.6 * AR[i - 1] + 0.25 * AR[i - 2] + 0.7 * RNG.normal()
-put("ar(2)", autoregression2, 4, (AR,))
-put("change point", change_point, 2,
-    (np.r_[RNG.poisson(3.0, 40), RNG.poisson(1.2, 40)] * 1.0,))  # fmt: skip
 put("zero inflated", zero_inflated, 2, (RNG.poisson(2.5, 60) * (RNG.random(60) < 0.7) * 1.0,))
 MIXED = np.r_[RNG.normal(-3.0, 0.6, 40), RNG.normal(0.0, 0.6, 30), RNG.normal(3.0, 0.6, 30)]
 put("mixture of three", mixture, 8, (MIXED,), proposal_sd=3.0)
-STATE = np.zeros(100, int)
-for i in range(1, 100):
-    STATE[i] = STATE[i - 1] if RNG.random() < 0.9 else 1 - STATE[i - 1]
-put("hidden markov", hidden_markov, 5, (np.array([-1.0, 1.0])[STATE] + 0.7 * RNG.normal(size=100),))
-XF = np.linspace(-2.0, 2.0, 25)
-put("gaussian process", gaussian_process, 3, (XF, np.sin(2.0 * XF) + 0.3 * RNG.normal(size=25)))
-SCALE = np.linalg.cholesky(0.5 * np.eye(4) + 0.5)
-put("correlations", correlations, 6, (RNG.normal(size=(40, 4)) @ SCALE.T,))
 H = np.zeros(100)
 H[0] = RNG.normal(0.0, 0.7)
 for i in range(1, 100):
     H[i] = 0.95 * H[i - 1] + 0.25 * RNG.normal()
 put("stochastic volatility", stochastic_volatility, 103, (np.exp(0.5 * H) * RNG.normal(size=100),))
+
+
+# Models of one's own, in coordinates without constraints
+
+OWN = (
+    "robust", "poisson", "weibull", "missing", "non_centred", "ordinal", "change_point",
+    "hidden_markov", "autoregression", "gaussian_process", "lotka_volterra", "correlation",
+)  # fmt: skip
+for name in OWN:
+    free = bl.unconstrained(MODELS[name].target)
+    put(f"own: {name}", free.logdensity, free.dim, free.data)
 
 
 # Small ones, of exact truth
@@ -467,8 +225,7 @@ for d in (1, 2, 5):
               inside + share * (1.0 - share) * x * x * np.ones((d, d)), 0.0,
               (-0.5 * x, 1.0, 0.5 * x, narrow, share), proposal_sd=5.0)  # fmt: skip
 for name, target in (("banana", bl.posteriors.banana()), ("funnel", bl.posteriors.funnel(10))):
-    OUTSIDE[name] = SMALL[name] = target
-    PROPOSAL_SD[name] = 4.0
+    OUTSIDE[name], PROPOSAL_SD[name] = target, 4.0
 
 
 # Held-back posteriors by parameter: mean and variances. Where the mean does not exist, nan.
@@ -490,18 +247,13 @@ EXACT = {
     "no integral": ([math.nan], [math.nan]),
 }  # fmt: skip
 for name, (target, _, _) in HELD_BACK.items():
+    truth = None
     if name in EXACT:
-        mean, cov = EXACT[name][0], np.diag(EXACT[name][1])
-    elif f"heldback: {name}/mean" in _known:
-        mean, cov = _known[f"heldback: {name}/mean"], _known[f"heldback: {name}/cov"]
-    else:
-        continue
-    truth = bl.Truth(mean=np.asarray(mean, float), cov=np.asarray(cov, float))
-    OUTSIDE[f"heldback: {name}"] = bl.Target(
-        target.logdensity, dim=target.dim, data=target.data, truth=truth,
-        support=None if target.support is None else tuple(target.support),
-    )  # fmt: skip
-    PROPOSAL_SD[f"heldback: {name}"] = 2.0
+        mean, variances = np.array(EXACT[name])
+        truth = bl.Truth(mean=mean, cov=np.diag(variances))
+    support = None if target.support is None else tuple(target.support)
+    put(f"heldback: {name}", target.logdensity, target.dim, target.data, truth=truth,
+        support=support)  # fmt: skip
 
 
 # Easy ones of the book: one peak, tails no heavier than a Gaussian's; a proposal twice as wide

@@ -3,7 +3,7 @@
 ``make record`` sets it. Tests and their helpers call `measured` and `note`, which write to the test
 that is running; pytest's workers send that with their reports, and the one process that has all
 reports merges them into the file, test by test: what a run did not run stays as it was. Of tests
-that found nothing and passed, a number is kept in place of their names.
+that found nothing and passed, a number is kept in place of their names, for each choice of tests.
 """
 
 import contextlib
@@ -19,10 +19,10 @@ import numpy as np
 import pytest
 from scipy import special
 
-from needles.tested import tests_of
+from needles.tested import machine, tests_of
 
 SCHEMA = 1
-REST = "…"  # stands for the parameters of all tests of a function that are not named
+REST = "…"  # stands for the tests of a function or of a file that are not named
 PACKAGES = ("numpy", "scipy", "numba", "bayeslib")
 KEPT = ("seconds", "outcome", "count", "run", "items", "slow", "found")  # of a test
 FAR = 1e300  # in place of nan and infinity, which JSON has not
@@ -82,13 +82,11 @@ def plain(value):
     """Return a value as JSON has it, numbers to three digits."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
+    if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    if isinstance(value, (int, np.integer)):
-        return int(value)
-    if isinstance(value, (float, np.floating)):
+    if isinstance(value, (np.ndarray, np.generic)):
+        return plain(value.tolist())
+    if isinstance(value, float):
         return float(f"{value:.3g}") if np.isfinite(value) else None
     return value
 
@@ -149,9 +147,10 @@ class Recorder:
                 "versions": {"python": platform.python_version()}
                 | {name: version(name) for name in PACKAGES},
             }
-            whole = not any("::" in argument for argument in session.config.args)
-            known = self.collected if whole else set()
-            tests = merge(read(self.path), self.reports, run, known, self.root)
+            named = any("::" in argument for argument in session.config.args)
+            known = set() if named else self.collected
+            whole = not (named or session.config.option.keyword)
+            tests = merge(read(self.path), self.reports, run, known, self.root, whole=whole)
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.write_text(written(tests, stamp_in(self.path)), "utf-8")
 
@@ -161,17 +160,6 @@ def register(config):
     path = os.environ.get("RECORD")
     if path:
         config.pluginmanager.register(Recorder(config, path), "recorder")
-
-
-def machine():
-    """What this ran on: processor, cores, system."""
-    name = platform.processor() or platform.machine()
-    try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-        name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        pass
-    return {"processor": name, "cores": os.cpu_count(), "system": platform.system()}
 
 
 def split(nodeid):
@@ -206,37 +194,36 @@ def entries(stored):
                 yield name, {key: getattr(test, key) for key in KEPT}
 
 
-def merge(old, new, run, known, root):
+def merge(old, new, run, known, root, *, whole):
     """Return all entries: the new ones, and the old ones of tests that still are there.
 
-    A test is gone when its file is, or when its file was collected (`known`) without it.
+    A test is gone when its file is, or when its file was collected (`known`) without it. Tests that
+    are not named are counted anew where all that have the marks of the run did run (`whole`).
     """
-    kept, files = {}, {split(test)[0] for test in known}
-    collected, again = by_owner(known, old), by_owner(new, old)
+    files, entries = {split(test)[0] for test in known}, {}
     for test, entry in old.items():
         file, _, parameters = split(test)
-        left, there = entry["count"], file not in files or test in known
-        if parameters == REST:
-            # what runs again under its own name is no longer one of the rest
-            left -= len(again.get(test, ()))
-            if file in files:
-                left = min(left, len(collected.get(test, set()) - set(new)))
-            there = left > 0
-        if there and (root / file).exists():
-            kept[test] = entry | {"count": left}
+        same = whole and entry["run"]["marks"] == run["marks"]
+        there = not same if parameters.startswith(REST) else test in known
+        if (there or file not in files) and test not in new and (root / file).exists():
+            entries[test] = entry
     nothing = {"items": [], "slow": False, "found": {}, "count": 1}
-    return kept | {test: nothing | entry | {"run": run} for test, entry in new.items()}
-
-
-def by_owner(tests, old):
-    """Group tests by the entry that had them: their own, or the rest of a function or a file."""
-    groups = {}
-    for test in tests:
-        file, function, _ = split(test)
-        owners = (test, f"{file}::{function}[{REST}]", f"{file}::{REST}[{REST}]")
-        owner = next((name for name in owners if name in old), test)
-        groups.setdefault(owner, set()).add(test)
-    return groups
+    for test, entry in new.items():
+        entry = nothing | entry | {"run": run}
+        file, function, parameters = split(test)
+        unnamed = entry["outcome"] == "passed" and not entry["found"]
+        if unnamed and (parameters or not entry["items"]):
+            if not whole:
+                continue
+            test = f"{file}::{function if entry['items'] else REST}[{REST} {run['marks']}]"
+            so_far = entries.get(test, {"seconds": 0.0, "count": 0, "slow": False})
+            entry = entry | {
+                "seconds": round(so_far["seconds"] + entry["seconds"], 2),
+                "count": so_far["count"] + 1,
+                "slow": so_far["slow"] or entry["slow"],
+            }
+        entries[test] = entry
+    return entries
 
 
 def written(tests, stamp=None):
@@ -246,8 +233,6 @@ def written(tests, stamp=None):
         if entry["run"] not in runs:
             runs.append(entry["run"])
         file, function, parameters = split(test)
-        if not entry["items"] and not entry["found"] and entry["outcome"] == "passed":
-            function, parameters = REST, parameters if function == REST else test
         files.setdefault(file, {}).setdefault(function, {})[parameters] = entry
     lines = []
     for file, functions in files.items():
@@ -260,24 +245,18 @@ def written(tests, stamp=None):
 def line(group, runs):
     """One function of a test file; a plain number stands for a test that passed in its run."""
     run = max(runs.index(entry["run"]) for entry in group.values())
-    found = {parameters: entry["found"] for parameters, entry in group.items() if entry["found"]}
-    items = sorted({item for entry in group.values() for item in entry["items"]})
-    tests, rest = {}, [0.0, run, "passed", 0]
+    tests = {}
     for parameters, entry in group.items():
-        seconds, own = entry["seconds"], runs.index(entry["run"])
-        usual = own == run and entry["outcome"] == "passed"
-        if parameters == REST or (usual and parameters and not entry["found"]):
-            # the run of most of them is the run of the rest
-            rest[1] = own if entry["count"] > rest[3] else rest[1]
-            rest[0], rest[3] = round(rest[0] + seconds, 2), rest[3] + entry["count"]
-        elif usual:
-            tests[parameters] = round(seconds, 2)
+        told = [round(entry["seconds"], 2), runs.index(entry["run"]), entry["outcome"]]
+        if entry["count"] > 1:
+            tests[parameters] = [*told, entry["count"]]
         else:
-            tests[parameters] = [round(seconds, 2), own, entry["outcome"]]
-    if rest[3]:
-        tests[REST] = rest
-    slow = any(entry["slow"] for entry in group.values())
-    more = {"items": items, "slow": slow, "found": found}
+            tests[parameters] = told[0] if told[1:] == [run, "passed"] else told
+    more = {
+        "items": sorted({item for entry in group.values() for item in entry["items"]}),
+        "slow": any(entry["slow"] for entry in group.values()),
+        "found": {name: entry["found"] for name, entry in group.items() if entry["found"]},
+    }
     return {"run": run, "tests": tests} | {key: value for key, value in more.items() if value}
 
 

@@ -9,3 +9,6 @@ def over(name, values, *, few=2, rest=pytest.mark.slow):
     several = not isinstance(name, str)
     marked = [pytest.param(*(v if several else [v]), marks=rest) for v in values[few:]]
     return pytest.mark.parametrize(name, [*values[:few], *marked])
+
+
+every_seed = over("seed", range(1, 6))

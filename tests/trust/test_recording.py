@@ -107,6 +107,7 @@ def test_a_record_reads_as_it_was_written_and_a_changed_one_does_not():
         "tests/test_x.py::test_b": entry(
             run=RUN | {"date": "2024-02-02T00:00+00:00"}, slow=True, items=["S2"]
         ),
+        f"tests/test_x.py::{REST}[{REST} slow]": entry(count=3),
         "chapters/x.ipynb::": entry(seconds=3.25, outcome="skipped"),
     }
     text = written(tests)
@@ -119,22 +120,24 @@ def test_files_that_are_gone_go_and_files_that_did_not_run_stay(tmp_path):
     (tmp_path / "test_x.py").touch()
     (tmp_path / "test_y.py").touch()
     old = {f"test_{name}.py::test_a": entry() for name in "xyz"}
-    new = {"test_x.py::test_b": {"seconds": 1.0, "outcome": "passed"}}
-    kept = merge(old, new, RUN, {"test_x.py::test_b"}, tmp_path)
+    new = {"test_x.py::test_b": {"seconds": 1.0, "outcome": "skipped"}}
+    kept = merge(old, new, RUN, {"test_x.py::test_b"}, tmp_path, whole=True)
     assert list(kept) == ["test_y.py::test_a", "test_x.py::test_b"]
-    named = merge(old, new, RUN, set(), tmp_path)
+    named = merge(old, new, RUN, set(), tmp_path, whole=False)
     assert "test_x.py::test_a" in named, "one test asked for by name tells nothing of the others"
 
 
 def test_of_tests_that_have_nothing_to_say_the_number_is_kept(tmp_path):
-    """Whatever part of them runs again, and whatever comes of it, the number stays right."""
+    """Counted anew by a run of all that have its marks; no other run changes it."""
     (tmp_path / "test_x.py").touch()
     names = [f"test_x.py::test_a[{i}]" for i in range(5)]
-    later = RUN | {"date": "2024-02-02T00:00+00:00"}
+    all_passed = dict.fromkeys(names, "passed")
 
-    def stored(old, new, run, known):
-        new = {name: {"seconds": 0.5} | entry for name, entry in new.items()}
-        return dict(entries(json.loads(written(merge(old, new, run, known, tmp_path)))))
+    def stored(old, outcomes, *, marks="", whole=True):
+        new = {name: {"seconds": 0.5, "outcome": outcome} for name, outcome in outcomes.items()}
+        run = RUN | {"marks": marks}
+        text = written(merge(old, new, run, set(names), tmp_path, whole=whole))
+        return dict(entries(json.loads(text)))
 
     def numbers(record):
         found = Counter()
@@ -142,16 +145,12 @@ def test_of_tests_that_have_nothing_to_say_the_number_is_kept(tmp_path):
             found[entry["outcome"]] += entry["count"]
         return dict(found)
 
-    passed = dict.fromkeys(names, {"outcome": "passed"})
-    first = stored({}, passed, RUN, set(names))
-    assert list(first) == [f"test_x.py::{REST}[{REST}]"] and numbers(first) == {"passed": 5}
-    failing = stored(first, {names[2]: {"outcome": "failed"}}, later, set(names))
-    assert numbers(failing) == {"failed": 1, "passed": 4}
-    some = {names[1]: {"outcome": "passed"}, names[2]: {"outcome": "passed"}}
-    assert numbers(stored(failing, some, later, set())) == {"passed": 5}
-    fewer = stored(failing, {names[0]: {"outcome": "passed"}}, later, set(names[:3]))
-    assert numbers(fewer) == {"failed": 1, "passed": 2}
-    assert stored(failing, passed, RUN, set(names)) == first
+    both = stored(stored({}, all_passed), {names[0]: "passed"}, marks="slow")
+    assert numbers(both) == {"passed": 6} and not set(names) & set(both)
+    failing = stored(both, all_passed | {names[2]: "failed"})
+    assert numbers(failing) == {"failed": 1, "passed": 5} and names[2] in failing
+    assert numbers(stored(failing, {names[2]: "passed"}, whole=False)) == {"passed": 5}
+    assert stored(failing, all_passed) == both
 
 
 def test_a_damaged_record_is_not_written_over(tmp_path):
@@ -213,11 +212,6 @@ def test_a_wrong_program_cannot_be_filed_as_a_right_one(record, tmp_path):
     assert outcomes == {"as_one": "passed", "one_by_one": "failed", "as_right": "failed"}
     kept = found["test_suite.py::test_as_one"]["found"]["measured"]["z"]
     assert kept == {"beyond": [12.1, 3], "limit": 5.6}
-
-
-def test_who_calls_must_say_what_the_program_is():
-    with pytest.raises(TypeError, match="right"):
-        measured("z", 1.0, 5.6)
 
 
 def test_numbers_are_plain_and_p_values_become_z():

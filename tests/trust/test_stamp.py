@@ -24,8 +24,8 @@ def test_the_record_is_not_older_than_the_sampler(algorithm):
 def moved(amount):
     """Return Metropolis under another name, its draws off by a factor."""
 
-    def other(target, *arguments, **options):
-        draws = METROPOLIS.function(target, *arguments, **options)
+    def other(target, *arguments, num_chains=4, **options):
+        draws = METROPOLIS.function(target, *arguments, num_chains=num_chains, **options)
         return dataclasses.replace(draws, values=draws.values * (1.0 + amount))
 
     return dataclasses.replace(METROPOLIS, function=other)

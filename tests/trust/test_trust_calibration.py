@@ -27,32 +27,28 @@ def one_of(name, values):
 
 
 STEPS = {
-    "metropolis": lambda target, theta, **run: bl.metropolis(
-        target, theta, scale=0.4, num_samples=10, **run
-    ),
-    "metropolis_hastings": lambda target, theta, **run: bl.metropolis_hastings(
-        target, theta, propose=uneven, log_ratio=uneven_ratio, args=(0.3,), num_samples=10, **run
-    ),
-    "independence_metropolis": lambda target, theta, **run: bl.independence_metropolis(
-        target, bl.Gaussian(np.zeros(theta.size), np.eye(theta.size)), initial_position=theta,
-        num_samples=20, **run,
-    ),
-    "slice_sample": lambda target, theta, **run: bl.slice_sample(
-        target, theta, width=1.0, num_samples=2, **run
-    ),
-    "hmc": lambda target, theta, **run: bl.hmc(
-        target, theta, num_steps=5, step_size=0.25, num_samples=2, **run
-    ),
-    "nuts": lambda target, theta, **run: bl.nuts(
-        target, theta, step_size=0.3, num_samples=2, **run
-    ),
+    "metropolis": {"scale": 0.4, "num_samples": 10},
+    "metropolis_hastings": {
+        "propose": uneven, "log_ratio": uneven_ratio, "args": (0.3,), "num_samples": 10,
+    },
+    "independence_metropolis": {"num_samples": 20},
+    "slice_sample": {"width": 1.0, "num_samples": 2},
+    "hmc": {"num_steps": 5, "step_size": 0.25, "num_samples": 2},
+    "nuts": {"step_size": 0.3, "num_samples": 2},
 }  # fmt: skip
 
 
 def step_of(sampler):
     """Return step(target, theta, rng): the last state of a short run from theta."""
-    run, options = STEPS[sampler], {"num_warmup": 0, "num_chains": 1}
-    return lambda target, theta, rng: run(target, theta, rng=rng, **options).values[0, -1]
+    options = STEPS[sampler] | {"num_warmup": 0, "num_chains": 1}
+
+    def step(target, theta, rng):
+        own = {"initial_position": theta, "rng": rng}
+        if sampler == "independence_metropolis":
+            own["proposal"] = bl.Gaussian(np.zeros(theta.size), np.eye(theta.size))
+        return getattr(bl, sampler)(target, **own, **options).values[0, -1]
+
+    return step
 
 
 metropolis_step = step_of("metropolis")
@@ -126,26 +122,22 @@ def test_a_simulator_with_another_noise_is_found_jointly():
 
 
 FITS = {
-    "metropolis": lambda target, **run: bl.metropolis(
-        target, None, num_samples=10_000, num_warmup=1000, **run
-    ),
-    "hmc": lambda target, **run: bl.hmc(
-        target, num_steps=5, num_samples=5000, num_warmup=500, **run
-    ),
-    "nuts": lambda target, **run: bl.nuts(
-        target, num_samples=2000, num_warmup=300, target_accept=0.9, **run
-    ),
+    "metropolis": {"num_samples": 10_000, "num_warmup": 1000},
+    "hmc": {"num_steps": 5, "num_samples": 5000, "num_warmup": 500},
+    "nuts": {"num_samples": 2000, "num_warmup": 300, "target_accept": 0.9},
 }
 
 
-def calibrated(model, fit, power=1.0):
+def calibrated(model, sampler, power=1.0):
     """A check by the ranks of `size` fits among 99 draws, of parameters and log likelihood."""
 
     def check(rng, size):
         found = bl.simulation_based_calibration(
             model.prior,
             model.simulate,
-            lambda data, rng: fit(model.target(data, power), num_chains=1, rng=rng),
+            lambda data, rng: getattr(bl, sampler)(
+                model.target(data, power), num_chains=1, rng=rng, **FITS[sampler]
+            ),
             quantities=model.log_likelihood,
             num_fits=size,
             rng=rng,
@@ -164,14 +156,14 @@ def calibrated(model, fit, power=1.0):
     [(name, "nuts") for name in MODELS] + [("normal", "hmc"), ("counts", "metropolis")],
 )
 def test_fits_are_calibrated(name, sampler):
-    assert passes(calibrated(MODELS[name], FITS[sampler]), name=f"sbc {name} {sampler}", size=500)
+    assert passes(calibrated(MODELS[name], sampler), name=f"sbc {name} {sampler}", size=500)
 
 
 @pytest.mark.trust("M5")
 @one_of("name", MODELS)
 @one_of("power", [0.6, 1.6])
 def test_a_likelihood_counted_with_another_weight_is_not_calibrated(name, power):
-    check = calibrated(MODELS[name], FITS["nuts"], power)
+    check = calibrated(MODELS[name], "nuts", power)
     assert fails(check, name=f"sbc {name} to the power {power}", size=500)
 
 

@@ -75,12 +75,3 @@ def test_evidence_is_right_on_average(estimator):
 def test_an_evidence_wrong_by_a_tenth_is_found(estimator):
     run, name = ESTIMATORS[estimator]
     assert fails(unbiased(run, name, shift=np.log(1.1)), name=f"evidence {estimator}", size=400)
-
-
-@pytest.mark.slow
-@pytest.mark.trust("M6")
-@pytest.mark.parametrize("name", EXACT)
-def test_quadrature_gives_the_evidence_and_an_error_that_covers(name):
-    target = EXACT[name][0]
-    found = bl.quadrature(target).log_evidence
-    assert found.value == pytest.approx(target.truth.log_evidence, abs=1e-6)

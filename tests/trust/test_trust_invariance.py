@@ -2,29 +2,23 @@
 
 import numpy as np
 import pytest
-from densities import gaussian2, standard
+from densities import SAMPLERS, minus_theta, standard
 from recording import measured
 from scipy import special, stats
 from steps import algorithm, flow, steps
 
-from bayeslib import Target, hmc, metropolis, nuts
+from bayeslib import Target
 from bayeslib.chains.functions import Portable
 
-ADAPTED = {
-    "metropolis": (lambda **options: metropolis(gaussian2(), None, **options), ["scale"]),
-    "hmc": (
-        lambda **options: hmc(gaussian2(), num_steps=3, **options),
-        ["step_size", "inverse_mass_matrix"],
-    ),
-    "nuts": (lambda **options: nuts(gaussian2(), **options), ["step_size", "inverse_mass_matrix"]),
-}
+METRIC = ["step_size", "inverse_mass_matrix"]
+ADAPTED = {"metropolis": ["scale"], "hmc": METRIC, "nuts": METRIC}
 
 
 @pytest.mark.trust("S8")
 @pytest.mark.parametrize("sampler", ADAPTED)
 def test_adaptation_ends_with_the_warm_up(sampler):
     """What was learned is, to the last bit, the same however many draws follow."""
-    run, learned = ADAPTED[sampler]
+    run, learned = SAMPLERS[sampler], ADAPTED[sampler]
     runs = [run(num_samples=n, num_warmup=200, num_chains=2, rng=401) for n in (1, 150, 700)]
     for name in learned:
         for other in runs[1:]:
@@ -35,10 +29,6 @@ def test_adaptation_ends_with_the_warm_up(sampler):
         np.testing.assert_array_equal(steps, np.broadcast_to(steps[:, :1], steps.shape))
     shorter = run(num_samples=1, num_warmup=199, num_chains=2, rng=401)
     assert not np.array_equal(shorter.settings[learned[0]], runs[0].settings[learned[0]])
-
-
-def standard_gradient(theta):
-    return -theta
 
 
 def leapfrog_matrix(step_size, num_steps):
@@ -103,7 +93,7 @@ def test_acceptance_on_a_normal_is_known(sampler, size):
     options, exact, wrong, seen, num_chains = KNOWN[sampler, size]
     rng = np.random.default_rng(402)
     starts = rng.standard_normal((num_chains, 1))
-    target = Target(standard, dim=1, gradient=standard_gradient)
+    target = Target(standard, dim=1, gradient=minus_theta)
     afresh = sampler == "independence_metropolis"
     how = {"num_steps": 1, "rng": rng, "afresh": afresh}
     rates = steps(algorithm(sampler), target, starts, options, **how)[1]["acceptance_rate"]
