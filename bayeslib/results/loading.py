@@ -9,7 +9,7 @@ _KINDS = {"Draws": Draws, "Gaussian": Gaussian}
 
 
 def load(path):
-    """Load the draws or the approximation that ``save`` wrote.
+    """Load the draws or the approximation that `save` wrote.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ class Proposal:
 
 
 def as_proposal(proposal, dim):
-    """Make `proposal` a distribution with ``sample`` and ``logdensity``.
+    """Make `proposal` a distribution with `sample` and `logdensity`.
 
     Parameters
     ----------
