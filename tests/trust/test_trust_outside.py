@@ -17,7 +17,7 @@ import bayeslib as bl
 pytestmark = [pytest.mark.trust("M8"), quiet]
 SEEDS = range(5)
 
-# (method, posterior): what was measured with the first seed.
+# (method, posterior): what was measured, with the first seed unless another is named.
 KNOWN = {
     # A narrow mode that holds 0.7 of the mass, 33 of its own sds from all that is looked at.
     ("laplace", "two modes in 2, unequal"): "mean 1.50 sds off, sd 0.30 of the true one",
@@ -29,6 +29,8 @@ KNOWN = {
     ("multipathfinder", "heldback: valley"): "mean 0.63 sds, 65 errors off",
     # An evidence that does not exist is stated with an error.
     ("adaptive importance", "heldback: no integral"): "log evidence 3.30 ± 0.10",
+    # Its neck is not reached.
+    ("adaptive importance", "funnel"): "log evidence 0.70 nats, ten errors off, one seed of five",
     # 103 dimensions.
     ("smc", "stochastic volatility"): "log evidence 0.66 nats, more than six errors off",
 }
@@ -70,7 +72,7 @@ EASY = {
     "multipathfinder": [*GAUSSIANS, "book: gaussian in 20", *NEARLY],
     "importance": FEW,
     "importance from laplace": [*GAUSSIANS, "probit", "own: poisson", "own: autoregression"],
-    "importance from advi": [*GAUSSIANS, "probit", "own: poisson", "own: autoregression"],
+    "importance from advi": [*GAUSSIANS, "probit", "own: poisson"],
     "resample": FEW,
     "adaptive importance": FEW,
     "annealed importance": FEW,
