@@ -189,7 +189,7 @@ class Bound:
     """
 
     def __init__(self, callback, arrays, dim, bounds, reading, has_tape=False):
-        self._tape = new_tape() if has_tape else None
+        self._tape = new_tape(arrays) if has_tape else None
         self._callback, self._arrays, self._bounds = callback, arrays, bounds
         self._reading = reading
         self.address = callback.address
@@ -262,11 +262,11 @@ def _read(address, shape):
     return np.ctypeslib.as_array(pointer, shape)
 
 
-def aligned(array):
-    """Return a C-contiguous read-only copy that starts at a multiple of 64 bytes."""
+def aligned(array, *, writeable=False):
+    """Return a C-contiguous copy that starts at a multiple of 64 bytes, to be read only or not."""
     copy = _aligned_buffer(array.nbytes).view(array.dtype).reshape(array.shape)
     copy[...] = array
-    copy.flags.writeable = False
+    copy.flags.writeable = writeable
     return copy
 
 

@@ -39,7 +39,7 @@ class Rows:
     def room(self, data, size):
         """Return the data with room for so many rows, filled with the first."""
         return tuple(
-            aligned(np.resize(a, (size, *a.shape[1:]))) if i in self.which else a
+            aligned(np.resize(a, (size, *a.shape[1:])), writeable=True) if i in self.which else a
             for i, a in enumerate(self.cut(data, 0, size))
         )
 

@@ -270,7 +270,8 @@ class Target:
         Parameters
         ----------
         data : tuple of numpy.ndarray
-            In place of `data`, of the same types and ndim; not copied: a kernel may change them.
+            In place of `data`, of the same types and ndim; not copied: a kernel may change those
+            that are writeable.
         """
         return bind(*self._recipe(True), data, self.dim, self.support)
 

@@ -17,6 +17,7 @@ from bayeslib.compile.autodiff import (
 )
 from bayeslib.compile.autodiff.arena import NUM_EDGES, new_tape
 from bayeslib.errors import GradientError
+from bayeslib.hamiltonian.batches import Rows
 
 RNG = np.random.default_rng(12)
 # numba's, of matrices that are not in one piece; a Target keeps silent about it
@@ -64,7 +65,7 @@ def test_a_quadratic_form_of_a_square_matrix(dim, arrange):
 
 
 def forms(theta, A, B, C, D, E):
-    """More matrices than are remembered, and a part of one."""
+    """More matrices than a tape knows, and a part of one."""
     r = theta[:15]
     part = r @ (A[:15, :15] @ r) + np.sum(B @ theta)
     return (
@@ -90,6 +91,17 @@ def test_a_quadratic_form_of_a_symmetric_matrix(skew):
         exact = X @ theta + X.T @ theta + B.sum(axis=0)
         size = abs(exact).max()
         np.testing.assert_allclose(target.gradient(theta), exact, atol=1e-12 * size, rtol=0)
+
+
+def test_rows_that_change_are_not_taken_for_a_symmetric_matrix():
+    """The room for a batch may hold one at first."""
+    target = Target(lambda theta, X: theta @ (X @ theta), dim=20, data=(np.eye(40)[:, :20],))
+    room = Rows((0,), 40, 20).room(target.data, 20)
+    bound, gradient, theta = target.bind_to(room), np.empty(20), RNG.normal(size=20)
+    for X in (np.eye(20), RNG.normal(size=(20, 20))):
+        room[0][:] = X
+        bound(theta, gradient)
+        np.testing.assert_allclose(gradient, X @ theta + X.T @ theta, atol=1e-12)
 
 
 def logistic(theta, X, y):

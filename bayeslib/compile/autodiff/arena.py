@@ -24,8 +24,9 @@ INDEX = types.uint64  # which is not asked whether it counts from the end
 # The words of a tape.
 BUSY, EDGES, NUM_EDGES, MAX_EDGES, NUM_NODES, ADJOINTS, MAX_ADJOINTS = range(7)
 BLOCK, CHUNK, USED, SIZE, WANTED, FAILED = range(7, 13)
-MATRICES, MOST_MATRICES = 16, 4  # constant ones, three words each, which outlive the evaluations
-NUM_WORDS = MATRICES + 3 * MOST_MATRICES
+MATRICES, MOST_MATRICES = 16, 4  # symmetric ones: address and rows of each
+NUM_WORDS = MATRICES + 2 * MOST_MATRICES
+ROUNDING = 1e-13  # of an entry, in the roots of the diagonal's
 EDGE = 16  # bytes: the weight, and 4 each for parent and child
 NUMBER = 24  # bytes: value, index, tape
 MOST = 2**31 - 1  # numbers of a tape
@@ -36,12 +37,29 @@ _FILES += [Path(__file__), Path(__file__).with_name("products.py")]
 
 
 # ------------------------------------------------------------------------------------------ memory
-def new_tape():
-    """Return a tape, (NUM_WORDS,) int64, empty; its memory is freed with it."""
+def new_tape(data=()):
+    """Return a tape, (NUM_WORDS,) int64, empty; its memory is freed with it.
+
+    Of the arrays `data`, which evaluations read, it knows which are symmetric.
+    """
     words = np.zeros(NUM_WORDS, dtype=np.int64)
+    known = [word for a in data if _is_symmetric(a) for word in (a.ctypes.data, len(a))]
+    known = known[: 2 * MOST_MATRICES]
+    words[MATRICES : MATRICES + len(known)] = known
     tape = words[:]
     weakref.finalize(tape, _free, words).atexit = False
     return tape
+
+
+def _is_symmetric(array):
+    """Whether an array that nobody changes is, but for the rounding of an inverse."""
+    if array.flags.writeable or array.ndim != 2 or array.dtype != np.float64:
+        return False
+    with np.errstate(invalid="ignore", over="ignore"):
+        root = np.sqrt(np.abs(np.diagonal(array)))
+        return array.shape[0] == array.shape[1] and bool(
+            np.all(np.abs(array - array.T) <= ROUNDING * np.outer(root, root))
+        )
 
 
 def _free(words):

@@ -48,9 +48,8 @@ CHILD = 6  # and WEIGHTS, or 0, and PARENTS, if FIRST is 0
 BLOCK_BYTES = 11 * 8
 PRODUCT, ENTRIES, SUM = range(3)
 SYMMETRIC = 1  # in place of the address TURNED
-ROUNDING = 1e-13  # of an entry, in the roots of the diagonal's
 MOST_ARGUMENTS = 16  # of a block of entries
-STEP = NUMBER // 8  # words from one number to the next: known, or loops are ten times as slow
+STEP = NUMBER // 8  # words from one number to the next
 
 _NOWHERE = np.zeros(BLOCK_BYTES // 8 + 2 * MOST_ARGUMENTS + 2, dtype=np.int64)
 _NOWHERE[[WEIGHTS, PARENTS]] = _NOWHERE[-2:].ctypes.data + np.array([0, 8])
@@ -279,22 +278,11 @@ def close_block(tape, block, count, scalars):
 
 
 @njit(**INLINED)
-def _is_symmetric(t, X, d, line):
-    """Whether a constant matrix is, but for the rounding of an inverse.
-
-    The first few are remembered: each is looked at once.
-    """
-    for k in range(MATRICES, MATRICES + 3 * MOST_MATRICES, 3):
-        if t[k] == 0:
-            differ = 0
-            for i in range(d):
-                for j in range(i):
-                    lower, upper = doubles(X + i * line), doubles(X + j * line)
-                    scale = np.sqrt(abs(lower[i] * upper[j]))
-                    differ += not abs(lower[j] - upper[i]) <= ROUNDING * scale
-            t[k], t[k + 1], t[k + 2] = X, d, line if differ == 0 else -line
-        if t[k] == X and t[k + 1] == d and abs(t[k + 2]) == line:
-            return t[k + 2] > 0
+def _is_symmetric(t, X, d):
+    """Whether a matrix of d rows is among those of which the tape knows it."""
+    for k in range(MATRICES, MATRICES + 2 * MOST_MATRICES, 2):
+        if t[k] == X and t[k + 1] == d:
+            return True
     return False
 
 
@@ -311,9 +299,8 @@ def matrix_vector(X, owned, m, d, row, column, theta, out):
     if tape != 0:
         values, parents, block = reserve(own, 8 * d), reserve(own, 4 * d), reserve(own, BLOCK_BYTES)
         copy = reserve(own, 8 * m * d if copied else 0)
-        line = row if column == 8 else column
-        if m == d and not copied and _is_symmetric(own, X, d, line):
-            turned, row, column = SYMMETRIC, line, 8
+        if m == d and not copied and _is_symmetric(own, X, d):
+            turned, row, column = SYMMETRIC, 8 * d, 8
         elif m == d:
             turned = reserve(own, 16 * d)
     if values == 0 or parents == 0 or block == 0 or copy == 0:  # constants, or no memory

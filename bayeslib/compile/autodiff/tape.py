@@ -312,7 +312,7 @@ def as_doubles(a):
 
 
 def in_one_piece(a):
-    """The array, a vector, likewise."""
+    """The vector in one piece, of float64 if it is not of the tape."""
 
 
 @overload(as_doubles, jit_options=INLINED)
