@@ -113,6 +113,7 @@ def _run_round(fit, step_size, max_steps, tolerance):
     return np.mean(averages[len(averages) // 2 :], axis=0), False
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of a run that went off
 def _no_trend(path):
     """Say whether the two halves of a path (n, m) have the same mean, by R-hat."""
     half = len(path) // 2

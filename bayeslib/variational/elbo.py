@@ -88,6 +88,7 @@ def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
     return mean_of(terms)
 
 
+@np.errstate(over="ignore")  # of a fit that went off
 def mean_of(terms):
     """Average independent terms, with the standard error; -inf if one of them is."""
     if np.any(terms == -np.inf):
