@@ -23,35 +23,29 @@ class Place:
 
     def __init__(self, bounds, centre, scale):
         self.bounds, self.centre, self.scale = bounds, centre, 2.0 * scale
-        self._ends = np.isfinite(bounds)
         low, high = bounds.T
-        distance = np.where(self._ends[:, 0], centre - low, high - centre)
+        ends = np.isfinite(bounds)
+        self._cases = [ends.all(axis=1), *ends.T]  # an end on both sides, below, above
+        distance = np.where(ends[:, 0], centre - low, high - centre)
         self._reach = np.maximum(distance, self.scale)
 
     def __call__(self, t):
         """Points of the region for `t`, (n, dim) -> (n, dim)."""
         return self.with_jacobian(t)[0]
 
+    @np.errstate(all="ignore")  # of the cases that do not apply
     def with_jacobian(self, t):
         """Points, and the log of the volume that the map gives to a unit of volume, (n,)."""
-        x, slope = np.empty_like(t), np.empty_like(t)
-        for j, (low, high) in enumerate(self.bounds):
-            u, reach, scale = t[:, j], self._reach[j], self.scale[j]
-            if self._ends[j].all():
-                x[:, j], slope[:, j] = low + (high - low) * u, high - low
-            elif self._ends[j, 0]:
-                x[:, j], slope[:, j] = low + reach * u / (1.0 - u), reach / (1.0 - u) ** 2
-            elif self._ends[j, 1]:
-                x[:, j], slope[:, j] = high - reach * (1.0 - u) / u, reach / u**2
-            else:
-                s = 2.0 * u - 1.0
-                rest = 4.0 * u * (1.0 - u)  # 1 - s^2, without cancellation
-                x[:, j] = self.centre[j] + scale * s / rest
-                slope[:, j] = 2.0 * scale * (1.0 + s * s) / rest**2
-        with np.errstate(divide="ignore"):
-            return x, np.log(slope).sum(axis=1)
+        low, high = self.bounds.T
+        s, rest = 2.0 * t - 1.0, 4.0 * t * (1.0 - t)  # 1 - s^2, without cancellation
+        above, below = self._reach * t / (1.0 - t), self._reach * (1.0 - t) / t
+        places = [low + (high - low) * t, low + above, high - below]
+        slopes = [high - low, self._reach / (1.0 - t) ** 2, self._reach / t**2]
+        x = np.select(self._cases, places, self.centre + self.scale * s / rest)
+        slope = np.select(self._cases, slopes, 2.0 * self.scale * (1.0 + s * s) / rest**2)
+        return x, np.log(slope).sum(axis=1)
 
-    @np.errstate(all="ignore")  # of the cases that do not apply
+    @np.errstate(all="ignore")  # as above
     def inverse(self, x):
         """The t of points x, (..., dim) -> (..., dim)."""
         low, high = self.bounds.T
@@ -59,7 +53,7 @@ class Place:
         s = 2.0 * z / (1.0 + np.sqrt(1.0 + 4.0 * z * z))
         above, below = above / self._reach, below / self._reach
         cases = [(x - low) / (high - low), above / (1.0 + above), 1.0 / (1.0 + below)]
-        return np.select([self._ends.all(axis=1), *self._ends.T], cases, 0.5 * (s + 1.0))
+        return np.select(self._cases, cases, 0.5 * (s + 1.0))
 
 
 def find_peaks(target, bounds):
