@@ -3,8 +3,7 @@
 import numpy as np
 
 from ..errors import BayeslibError
-from ..target.proposals import as_proposal
-from ..target.target import as_separate
+from ..target import as_proposal, as_separate
 from ..validate import as_count, as_positive, as_real, as_rng, check_memory
 from ..waiting import watched
 from .importance_sample import warn_of_weights, weighted_draws

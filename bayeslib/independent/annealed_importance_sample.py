@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from ..target.proposals import as_proposal
-from ..target.target import as_separate
+from ..target import as_proposal, as_separate
 from ..validate import as_count, as_rng, as_scales, check_memory
 from ..waiting import watched
 from .bridge import BEST_JUMP, Cloud, as_temperatures

@@ -8,8 +8,7 @@ from ..chains.far import tail_index
 from ..compile.callback import evaluate_many
 from ..errors import TargetError, ZeroWeightsError, warn
 from ..results import Draws, Estimate
-from ..target.proposals import as_proposal
-from ..target.target import as_target
+from ..target import as_proposal, as_target
 from ..validate import as_count, as_rng, blame, check_memory, shown
 from ..waiting import watching
 from .psis import psis

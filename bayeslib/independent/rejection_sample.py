@@ -4,8 +4,7 @@ import numpy as np
 
 from ..errors import EnvelopeError, RejectionError, warn
 from ..results import Draws, Estimate
-from ..target.proposals import as_proposal
-from ..target.target import as_target
+from ..target import as_proposal, as_target
 from ..validate import as_count, as_real, as_rng, blame, check_memory, shown
 from ..waiting import watched
 from .importance_sample import asked, check_overflow

@@ -3,8 +3,7 @@
 import numpy as np
 
 from ..results import Draws, Estimate
-from ..target.proposals import as_proposal
-from ..target.target import as_separate
+from ..target import as_proposal, as_separate
 from ..validate import as_choice, as_count, as_fraction, as_rng, as_scale, check_memory
 from ..waiting import watched
 from .bridge import Cloud, as_temperatures

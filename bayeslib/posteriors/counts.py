@@ -6,8 +6,7 @@ from math import lgamma
 import numpy as np
 from scipy import special
 
-from ..target.target import Target
-from ..target.truth import Quantiles, Truth
+from ..target import Quantiles, Target, Truth
 from .lattice import MARGIN, log_student, rejection_draws
 from .truths import PROBABILITIES, Line, by_probability, mixture_moments, panels, solve_quantile
 

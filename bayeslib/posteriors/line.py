@@ -6,8 +6,7 @@ import numpy as np
 from scipy import special
 
 from ..errors import BayeslibError
-from ..target.target import Target
-from ..target.truth import Truth
+from ..target import Target, Truth
 from ..validate import as_count, as_positive, as_real
 from .truths import PROBABILITIES, Line, line_truth
 

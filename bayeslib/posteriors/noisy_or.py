@@ -7,8 +7,7 @@ import numpy as np
 from scipy import special
 
 from ..errors import BayeslibError
-from ..target.target import as_names
-from ..target.truth import Truth
+from ..target import Truth, as_names
 from ..validate import as_floats, as_rows, check_each, check_memory
 
 _MOST_DISEASES = 20

@@ -5,8 +5,7 @@ from functools import cache, partial
 import numpy as np
 
 from ..results.gaussian import LOG_2PI
-from ..target.target import Target
-from ..target.truth import Quantiles, Truth
+from ..target import Quantiles, Target, Truth
 from ..validate import as_bool
 from .truths import PROBABILITIES, Line, by_probability, mixture_moments, mixture_quantiles
 

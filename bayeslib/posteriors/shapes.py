@@ -5,8 +5,7 @@ from functools import partial
 import numpy as np
 from scipy import special
 
-from ..target.target import Target
-from ..target.truth import Quantiles, Truth
+from ..target import Quantiles, Target, Truth
 from ..validate import as_count, as_positive, as_real
 from .truths import PROBABILITIES, Line, mixture_quantiles, panels
 

@@ -8,8 +8,7 @@ from ..chains.blocks import spawn
 from ..chains.starts import initial_positions
 from ..errors import BayeslibError
 from ..results import Gaussian
-from ..target.target import as_target
-from ..target.transforms import unconstrained
+from ..target import as_target, unconstrained
 from ..validate import as_bool, as_choice, as_count, as_positive, as_real, as_rng, check_memory
 from ..waiting import watched
 from .advi_ascent import Fit

@@ -5,8 +5,7 @@ import numpy as np
 from ..chains.starts import initial_positions
 from ..errors import BayeslibError, TargetError
 from ..results import Gaussian
-from ..target.target import as_target
-from ..target.transforms import unconstrained
+from ..target import as_target, unconstrained
 from ..validate import (
     as_bool,
     as_choice,

@@ -3,8 +3,7 @@
 import numpy as np
 
 from ..errors import BayeslibError, TargetError
-from ..target.target import as_target
-from ..target.transforms import unconstrained
+from ..target import as_target, unconstrained
 from ..validate import (
     as_bool,
     as_count,

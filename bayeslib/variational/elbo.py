@@ -5,8 +5,7 @@ import numpy as np
 from ..errors import BayeslibError, warn
 from ..exact.grid_posterior import evaluate
 from ..results import Estimate, Gaussian
-from ..target.proposals import as_proposal
-from ..target.target import as_target
+from ..target import as_proposal, as_target
 from ..validate import as_choice, as_count, as_rng, check_memory, shown
 
 

@@ -9,8 +9,7 @@ from ..errors import BayeslibError, StartError, warn
 from ..exact.scouts import generalised_golden_ratio
 from ..results import Estimate, Gaussian
 from ..results.coordinates import identity
-from ..target.target import as_separate, as_target
-from ..target.transforms import unconstrained
+from ..target import as_separate, as_target, unconstrained
 from ..validate import as_choice, as_count, as_floats, as_positions, blame, check_memory, shown
 from ..waiting import watched
 from .newton import FAR, Slopes, climb, run_optimiser

@@ -8,8 +8,7 @@ from ..chains.blocks import spawn
 from ..chains.starts import initial_positions
 from ..errors import BayeslibError
 from ..results import Gaussian
-from ..target.target import as_target
-from ..target.transforms import unconstrained
+from ..target import as_target, unconstrained
 from ..validate import as_count, as_floats, check_memory
 from .gaussian_family import log_density
 from .newton import Slopes, run_optimiser

@@ -4,8 +4,7 @@ import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError, warn
 from ..results.coordinates import Transform, identity
-from ..target.target import as_names, as_target
-from ..target.transforms import unconstrained
+from ..target import as_names, as_target, unconstrained
 from ..validate import (
     as_choice,
     as_count,
