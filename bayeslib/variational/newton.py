@@ -182,13 +182,14 @@ def climb(slopes, start, max_steps, *, origin):
     steps = _FIRST_STEP * (1.0 + np.abs(x))
     damping, hit_edge = 1e-3, False
 
-    def far_out():
-        return np.abs(x - origin).max() > FAR_LOG
+    def edge_error():
+        far_out = np.abs(x - origin).max() > FAR_LOG
+        return _endless_error(x, max_steps) if far_out else _edge_error(x, slopes.names)
 
     for _ in range(max_steps):
         hessian = slopes.curvature(x, steps)
         if hessian is None:
-            raise _endless_error(x, max_steps) if far_out() else _edge_error(x, slopes.names)
+            raise edge_error()
         units = _units(hessian)
         units = np.where(np.isfinite(units), units, 1.0 + np.abs(x))
         steps = _STEP * units
@@ -213,9 +214,7 @@ def climb(slopes, start, max_steps, *, origin):
             damping *= 4.0
             if decrement < SETTLED or damping > STUCK:
                 if np.linalg.norm(units * gradient) > LEVEL:  # it is the damping that is large
-                    if hit_edge and far_out():
-                        raise _endless_error(x, max_steps)
-                    raise _edge_error(x, slopes.names) if hit_edge else _rough_error(x)
+                    raise edge_error() if hit_edge else _rough_error(x)
                 move = 0.1 * down
                 new, slope = slopes(x + move)
                 if lowest < -FLAT and new > value:
@@ -262,8 +261,7 @@ def _finished(slopes, x, value, units):
 
 def check_definite(hessian, x, names):
     """Raise unless `hessian`, minus that of the log density, is positive definite beyond doubt."""
-    units = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(hessian)), 1e-300))
-    units = np.minimum(units, 1e12 * (1.0 + np.abs(x)))
+    units = np.minimum(_units(hessian), 1e12 * (1.0 + np.abs(x)))
     eigenvalues, vectors = np.linalg.eigh(hessian * np.outer(units, units))
     if eigenvalues[0] > FLAT * max(eigenvalues[-1], 0.0):
         return
