@@ -3,8 +3,3 @@
 Both ask for the prior and the simulator as functions, and for the sampler as a function too, so
 that any sampler can be tested, of this library or not.
 """
-
-from .joint import geweke_test
-from .ranks import simulation_based_calibration
-
-__all__ = ["geweke_test", "simulation_based_calibration"]
