@@ -84,11 +84,9 @@ class Cloud:
 
 
 def bridge(log_p, log_q, beta):
-    """Log density at inverse temperature `beta`, from those of target and proposal."""
+    """Log density at inverse temperature `beta` above 0, from those of target and proposal."""
     if beta == 1.0:
         return log_p
-    if beta == 0.0:
-        return log_q
     return np.where(log_q == -np.inf, -np.inf, (1.0 - beta) * log_q + beta * log_p)
 
 
