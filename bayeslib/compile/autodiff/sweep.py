@@ -91,46 +91,48 @@ def _write(out, value, index, tape):
 
 
 @njit(**INLINED)
-def _follow_each_other(numbers, n):
-    """Whether the indices of n numbers do."""
-    fields, apart = words(numbers), 0
-    first = fields[1]
+def _read(numbers, n, values, parents):
+    """Copy n numbers' values and indices; return the first index if the others follow it, else 0.
+
+    Their third words are read too: LLVM loads whole numbers together, parts of them one by one.
+    """
+    given, fields, of, apart, tapes = doubles(numbers), words(numbers), halves(parents), 0, 0
+    first, into = fields[1], doubles(values)
     for i in range(n):
+        into[i], of[i] = given[STEP * i], fields[STEP * i + 1]
         apart |= fields[STEP * i + 1] ^ (first + i)
-    return apart == 0 and first != 0
+        tapes |= fields[STEP * i + 2]
+    return first if apart == 0 and tapes != 0 else 0
 
 
 @njit(**INLINED)
-def _add_terms(t, child, numbers, n, weights, weights_step):
-    """Let a number change by those of `numbers`, times `weights`, or 1 if that is 0."""
-    own, fields = doubles(weights), words(numbers)
-    if n < 8:
-        if room(t, n):
-            e, edges, ends = t[NUM_EDGES], doubles(t[EDGES]), halves(t[EDGES])
-            for i in range(n):
-                edges[2 * (e + i)] = own[weights_step * i] if weights != 0 else 1.0
-                ends[4 * (e + i) + 2] = fields[STEP * i + 1]
-                ends[4 * (e + i) + 3] = child
-            t[NUM_EDGES] = e + n
-        return
-    first = fields[1] if _follow_each_other(numbers, n) else 0
-    kept, parents = reserve(t, 8 * n if weights != 0 else 0), reserve(t, 4 * n if first == 0 else 0)
-    if kept == 0 or parents == 0:
-        return
-    if weights != 0:
-        factors = doubles(kept)
+def _new_number(t):
+    """Return the index of a number that is made."""
+    t[NUM_NODES] += 1
+    return t[NUM_NODES] - 1
+
+
+@njit(**INLINED)
+def _add_terms(t, child, n, first, parents, weights):
+    """Let a number change by n, as `_append_sum`; by edges if they are few."""
+    if n >= 8:
+        _append_sum(t, child, n, first, parents, weights)
+    elif room(t, n):
+        own, of = doubles(weights), halves(parents)
+        e, edges, ends = t[NUM_EDGES], doubles(t[EDGES]), halves(t[EDGES])
         for i in range(n):
-            factors[i] = own[weights_step * i]
-    if first == 0:
-        of = halves(parents)
-        for i in range(n):
-            of[i] = fields[STEP * i + 1]
-    _append_sum(t, child, n, first, parents, kept if weights != 0 else 0)
+            edges[2 * (e + i)] = own[i] if weights != 0 else 1.0
+            ends[4 * (e + i) + 2] = of[i]
+            ends[4 * (e + i) + 3] = child
+        t[NUM_EDGES] = e + n
 
 
 @njit(**INLINED)
 def _append_sum(t, child, n, first, parents, weights):
-    """Append the block of a sum of n numbers, which follow `first` or are listed at `parents`."""
+    """Append the block of a sum of n numbers, which follow `first` or, if that is 0, are `parents`.
+
+    They count by `weights`, or by 1 if that is 0.
+    """
     block = reserve(t, BLOCK_BYTES)
     if block == 0:
         return
@@ -141,33 +143,26 @@ def _append_sum(t, child, n, first, parents, weights):
 
 
 @njit(**INLINED)
-def _add_quadratic(t, child, a, b, n):
-    """Let a number be a @ (X @ a), for n numbers a, if b is X @ a, made last; say if it is."""
+def _add_quadratic(t, child, n, first, parents, product, values):
+    """Let a number be a @ (X @ a), for n numbers a, if X @ a was made last; say if it was.
+
+    a is what `_append_sum` is told; `product` is the first index of the other side if they follow.
+    """
     block = t[BLOCK]
     if block == 0:
         return False
     own = words(block)
-    if own[KIND] != PRODUCT or own[TURNED] == 0 or own[ROWS] != n or own[FIRST] != words(b)[1]:
+    if own[KIND] != PRODUCT or own[TURNED] == 0 or own[ROWS] != n or own[FIRST] != product:
         return False
-    parents, fields = halves(own[PARENTS]), words(a)
-    apart, scattered, first = 0, 0, parents[0]
+    of, given, apart, straight = halves(own[PARENTS]), halves(parents), 0, doubles(values)
     for j in range(n):
-        apart |= parents[j] ^ fields[STEP * j + 1]
-    if apart != 0 or not _follow_each_other(b, n):
+        apart |= of[j] ^ given[j]
+    if apart != 0:
         return False
-    kept, straight = own[TURNED], doubles(b)
-    if kept == SYMMETRIC:
-        kept = reserve(t, 8 * n)
-        if kept == 0:
-            return True
-        for j in range(n):
-            doubles(kept)[j] = 2.0 * straight[STEP * j]
-    else:
-        for j in range(n):
-            doubles(kept)[j] += straight[STEP * j]
+    across = doubles(values if own[TURNED] == SYMMETRIC else own[TURNED])
     for j in range(n):
-        scattered |= parents[j] ^ (first + j)
-    _append_sum(t, child, n, first if scattered == 0 else 0, own[PARENTS], kept)
+        straight[j] += across[j]
+    _append_sum(t, child, n, first, parents, values)
     own[TURNED] = 0
     return True
 
@@ -175,54 +170,74 @@ def _add_quadratic(t, child, a, b, n):
 @native
 def total(a, n, out):
     """Write the sum of n numbers to `out`."""
-    result, values = 0.0, doubles(a)
-    for i in range(n):
+    result, apart, tape, child, values, fields = 0.0, 0, 0, 0, doubles(a), words(a)
+    first = fields[1] if n > 0 else 0
+    for i in range(n):  # whole numbers, as in `_read`
         result += values[STEP * i]
-    tape, child = _tape_of(a, STEP, n), 0
+        apart |= fields[STEP * i + 1] ^ (first + i)
+        tape |= fields[STEP * i + 2]
     if tape != 0:
-        t = words(tape)
-        child = t[NUM_NODES]
-        t[NUM_NODES] = child + 1
-        _add_terms(t, child, a, n, 0, 0)
+        t, listed = words(tape), first == 0 or apart != 0 or n < 8
+        child, parents = _new_number(t), reserve(t, 4 * n if listed else 0)
+        if listed and parents != 0:
+            for i in range(n):
+                halves(parents)[i] = fields[STEP * i + 1]
+        if parents != 0:
+            _add_terms(t, child, n, 0 if listed else first, parents, 0)
     _write(out, result, child, tape)
     return 0
 
 
 @njit(**INLINED)
-def _products(a, b, b_step, n):
+def _products(a, a_step, b, b_step, n):
     result, left, right = 0.0, doubles(a), doubles(b)
     for i in range(n):
-        result += left[STEP * i] * right[b_step * i]
+        result += left[a_step * i] * right[b_step * i]
     return result
 
 
 @native
 def dot_of_doubles(a, b, n, out):
     """Write the sum of products of n numbers and n doubles to `out`."""
-    tape, child = _tape_of(a, STEP, n), 0
-    if tape != 0:
-        t = words(tape)
-        child = t[NUM_NODES]
-        t[NUM_NODES] = child + 1
-        _add_terms(t, child, a, n, b, 1)
-    _write(out, _products(a, b, 1, n), child, tape)
+    tape = _tape_of(a, STEP, n)
+    if tape == 0:
+        _write(out, _products(a, STEP, b, 1, n), 0, 0)
+        return 0
+    t = words(tape)
+    _write(out, 0.0, 0, 0)
+    values, weights, parents = reserve(t, 8 * n), reserve(t, 8 * n), reserve(t, 4 * n)
+    if values != 0 and weights != 0 and parents != 0:
+        first, child = _read(a, n, values, parents), _new_number(t)
+        for i in range(n):
+            doubles(weights)[i] = doubles(b)[i]
+        _add_terms(t, child, n, first, parents, weights)
+        _write(out, _products(values, 1, weights, 1, n), child, tape)
     return 0
 
 
 @native
 def dot(a, b, n, out):
     """Write the sum of products of n numbers and n others to `out`."""
-    tape, child = _tape_of(a, STEP, n), 0
+    tape = _tape_of(a, STEP, n)
     if tape == 0:
         tape = _tape_of(b, STEP, n)
-    if tape != 0:
-        t = words(tape)
-        child = t[NUM_NODES]
-        t[NUM_NODES] = child + 1
-        if not (_add_quadratic(t, child, a, b, n) or _add_quadratic(t, child, b, a, n)):
-            _add_terms(t, child, a, n, b, STEP)
-            _add_terms(t, child, b, n, a, STEP)
-    _write(out, _products(a, b, STEP, n), child, tape)
+    if tape == 0:
+        _write(out, _products(a, STEP, b, STEP, n), 0, 0)
+        return 0
+    t = words(tape)
+    _write(out, 0.0, 0, 0)
+    left, of_left = reserve(t, 8 * n), reserve(t, 4 * n)
+    right, of_right = reserve(t, 8 * n), reserve(t, 4 * n)
+    if left != 0 and of_left != 0 and right != 0 and of_right != 0:
+        i, j = _read(a, n, left, of_left), _read(b, n, right, of_right)
+        child = _new_number(t)
+        _write(out, _products(left, 1, right, 1, n), child, tape)
+        if not (
+            _add_quadratic(t, child, n, i, of_left, j, right)
+            or _add_quadratic(t, child, n, j, of_right, i, left)
+        ):
+            _add_terms(t, child, n, i, of_left, right)
+            _add_terms(t, child, n, j, of_right, left)
     return 0
 
 
@@ -320,10 +335,8 @@ def matrix_vector(X, owned, m, d, row, column, theta, out):
                 into[j] = doubles(X + i * far + j * near)[0]
         row, column = (8, 8 * m) if by_columns else (8 * d, 8)
         X = copy
-    of, at, given, fields = halves(parents), doubles(values), doubles(theta), words(theta)
-    for j in range(d):
-        of[j], at[j] = fields[STEP * j + 1], given[STEP * j]
-    first = own[NUM_NODES]
+    _read(theta, d, values, parents)
+    at, first = doubles(values), own[NUM_NODES]
     own[NUM_NODES] = first + m
     into, indices = doubles(out), words(out)
     if turned <= SYMMETRIC:
