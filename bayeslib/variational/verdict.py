@@ -11,6 +11,7 @@ from ..diagnostics.tails import fit_weights
 from ..diagnostics.trouble import khat_limit
 from ..errors import warn
 from ..exact.grid_posterior import evaluate
+from ..independent.psis import psis
 from .elbo import mean_of
 from .elsewhere import scout
 
@@ -98,9 +99,11 @@ def checked(free, approximation, num_check, rng, *, weighed=None, edges=False):
     The moments of each parameter under the approximation are compared with those under the target,
     both by weighting the same draws: four fifths of the approximation, one fifth of a Student-t of
     3 degrees of freedom about the same mean and twice as wide, for a Gaussian's draws do not reach
-    a far tail, whatever it holds, and where their weights are nearly equal k-hat is noise. Where
-    the first draws leave doubts there are 20,000, then 100,000 in all, at most 50 times as many as
-    the first, and fewer above 40 dimensions.
+    a far tail, whatever it holds, and where their weights are nearly equal k-hat is noise. Up to a
+    k-hat of 0.7 the target's weights are Pareto-smoothed: else a single draw may carry a moment,
+    and an error so large that nothing can be accused. Where the first draws leave doubts there are
+    20,000, then 100,000 in all, at most 50 times as many as the first, and fewer above 40
+    dimensions.
 
     Accused are a standard deviation below 0.82 or above 1.25 of the target's, or a mean more than
     0.48 of that off, if by four standard errors; and an approximation of which the weights do not
@@ -116,7 +119,8 @@ def checked(free, approximation, num_check, rng, *, weighed=None, edges=False):
     ----------
     Yao, Vehtari, Simpson and Gelman (2018), for k-hat of a variational fit. Huggins, Kasprzak,
     Campbell and Broderick (2020), for why the bound tells nothing of means and spreads, which have
-    to be measured. Hesterberg (1995), for the wide share.
+    to be measured. Hesterberg (1995), for the wide share. Vehtari, Simpson, Gelman, Yao and Gabry
+    (2024), for the smoothing.
     """
     judged = None
     if not approximation.settings.get("interrupted", False):
@@ -195,18 +199,20 @@ class _Comparison:
         share = len(wide.values) / self.size
         log_wide = _log_student(draws.log_q, base)
         log_made = np.logaddexp(np.log(1.0 - share) + draws.log_q, np.log(share) + log_wide)
-        self.own_khat = _khat(own.logdensity - own.log_q)
-        self.khat = _khat(draws.logdensity - log_made)
+        self.own_khat, self.khat = _khat(own.logdensity - own.log_q), np.inf
         self.moments, self.errors = np.zeros((2, 2, base.dim))
         if np.any(draws.logdensity > -np.inf):
-            p, q = _weights(draws.logdensity - log_made), _weights(draws.log_q - log_made)
-            self._compare(transform.constrain(draws.values), p, q)
+            log_p, log_q = draws.logdensity - log_made, draws.log_q - log_made
+            p, (smoothed, self.khat) = _weights(log_p), psis(log_p)
+            self.worth = p.sum() ** 2 / np.square(p).sum()
+            if self.khat <= khat_limit(self.size):
+                p = _weights(smoothed)
+            self._compare(transform.constrain(draws.values), p, _weights(log_q))
             # of what is the same everywhere, all this is rounding
             self.moments[:, transform.fixed] = self.errors[:, transform.fixed] = 0.0
 
     @np.errstate(all="ignore")
     def _compare(self, theta, p, q):
-        self.worth = p.sum() ** 2 / np.square(p).sum()
         fine, size = np.isfinite(theta).all(axis=1), len(theta)
         theta, p, q = theta[fine], p[fine, None], q[fine, None]
         mean, q_mean = (p * theta).sum(axis=0) / size, (q * theta).sum(axis=0) / size

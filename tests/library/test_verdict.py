@@ -121,6 +121,17 @@ def test_a_wide_part_that_the_fit_hardly_meets_is_seen():
         assert weights.sum() ** 2 / np.sum(weights**2) > 0.8 * 2000
 
 
+@pytest.mark.parametrize("seed", [8, 19])
+def test_a_draw_of_great_weight_hides_no_narrow_spread(seed, monkeypatch):
+    """One of 100,000 weights carries the moment, and an error too large to accuse by."""
+    target = BOOK["eight schools"]()
+    fit = quietly(FITS["full-rank advi"], target, seed)
+    (said,) = fit.problems
+    assert is_off(fit, target.truth) and said.startswith("log_tau's spread is 0.6")
+    monkeypatch.setattr(verdict, "psis", lambda log_weights: (log_weights, 0.6))
+    assert quietly(FITS["full-rank advi"], target, seed).problems == ()
+
+
 def test_more_draws_are_taken_only_in_doubt():
     exact = of(SQUARE, Gaussian([0.0, 0.0], np.eye(2)))
     assert exact.settings["khat"] == -np.inf and exact.settings["num_weighed"] == 2500
