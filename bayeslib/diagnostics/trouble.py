@@ -17,6 +17,7 @@ SWAP_LIMIT = 0.05
 HEAT_LIMIT = 0.1
 GROWTH_LIMIT = 0.75  # 1 is that of a walk that has met no wall yet
 FEWEST_FAMILIES = 20
+LEAST_LEARNED = 0.1  # of the draws of a learned proposal that they are worth
 LEAST_EVEN = 0.3  # of families' worth over their number, a half by chance alone
 VIRIAL_LIMIT = 0.2  # a tenth of the spread of a Gaussian
 _BORDER = 0.05  # of a tail index that is not measured at infinity
@@ -80,6 +81,12 @@ def _weight_problems(draws):
     if ess < min(10.0, size):
         kind = "weighted" if draws.log_weights is not None else "resampled"
         yield f"{size} {kind} draws are worth {ess:.1f}: find a better proposal"
+    elif "round_ess" in draws.settings and ess < LEAST_LEARNED * size:
+        yield (
+            f"draws of the learned proposal are worth {100.0 * ess / size:.1f} % of their number "
+            f"(limit {100.0 * LEAST_LEARNED:.0f} %): it does not fit the target, and what it "
+            "hardly reaches is missing from the errors, too; raise num_adapt, or reparameterise"
+        )
     yield from particle_problems(draws)
     yield tail_problem(draws)
     if draws.num_chains > 1 and not draws.independent:

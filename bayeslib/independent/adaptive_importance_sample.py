@@ -71,7 +71,9 @@ def adaptive_importance_sample(
     Warns
     -----
     BayeslibWarning
-        As `importance_sample`.
+        As `importance_sample`; and when the draws are worth less than a tenth of their number, so
+        that the mixture has not come near the target. A far mode, or an integral that is infinite,
+        may not show.
 
     Notes
     -----

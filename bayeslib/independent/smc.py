@@ -93,7 +93,8 @@ def smc(
     -----
     The errors come from one run, and no run knows of a mode that none of its particles has found
     while it was still wide. Families that a few stages ago were one count as several once their
-    particles' positions have nothing to do with those they had then.
+    particles' positions have nothing to do with those they had then. In many dimensions the
+    evidence may be off by far more than its error without a warning, as it was in a hundred.
 
     Draw order: ``proposal.sample(num_samples, rng)``; then in each stage the uniforms of the
     scheme if it resamples, and in each Metropolis step, with `scale`, num_samples * dim normals,

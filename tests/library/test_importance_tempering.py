@@ -158,6 +158,16 @@ def test_it_learns_and_the_weights_stay_bounded():
     assert learned.num_evals == 14_000
 
 
+def test_a_proposal_that_learned_little_is_named():
+    """The neck of a funnel: ten of its errors are missing from the evidence, and k-hat is calm."""
+    funnel, around = posteriors.funnel(10), bl.Gaussian(np.zeros(10), 16.0 * np.eye(10))
+    rng = np.random.default_rng([820, 1])
+    draws = quietly(bl.adaptive_importance_sample, funnel, around, num_samples=5_000, rng=rng)
+    (said,) = draws.problems
+    assert said.startswith("draws of the learned proposal are worth 3.6 % of their number")
+    assert draws.log_evidence.z(funnel.truth.log_evidence) < -6.0 and draws.settings["khat"] < 0.7
+
+
 @pytest.mark.trust("M6")
 def test_a_learned_proposal_leaves_the_evidence_unbiased():
     options = {"num_rounds": 3, "num_adapt": 100}

@@ -29,8 +29,6 @@ KNOWN = {
     ("multipathfinder", "heldback: valley"): "mean 0.63 sds, 65 errors off",
     # An evidence that does not exist is stated with an error.
     ("adaptive importance", "heldback: no integral"): "log evidence 3.30 ± 0.10",
-    # Its neck is not reached.
-    ("adaptive importance", "funnel"): "log evidence 0.70 nats, ten errors off, one seed of five",
     # 103 dimensions.
     ("smc", "stochastic volatility"): "log evidence 0.66 nats, more than six errors off",
 }
