@@ -37,9 +37,10 @@ def record(**fields):
     return np.dtype((np.record, np.dtype(list(fields.items()), align=True)))
 
 
-# last_nan: which evaluation it was.
+# last_nan: which evaluation it was. t: the iteration; whether it is of the warm-up, and the window.
 Account = record(
-    log_p="f8", num_evals="i8", num_nan="i8", last_nan="i8", num_outside="i8", status="i8"
+    log_p="f8", num_evals="i8", num_nan="i8", last_nan="i8", num_outside="i8", status="i8",
+    t="i8", warming="?", window="i8",
 )  # fmt: skip
 
 
@@ -134,6 +135,7 @@ def chain(target, rng, span, windows, state, draws, log_ps, notes):
     num_warmup, log_p = windows[windows.size - 1], target.account.log_p
     for t in range(span[0], span[1]):
         warming = t < num_warmup
+        target.account.t, target.account.warming = t, warming
         note = notes[notes.size - 1 if warming else t - num_warmup]
         if warming:
             begin(t, windows, target, rng, log_p, state)  # noqa: F821 (`Chain` gives all three)
@@ -145,6 +147,7 @@ def chain(target, rng, span, windows, state, draws, log_ps, notes):
         target.account.log_p = log_p
         if warming:
             learn(t, windows, target, rng, log_p, state, note)  # noqa: F821
+            target.account.window += t + 1 == windows[target.account.window]
             continue
         for i in range(draws.shape[1]):
             draws[t - num_warmup, i] = state.position[i]

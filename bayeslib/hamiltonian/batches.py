@@ -228,9 +228,9 @@ def prepared(run, setting):
         prior.handle[-2] = run.bound.handle[-2]  # one place for where they raise
         places = [(target.data[i], part[i]) for i in rows.which]
         cut = np.array([[a.ctypes.data, b.ctypes.data, a[:1].nbytes] for a, b in places])
-    run.kept, first = prior, run.num_warmup * setting.motion["num_steps"]
+    run.kept = prior
     asked = laid_out(
-        Noisy, target.dim, address=run.bound.address, handle=run.bound.handle, cut=cut, first=first,
+        Noisy, target.dim, address=run.bound.address, handle=run.bound.handle, cut=cut,
         points=run.density.points, prior_address=prior.address, prior_handle=prior.handle,
         order=np.arange(number), batch=np.empty(batch_size, dtype=np.int64), **setting.estimate,
     )  # fmt: skip

@@ -20,11 +20,9 @@ _SMALLEST_STEP = 1e-12
 # value: the step size. wanted: the acceptance rate to aim at, 0 where the step is kept. average: of
 # the logarithm of the step. deficit: of acceptance, a running mean. centre: what the logarithm
 # shrinks to. count: steps since it was begun anew. begun: whether it was since the metric changed.
-# window: of the metric's.
 Step = record(
-    value="f8", wanted="f8", average="f8", deficit="f8", centre="f8", count="f8", begun="?",
-    window="i8",
-)  # fmt: skip
+    value="f8", wanted="f8", average="f8", deficit="f8", centre="f8", count="f8", begun="?"
+)
 
 
 @helper
@@ -145,11 +143,9 @@ def average_step(step, probability):
 
 
 @helper
-def learn_metric(t, windows, x):
+def learn_metric(t, windows, window, x):
     """Learn M^-1 from the draws, in the middle windows, as Stan does; say whether it changed."""
-    window, metric, moments = x.step.window, x.metric, x.moments
-    if t + 1 == windows[window]:
-        x.step.window += 1
+    metric, moments = x.metric, x.moments
     if not learn_root(t, windows, window, x.position, moments, x.root, False):
         return False
     for i in range(metric.shape[1]):

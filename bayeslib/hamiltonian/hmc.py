@@ -97,7 +97,7 @@ def learn_hmc(t, windows, target, rng, log_p, x, note):
     if x.step.wanted == 0.0:
         return
     average_step(x.step, note.acceptance_rate)
-    if learn_metric(t, windows, x):
+    if learn_metric(t, windows, target.account.window, x):
         x.step.begun = False
     if t + 1 == windows[windows.size - 1]:
         x.step.value = np.exp(x.step.average)

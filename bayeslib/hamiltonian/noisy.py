@@ -16,11 +16,9 @@ from ..compile.kinds import ADDRESS, HANDLE, INT, INTS, MATRIX, VECTOR
 
 # Why a chain stays where it is: something was not finite, or the density is zero there.
 MOVING, LOST, OUTSIDE = range(3)
-# Iterations; steps: all, those kept, those kept whose momentum is in the sum of heat, those of them
-# with more noise than friction.
-Tally = record(
-    iterations="i8", steps="i8", summed="i8", heated="i8", negative="i8", fate="i8"
-)  # fmt: skip
+# Steps: all, those kept, those kept whose momentum is in the sum of heat, those of them with more
+# noise than friction.
+Tally = record(steps="i8", summed="i8", heated="i8", negative="i8", fate="i8")
 
 
 class Noisy(NamedTuple):
@@ -53,8 +51,7 @@ class Noisy(NamedTuple):
     likelihood: VECTOR
     mean: VECTOR  # of the rows
     variance: VECTOR
-    first: INT  # step that is kept; over those from here on are sums of
-    origin: VECTOR
+    origin: VECTOR  # where the first step that is kept began; over those from here on are sums of
     thetas: VECTOR  # from the origin
     slopes: VECTOR
     products: VECTOR  # of the two
@@ -202,10 +199,10 @@ def follows(target, rng, log_p, theta, gradient, slope):
         tally.fate = OUTSIDE if log_p == -np.inf else LOST
         return False
     add_normals(rng, target.root, 1.0, target.z, slope)
-    if tally.steps == target.first:
-        copy(theta, target.origin)
     tally.steps += 1
-    if tally.steps > target.first:
+    if not target.account.warming:
+        if tally.summed == 0:
+            copy(theta, target.origin)
         tally.summed += 1
         for i in range(theta.size):
             away = theta[i] - target.origin[i]

@@ -69,9 +69,9 @@ def learn_nuts(t, windows, target, rng, log_p, tree, note):
     if memory.deepest == tree.max_depth:
         memory.reached = note.tree_depth
     if tree.learned == DIAGONAL:
-        changed = learn_diagonal(t, windows, tree)
+        changed = learn_diagonal(t, windows, target.account.window, tree)
     else:
-        changed = learn_metric(t, windows, tree)
+        changed = learn_metric(t, windows, target.account.window, tree)
     if changed:
         step.begun = False
         memory.watched = memory.lost = 0.0
@@ -104,14 +104,14 @@ def final_step_size(average, watched, lost):
 
 
 @helper
-def learn_diagonal(t, windows, tree):
+def learn_diagonal(t, windows, window, tree):
     """Set the diagonal of M^-1 to the sd of the draws over the sd of the gradients.
 
     Until the last window, from each draw; say whether it is the first. Rows 0 to 3 of `moments` are
     what is used: mean and squares of draws, then of gradients. Rows 4 to 7 started later and take
     over at the end of a window, so that early draws are forgotten.
     """
-    memory, moments, window = tree.memory, tree.moments, tree.step.window
+    memory, moments = tree.memory, tree.moments
     if window == windows.size - 1:
         return False
     is_new = memory.front < _FEWEST
@@ -121,11 +121,9 @@ def learn_diagonal(t, windows, tree):
     add(tree.gradient, memory.front, moments[2:4])
     add(tree.position, memory.back, moments[4:6])
     add(tree.gradient, memory.back, moments[6:8])
-    if t + 1 == windows[window]:
-        tree.step.window += 1
-        if window < windows.size - 2:  # the last window's end takes nothing over
-            moments[:4] = moments[4:]
-            memory.front, memory.back = memory.back, 0.0
+    if t + 1 == windows[window] and window < windows.size - 2:  # the last takes nothing over
+        moments[:4] = moments[4:]
+        memory.front, memory.back = memory.back, 0.0
     if memory.front < _FEWEST:
         return False
     for i in range(tree.position.size):

@@ -59,7 +59,7 @@ def push(target, rng, x):
     """Write the velocity, of a new momentum when it is time for one; add up the heat of the old."""
     step = target.tally.steps
     times_metric(x.metric, x.momentum, x.velocity)
-    if step >= max(target.first, 1):
+    if step > 0 and not target.account.warming:
         target.tally.heated += 1
         for i in range(x.heat.size):
             x.heat[i] += x.momentum[i] * x.velocity[i]

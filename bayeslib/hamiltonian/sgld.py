@@ -35,8 +35,7 @@ Note = record(diverging="?")
 
 def sgld_step(target, rng, log_p, x, note):
     """Take steps theta += eps / 2 M^-1 g + sqrt(eps) L z, as long as they lead somewhere."""
-    exact, step_size = target.batch.size == 0, x.step_sizes[target.tally.iterations]
-    target.tally.iterations += 1
+    exact, step_size = target.batch.size == 0, x.step_sizes[target.account.t]
     spread = np.sqrt(step_size)
     for _ in range(x.num_steps if target.tally.fate == MOVING else 0):
         if not exact:

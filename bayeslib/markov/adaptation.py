@@ -18,9 +18,7 @@ from ..compile.callback import helper
 # best: the acceptance rate that is sought, 0 where nothing is. start, factor, average: logarithms
 # of the factor. count: steps since the window began. alone: the coordinate, from 1, that moves
 # alone, 0 where all move.
-Tuning = record(
-    best="f8", start="f8", factor="f8", average="f8", count="f8", window="i8", alone="i8"
-)
+Tuning = record(best="f8", start="f8", factor="f8", average="f8", count="f8", alone="i8")
 
 JUMP = 2.38  # times the posterior's scale over sqrt(dim): the best step for a Gaussian
 # Acceptance rates at which the random walk mixes fastest, for 1, 2, … dimensions
@@ -54,12 +52,6 @@ def tuned(dim, num_warmup):
     }  # fmt: skip
 
 
-def begin_walk(t, windows, target, rng, log_p, walk):
-    """Propose with the factor as it stands."""
-    if walk.tuning.best > 0.0:
-        _set_scale(walk, walk.tuning.factor)
-
-
 def learn_walk(t, windows, target, rng, log_p, walk, note):
     """Tune the factor, learn the shape, and freeze both at the end of the warm-up."""
     tuning = walk.tuning
@@ -73,16 +65,14 @@ def learn_walk(t, windows, target, rng, log_p, walk, note):
     # Robbins and Monro (1951); recent values count more in the average, as in Nesterov's.
     tuning.factor += change * n**-0.6 / (best * (1.0 - best)) ** 0.5
     tuning.average += n**-0.75 * (tuning.factor - tuning.average)
-    window = tuning.window
+    window = target.account.window
     if learn_root(t, windows, window, walk.position, walk.moments, walk.root, True):
         # What the first window learns are other scales, to which the factor did not belong.
         tuning.factor = tuning.start if window == 1 else tuning.average
         tuning.average = tuning.factor
     if t + 1 == windows[window]:
         tuning.count = 0.0
-        tuning.window += 1
-    if t + 1 == windows[windows.size - 1]:
-        _set_scale(walk, tuning.average)
+    set_scale(walk, tuning.average if t + 1 == windows[windows.size - 1] else tuning.factor)
 
 
 @helper
@@ -97,11 +87,12 @@ def _learn_coordinate(t, windows, walk, note):
         for j in range(dim):
             root[j if root.shape[0] > 1 else 0, j] = np.exp(average[j]) / JUMP
         tuning.factor = tuning.average = tuning.start
-        tuning.window, tuning.alone = 1, 0
-        _set_scale(walk, tuning.factor)
+        tuning.alone = 0
+        set_scale(walk, tuning.factor)
 
 
 @helper
-def _set_scale(walk, log_factor):
+def set_scale(walk, log_factor):
+    """Propose with this factor."""
     for i in range(walk.scale.size):
         walk.scale[i] = np.exp(log_factor) * (1.0 if walk.root.shape[0] > 1 else walk.root[0, i])

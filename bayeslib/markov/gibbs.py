@@ -21,8 +21,7 @@ from .slice_ranks import check_conditionals
 SCANS = ("systematic", "random", "symmetric")
 _SYSTEMATIC, _RANDOM, _SYMMETRIC = range(3)
 
-# conditional: the one that draws, or -1. unkept: iterations of the warm-up that are left.
-Now = record(conditional="i8", unkept="i8")
+Now = record(conditional="i8")  # the one that draws, or -1
 
 
 class Sweep(NamedTuple):
@@ -61,8 +60,7 @@ def gibbs_step(target, rng, log_p, s, note):
         for j in range(first, last):
             s.position[s.places[j]] = s.drawn[j - first]
     s.now.conditional = -1
-    if s.now.unkept > 0 or not s.known:
-        s.now.unkept -= 1
+    if target.account.warming or not s.known:
         return log_p
     log_p = log_density(target, s.position)
     if log_p == -np.inf and target.handle[target.handle.size - 1] == 0:
@@ -82,7 +80,6 @@ def initial(run, start, conditionals, known, scan):
         conditionals=np.array([callback.address for callback in callbacks]),
         ends=np.cumsum([0, *(block.size for block in conditionals.blocks)]),
         places=np.concatenate(conditionals.blocks), scan=SCANS.index(scan), known=known,
-        now={"unkept": run.num_warmup},
     )  # fmt: skip
 
 

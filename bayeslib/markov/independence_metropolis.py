@@ -14,7 +14,7 @@ from ..target.proposals import as_proposal
 from ..target.target import as_target
 from ..validate import as_counts, shown
 
-Count = record(t="i8", log_weight="f8")  # iterations made; the weight of where the chain is
+Now = record(log_weight="f8")  # of where the chain is
 
 
 class Proposals(NamedTuple):
@@ -24,7 +24,7 @@ class Proposals(NamedTuple):
     proposals: MATRIX
     log_q: VECTOR
     uniforms: VECTOR
-    now: Count
+    now: Now
 
 
 Note = record(acceptance_rate="f8", accepted="?", log_weight="f8")
@@ -32,7 +32,7 @@ Note = record(acceptance_rate="f8", accepted="?", log_weight="f8")
 
 def independence_step(target, rng, log_p, x, note):
     """Take the next proposal, or stay, by the ratio of their weights p / q."""
-    t, x.now.t = x.now.t, x.now.t + 1
+    t = target.account.t
     log_new = log_density(target, x.proposals[t])
     log_weight = log_new - x.log_q[t]
     note.acceptance_rate = acceptance(log_weight - x.now.log_weight)

@@ -11,7 +11,7 @@ from ..compile.kinds import MATRIX, VECTOR
 from ..errors import BayeslibError, warn
 from ..target.transforms import walked
 from ..validate import as_choice, as_counts, as_covariance, as_scale
-from .adaptation import JUMP, Tuning, begin_walk, learn_walk, tuned, walk_windows
+from .adaptation import JUMP, Tuning, learn_walk, tuned, walk_windows
 
 
 class Walk(NamedTuple):
@@ -85,8 +85,7 @@ def settings(run):
 
 
 METROPOLIS = Algorithm(
-    "metropolis", Chain(metropolis_step, Walk, Note, begin=begin_walk, learn=learn_walk), initial,
-    settings,
+    "metropolis", Chain(metropolis_step, Walk, Note, learn=learn_walk), initial, settings,
     lambda num_warmup, walk: walk_windows(num_warmup, walk.z.size if walk.tuning.best else 0),
 )  # fmt: skip
 

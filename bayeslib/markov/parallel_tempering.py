@@ -17,14 +17,14 @@ from ..errors import BayeslibError, ImproperError, StartError, warn
 from ..results import Estimate
 from ..target.transforms import walked
 from ..validate import as_counts, as_scales, shown
-from .adaptation import Tuning, begin_walk, learn_walk, tuned, walk_windows
+from .adaptation import Tuning, learn_walk, set_scale, tuned, walk_windows
 from .ladder import as_ladder, log_normaliser, respace
 from .metropolis import Walk, propose
 
 # What became of a replica: it has been at the hottest rung, and then at the coldest.
 _HEATED, _COOLED = 1, 2
 
-Progress = record(t="i8", round_trips="i8")
+Progress = record(round_trips="i8")
 
 
 class Ladder(NamedTuple):
@@ -56,7 +56,7 @@ Note = record(acceptance_rate="f8", accepted="?")
 
 def parallel_tempering_step(target, rng, log_p, x, note):
     """Move every rung by a Metropolis step; then let neighbours exchange their states."""
-    t, num_rungs, num_warmup = x.now.t, x.betas.size, x.windows[x.windows.size - 1]
+    t, num_rungs, num_warmup = target.account.t, x.betas.size, x.windows[x.windows.size - 1]
     if t == num_warmup:
         x.swaps[:] = 0.0
         x.history[:] = 0
@@ -74,18 +74,16 @@ def parallel_tempering_step(target, rng, log_p, x, note):
             x.replicas[n, k] = x.replica[k]
             if x.reference != 0:
                 x.log_ratios[n, k] = x.log_p[k] - x.log_q[k]
-    x.now.t += 1
     return x.log_p[num_rungs - 1]
 
 
 @helper
 def move_rung(target, rng, x, k, note):
     """Propose on rung k, accept by the ratio of its tempered densities; learn in the warm-up."""
-    t, windows, tuning = x.now.t, x.windows, x.tunings[k]
+    tuning = x.tunings[k]
     walk = Walk(x.states[k], x.proposal, x.proposal, x.roots[k], x.scales[k], x.moments[k], tuning)
-    warming = t < windows[windows.size - 1]
-    if warming:
-        _begin_walk(t, windows, target, rng, 0.0, walk)
+    if target.account.warming and tuning.best > 0.0:  # the rungs may have moved
+        set_scale(walk, tuning.factor)
     propose(rng, walk)
     log_p, log_q = log_densities(target, x)
     here = tempered(x.betas[k], x.log_p[k], x.log_q[k])
@@ -94,11 +92,11 @@ def move_rung(target, rng, x, k, note):
     if note.accepted:
         x.log_p[k], x.log_q[k] = log_p, log_q
         copy(walk.proposal, walk.position)
-    if warming:
-        _learn_walk(t, windows, target, rng, 0.0, walk, note)
+    if target.account.warming:
+        _learn_walk(target.account.t, x.windows, target, rng, 0.0, walk, note)
 
 
-_begin_walk, _learn_walk = helper(begin_walk), helper(learn_walk)
+_learn_walk = helper(learn_walk)
 
 
 @helper

@@ -17,7 +17,7 @@ from ..validate import as_choice, as_count, as_counts, as_scale, shown
 _MOST_SHRINKS = 1000  # an interval of floats is a point after fewer
 _OFTEN = 0.1  # draws that reached the limit, above which it is said
 
-Window = record(number="i8", updates="i8", adapts="?")
+Window = record(updates="i8", adapts="?")
 
 
 class Slices(NamedTuple):
@@ -109,9 +109,8 @@ def balance(i, out, rejected, s):
 def learn_widths(t, windows, target, rng, log_p, s, note):
     """Go on from the averages at a window's end."""
     window = s.window
-    if not window.adapts or t + 1 != windows[window.number]:
+    if not window.adapts or t + 1 != windows[target.account.window]:
         return
-    window.number += 1
     window.updates = 0
     for i in range(s.width.size):
         s.log_width[i] = s.average[i]

@@ -33,7 +33,6 @@ def test_conserves_the_product_of_tempered_densities():
     ends, values = np.empty_like(starts), NORMAL.many(starts.reshape(-1, 1)).reshape(-1, 3)
     for n in range(STARTS):
         run.state.states[:], run.state.log_p[:] = starts[n], values[n]
-        run.state.now.t = 0
         run.advance(0, 4)
         ends[n] = run.state.states
     x, y = (array[:, :, 0] / sd[:, 0] for array in (starts, ends))

@@ -48,7 +48,7 @@ def way_back(target, log_new, m):
 
 
 def without_q(target, rng, log_p, x, note):
-    x.log_q[x.now.t] = 0.0
+    x.log_q[target.account.t] = 0.0
     x.now.log_weight = log_density(target, x.position)
     return independence(target, rng, log_p, x, note)
 
