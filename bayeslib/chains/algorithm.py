@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from ..validate import as_rng, check_memory
-from .blocks import Outcome, advance, spawn
+from .blocks import Outcome, advance, run_chains, spawn
 from .far import tail_index
 from .loop import Chain, Density
-from .run import into_draws, run_from
+from .run import into_draws, join_chains
 from .starts import initial_positions
 
 
@@ -21,7 +21,7 @@ class Algorithm:
     Parameters
     ----------
     name : str
-        Of the public function, and in capitals of this object in its module.
+        In capitals that of this object in its module.
     chain : Chain
     initial : callable
         initial(run, start, **options) -> the state of a chain; `run` has what is known by then.
@@ -58,9 +58,36 @@ class Algorithm:
     def __reduce__(self):
         return pkgutil.resolve_name, (f"{self.initial.__module__}:{self.name.upper()}",)
 
-    def compile(self):
-        """Compile, or load from disk, before the chains need it at once."""
-        self.chain.compile()
+    def run(
+        self, target, starts, generators, options, *, counts, rng, executor, progress, join,
+        subject=("log density", "theta"),
+    ):  # fmt: skip
+        """Run one chain a start and join what they made, cut to the shortest chain that has any.
+
+        Parameters
+        ----------
+        target : Target or Unasked
+        starts : array_like, one a chain
+        generators : list of numpy.random.Generator
+        options : dict
+            Those of `initial`, the same for every chain; picklable.
+        counts, rng, executor, progress
+            See `sample`.
+        join, subject
+            See `join_chains`.
+        """
+        self.chain.compile()  # before the chains need it at once
+        jobs = [
+            (target, generator, start, self, options, counts)
+            for generator, start in zip(generators, starts, strict=True)
+        ]
+        outcomes, interrupted = run_chains(
+            run_chain, jobs, num_iterations=counts[0] + counts[1], executor=executor,
+            progress=progress, title=self.name,
+        )  # fmt: skip
+        if len(jobs) == 1:
+            rng.bit_generator.state = outcomes[0].rng_state
+        return join_chains(outcomes, target, counts, interrupted, join, subject)
 
     def sample(
         self, target, initial_position, options, *, counts, rng, executor, progress, settings,
@@ -83,7 +110,7 @@ class Algorithm:
         executor, progress
             See `run_chains`.
         settings : dict
-            Completed by ``seed``, by `run_from` and `into_draws`, and by ``tail_index``.
+            Completed by ``seed``, by `join_chains` and `into_draws`, and by ``tail_index``.
         numbers : int
             Kept for each draw beside its values, its log density and its note, to estimate the
             memory.
@@ -117,10 +144,9 @@ class Algorithm:
             draws = self.joined(made(*found))
             return back.constrain(draws) if back else draws
 
-        draws = run_from(
-            starts, generators, run_chain, (self, options), kernel=self, target=target,
-            counts=counts, rng=rng, executor=executor, progress=progress, method=self.name,
-            join=join,
+        draws = self.run(
+            target, starts, generators, options, counts=counts, rng=rng, executor=executor,
+            progress=progress, join=join,
         )  # fmt: skip
         if back:
             target = back.original

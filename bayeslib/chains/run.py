@@ -1,39 +1,27 @@
-"""Runs of chains: how many of what, and the way there and back."""
+"""What chains made, joined; and what went wrong in them."""
 
 import numpy as np
 
 from ..errors import ImproperError, TargetError, warn
 from ..results import Draws
 from ..validate import shown
-from .blocks import Outcome, run_chains
+from .blocks import Outcome
 from .loop import INFINITE
 
 FAR = 1e10
 
 
-def run_from(
-    starts, generators, chain, arguments, *, kernel, target, counts, rng, executor, progress,
-    method, join, subject=("log density", "theta"),
-):  # fmt: skip
-    """Run one chain a start and join what they made, cut to the shortest chain that has any.
+def join_chains(outcomes, target, counts, interrupted, join, subject):
+    """Join what chains made, cut to the shortest that has any.
 
     Parameters
     ----------
-    starts : array_like, one a chain
-    generators : list of numpy.random.Generator
-    chain : callable
-        chain(control, index, target, rng, start, *arguments, counts) -> Outcome; a function of an
-        importable module.
-    arguments : tuple
-        The sampler's own, the same for every chain; picklable.
-    kernel : Kernel or Algorithm
-        Compiled here, before the chains need it at once.
+    outcomes, interrupted
+        From `run_chains`.
     target : Target
-        Or any model of which `chain` knows the law; only one with a density is asked what went
-        wrong.
-    counts, rng, executor, progress
-        See `Algorithm.sample`.
-    method : str
+        Asked what went wrong, where it has a density.
+    counts : tuple of int
+        From `as_counts`.
     join : callable
         join(outcomes, size, num_evals, settings) -> what is returned, of the chains that got beyond
         their warm-up, by as much as `size`; settings are ``num_samples``, ``num_warmup``,
@@ -46,18 +34,7 @@ def run_from(
     Exception
         See `raise_trouble`.
     """
-    num_samples, num_warmup, num_chains = counts
-    jobs = [
-        (target, generator, start, *arguments, counts)
-        for generator, start in zip(generators, starts, strict=True)
-    ]
-    kernel.compile()
-    outcomes, interrupted = run_chains(
-        chain, jobs, num_iterations=num_warmup + num_samples, executor=executor,
-        progress=progress, title=method,
-    )  # fmt: skip
-    if num_chains == 1:
-        rng.bit_generator.state = outcomes[0].rng_state
+    num_samples, num_warmup, _ = counts
     made, found = [one for one in outcomes if isinstance(one, Outcome)], None
     num_nan, num_evals = (
         sum(int(one.account[name]) for one in made) for name in ("num_nan", "num_evals")
@@ -87,7 +64,7 @@ def run_from(
 
 
 def into_draws(method, names, settings, extra_evals=0):
-    """Return a `join` for `run_from` that makes `Draws`.
+    """Return a `join` for `Algorithm.run` that makes `Draws`.
 
     Parameters
     ----------

@@ -1,49 +1,30 @@
-"""Chains of states whose law their kernel knows by itself: there is no density to ask."""
+"""Chains of states whose law their step knows by itself: there is no density to ask."""
 
 import numpy as np
 
 from ..compile.callback import STOP
 from ..errors import BayeslibError, warn
-from .blocks import Outcome, advance
-from .loop import Account
 
 
-class _Brake:
-    """What stops a kernel before its next sweep."""
+class Unasked:
+    """In place of a target and its `Bound`, where a step knows by itself how likely a state is."""
 
-    def __init__(self):
+    address = num_errors = 0
+
+    def __init__(self, dim):
+        self.dim, self.failed_at = dim, np.empty(dim)
         self.handle = np.zeros(1, dtype=np.int64)
 
+    def bind(self, gradient):
+        """Return another, for a chain of its own."""
+        return Unasked(self.dim)
+
+    def __call__(self, theta, gradient):
+        return 0.0
+
     def stop(self):
+        """Ask the loop that runs on this handle to return; it does after one step."""
         self.handle[0] += STOP
-
-
-def run_sweeps(control, chain, kernel, rng, state, num_warmup, draws, num_updates):
-    """Run one chain and return its `Outcome`; each sweep counts as so many evaluations.
-
-    Parameters
-    ----------
-    control : Control
-    chain : int
-    kernel : Kernel
-        kernel(handle, rng, span, num_warmup, state, draws, log_p) does the sweeps ``span[0]``, …,
-        ``span[1] - 1`` and returns where it stopped: early only where ``handle[0]`` is not zero.
-    rng : Generator
-    state : NamedTuple
-    num_warmup : int
-    draws : numpy.ndarray, shape (num_samples, dim)
-    num_updates : int
-    """
-    brake, log_p = _Brake(), np.empty(len(draws))
-
-    def step(first, last):
-        span = np.array([first, last])
-        return kernel(brake.handle, rng, span, num_warmup, state, draws, log_p)
-
-    done = advance(step, brake, control, chain, num_warmup + len(draws))
-    account = np.zeros(1, dtype=Account)[0]
-    account.num_evals = done * num_updates
-    return Outcome(done, draws, log_p, {}, {}, account, None, None, rng.bit_generator.state)
 
 
 def check_two_valued(array, name, low, high, remedy=""):

@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.algorithm import Algorithm, run_chain
+from ..chains.algorithm import Algorithm
 from ..chains.blocks import spawn
 from ..chains.functions import Compares, Draws, bind_moves, compile_all, error_of_moves
 from ..chains.loop import INFINITE, Chain, ask, copy, ended, judged, laid_out, record
-from ..chains.run import run_from
 from ..compile.arguments import as_data, as_function
 from ..compile.callback import density, helper
 from ..compile.kinds import ADDRESS, HANDLE, VECTOR
@@ -90,7 +89,7 @@ class Annealed:
     __repr__ = summary
 
 
-Lowest = record(energy="f8", t="i8")  # so far; iterations made
+Lowest = record(energy="f8")  # so far
 
 
 class Cooling(NamedTuple):
@@ -115,7 +114,7 @@ def anneal_step(target, rng, energy, c, note):
     ask(target, c.propose, c.position, c.proposal, c.propose_handle)
     if ended(target):
         return energy
-    uniform, temperature = rng.random(), c.temperatures[c.lowest.t]
+    uniform, temperature = rng.random(), c.temperatures[target.account.t]
     rise, new = uphill(target, energy, c)
     if ended(target):
         return energy
@@ -123,7 +122,6 @@ def anneal_step(target, rng, energy, c, note):
     note.accepted = rise <= 0.0
     if rise > 0.0 and temperature > 0.0:
         note.accepted = uniform < np.exp(-rise / temperature)
-    c.lowest.t += 1
     if not note.accepted:
         return energy
     copy(c.proposal, c.position)
@@ -334,10 +332,9 @@ def anneal(
         )
 
     options = {"propose": propose, "compare": change, "temperatures": temperatures}
-    return run_from(
-        starts, generators, run_chain, (ANNEAL, options), kernel=ANNEAL, target=target,
-        counts=(temperatures.size, 0, num_chains), rng=rng, executor=executor, progress=progress,
-        method="anneal", join=join, subject=("energy", "state"),
+    return ANNEAL.run(
+        target, starts, generators, options, counts=(temperatures.size, 0, num_chains), rng=rng,
+        executor=executor, progress=progress, join=join, subject=("energy", "state"),
     )  # fmt: skip
 
 

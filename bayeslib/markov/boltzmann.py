@@ -6,12 +6,13 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import diagnostics
+from ..chains.algorithm import Algorithm
 from ..chains.blocks import spawn
-from ..chains.loop import laid_out, numba_type
-from ..chains.run import into_draws, run_from
-from ..chains.sweeps import one_a_chain, run_sweeps
-from ..compile.callback import borrowed, helper, kernel
-from ..compile.kinds import GENERATOR, HANDLE, INT, INTS, MATRIX, VECTOR
+from ..chains.loop import Chain, laid_out, record
+from ..chains.run import into_draws
+from ..chains.sweeps import Unasked, one_a_chain
+from ..compile.callback import helper
+from ..compile.kinds import INTS, MATRIX, VECTOR
 from ..errors import BayeslibError, warn
 from ..results import Estimate
 from ..validate import as_counts, as_rng, check_memory
@@ -24,16 +25,19 @@ _WORST_RHAT = 1.1  # of the unclamped chains, above which their errors mean litt
 class Units(NamedTuple):
     """Units of 0 or 1, and the machine they belong to."""
 
-    state: VECTOR
+    position: VECTOR
     moving: INTS  # those that are not clamped
     weights: MATRIX
     biases: VECTOR
 
 
+Note = record(_nothing="?")
+
+
 @helper
 def towards_one(units, i, num_others):
     """Return by how much unit i likes to be 1, as the first of them are."""
-    total, row, state = units.biases[i], units.weights[i], units.state
+    total, row, state = units.biases[i], units.weights[i], units.position
     for j in range(num_others):
         total += row[j] * state[j]
     return total
@@ -42,39 +46,31 @@ def towards_one(units, i, num_others):
 @helper
 def sweep(rng, units):
     """Draw each unit that moves given all the others, in their order."""
-    state, moving = units.state, units.moving
+    state, moving = units.position, units.moving
     for k in range(moving.size):
         total = towards_one(units, moving[k], state.size)
         state[moving[k]] = 1.0 if rng.random() < 1.0 / (1.0 + np.exp(-total)) else 0.0
 
 
-@kernel(INT, HANDLE, GENERATOR, INTS, INT, numba_type(Units), MATRIX, VECTOR)
-def units_kernel(handle, rng, span, num_warmup, units, draws, log_p):
-    """Sweep; keep the units and minus their energy; see `run_sweeps`."""
-    units = borrowed(units)
-    state = units.state
-    for t in range(span[0], span[1]):
-        if handle[0] != 0:
-            return t
-        sweep(rng, units)
-        if t >= num_warmup:
-            value = 0.0
-            for i in range(state.size):
-                value += state[i] * towards_one(units, i, i)
-                draws[t - num_warmup, i] = state[i]
-            log_p[t - num_warmup] = value
-    return span[1]
+def units_step(target, rng, log_p, units, note):
+    """Sweep; return minus the energy, which the warm-up can do without."""
+    target.account.num_evals += units.moving.size
+    sweep(rng, units)
+    if target.account.warming:
+        return log_p
+    value = 0.0
+    for i in range(units.position.size):
+        value += units.position[i] * towards_one(units, i, i)
+    return value
 
 
-def units_chain(control, chain, machine, rng, start, moving, counts):
-    num_samples, num_warmup, _ = counts
-    drawn = np.where(rng.random(start.size) < 0.5, 1.0, 0.0)
-    units = laid_out(
-        Units, state=np.where(np.isnan(start), drawn, start), moving=moving,
-        weights=machine.weights, biases=machine.biases,
-    )  # fmt: skip
-    draws = np.empty((num_samples, start.size))
-    return run_sweeps(control, chain, units_kernel, rng, units, num_warmup, draws, moving.size)
+def initial(run, start, moving, weights, biases):
+    drawn = np.where(run.rng.random(start.size) < 0.5, 1.0, 0.0)
+    position = np.where(np.isnan(start), drawn, start)
+    return laid_out(Units, position=position, moving=moving, weights=weights, biases=biases)
+
+
+BOLTZMANN = Algorithm("boltzmann", Chain(units_step, Units, Note), initial)
 
 
 class BoltzmannMachine(Machine):
@@ -174,10 +170,11 @@ class BoltzmannMachine(Machine):
         check_memory((1, num_chains, num_samples, self.num_units + 1), "draws")
         rng, seed = as_rng(rng)
         method, names = "BoltzmannMachine.sample", [f"s[{i}]" for i in range(self.num_units)]
-        return run_from(
-            starts, spawn(rng, num_chains), units_chain, (moving,), kernel=units_kernel,
-            target=self, counts=counts, rng=rng, executor=executor, progress=progress,
-            method=method, join=into_draws(method, names, {"seed": seed}),
+        options = {"moving": moving, "weights": self.weights, "biases": self.biases}
+        return BOLTZMANN.run(
+            Unasked(self.num_units), starts, spawn(rng, num_chains), options, counts=counts,
+            rng=rng, executor=executor, progress=progress,
+            join=into_draws(method, names, {"seed": seed}),
         )  # fmt: skip
 
     def _starts(self, clamped, initial, num_chains):

@@ -1,16 +1,18 @@
 """The Ising model on a rectangle, by Gibbs sampling or by clusters."""
 
+import dataclasses
 from typing import NamedTuple
 
 import numpy as np
 from numba import types
 
+from ..chains.algorithm import Algorithm
 from ..chains.blocks import spawn
-from ..chains.loop import copy, laid_out, numba_type
-from ..chains.run import into_draws, run_from
-from ..chains.sweeps import check_two_valued, one_a_chain, run_sweeps
-from ..compile.callback import borrowed, helper, kernel
-from ..compile.kinds import FLOAT, GENERATOR, HANDLE, INT, INTS, MATRIX, VECTOR
+from ..chains.loop import Chain, copy, laid_out, record
+from ..chains.run import into_draws
+from ..chains.sweeps import Unasked, check_two_valued, one_a_chain
+from ..compile.callback import borrowed, helper
+from ..compile.kinds import FLOAT, INT, INTS, MATRIX, VECTOR
 from ..errors import BayeslibError
 from ..validate import as_choice, as_counts, as_floats, as_rng, check_memory
 from .ising_model import as_model, bordered, tables
@@ -24,6 +26,7 @@ SYSTEMATIC, CHECKERBOARD, RANDOM, WOLFF = range(4)
 class Spins(NamedTuple):
     """A lattice, what its updates look up, and what they leave."""
 
+    position: VECTOR  # energy and magnetisation a site
     lattice: types.int8[:, ::1]
     table: VECTOR  # for sums of neighbours -4, …, 4: P(+1), or the odds without a field
     odds: MATRIX  # the factor of every site's field, or empty
@@ -35,7 +38,9 @@ class Spins(NamedTuple):
     join: FLOAT
     stack: INTS  # sites of the cluster whose neighbours wait to be looked at
     sums: types.int64[:, ::1]  # of each site's spin over the draws
-    sizes: INTS  # of the draws' clusters
+
+
+Note = record(_cluster_size="i8")
 
 
 @helper
@@ -131,7 +136,7 @@ def flipped(s, i, j):
 
 
 @helper
-def measure(s, n, draws):
+def measure(s):
     """Write energy and magnetisation a site; add each spin to its sum."""
     rows, cols = s.sums.shape
     lattice, sums, field = borrowed(s.lattice), borrowed(s.sums), s.field
@@ -147,26 +152,21 @@ def measure(s, n, draws):
     for r in range(field.shape[0]):
         for c in range(cols):
             along += field[r, c] * lattice[r + 1, c + 1]
-    draws[n, 0] = -(s.coupling * bonds + along) / (rows * cols)
-    draws[n, 1] = spins / (rows * cols)
+    s.position[0] = -(s.coupling * bonds + along) / (rows * cols)
+    s.position[1] = spins / (rows * cols)
 
 
-@kernel(INT, HANDLE, GENERATOR, INTS, INT, numba_type(Spins), MATRIX, VECTOR, seconds=4)
-def spins_kernel(handle, rng, span, num_warmup, spins, draws, log_p):
-    """Sweep or flip; keep energy and magnetisation a site; see `run_sweeps`."""
-    s = borrowed(spins)
-    for t in range(span[0], span[1]):
-        if handle[0] != 0:
-            return t
-        size = 0
-        if s.order == WOLFF:
-            size = flip_cluster(rng, s)
-        else:
-            sweep(rng, s)
-        if t >= num_warmup:
-            s.sizes[t - num_warmup] = size
-            measure(s, t - num_warmup, draws)
-    return span[1]
+def ising_step(target, rng, log_p, s, note):
+    """Sweep, or flip a cluster; measure the lattice unless this is the warm-up."""
+    if s.order == WOLFF:
+        note._cluster_size = flip_cluster(rng, s)
+        target.account.num_evals += 1
+    else:
+        sweep(rng, s)
+        target.account.num_evals += s.sums.size
+    if not target.account.warming:
+        measure(s)
+    return log_p
 
 
 def as_starts(initial, shape, num_chains):
@@ -180,30 +180,31 @@ def as_starts(initial, shape, num_chains):
     return list(one_a_chain(spins, shape, num_chains))
 
 
-def ising_chain(control, chain, model, rng, start, method, counts):
-    num_samples, num_warmup, _ = counts
+def initial(run, start, model, method):
     if start is None:
-        start = np.where(rng.random(model.shape) < 0.5, 1, -1)
+        start = np.where(run.rng.random(model.shape) < 0.5, 1, -1)
     table, odds = tables(model)
-    spins = laid_out(
-        Spins, lattice=bordered(start.astype(np.int8), model.periodic), table=table, odds=odds,
-        field=model.field, uniform_field=model.uniform_field, coupling=model.coupling,
+    return laid_out(
+        Spins, position=(2,), lattice=bordered(start.astype(np.int8), model.periodic), table=table,
+        odds=odds, field=model.field, uniform_field=model.uniform_field, coupling=model.coupling,
         periodic=model.periodic, order=METHODS.index(method), join=model.join,
         stack=np.empty(model.num_sites, dtype=np.int64), sums=np.zeros(model.shape, dtype=np.int64),
-        sizes=np.empty(num_samples, dtype=np.int64),
     )  # fmt: skip
-    by_clusters = method == "wolff"
-    draws, num_updates = np.empty((num_samples, 2)), 1 if by_clusters else model.num_sites
-    outcome = run_sweeps(
-        control, chain, spins_kernel, rng, spins, num_warmup, draws, num_updates
-    )  # fmt: skip
-    outcome.logdensity = -model.beta * model.num_sites * outcome.values[:, 0]
-    outcome.stats = {"cluster_size": spins.sizes} if by_clusters else {}
-    outcome.settings = {
-        "lattices": spins.lattice[1:-1, 1:-1].copy(),
-        "mean_spins": spins.sums / max(outcome.done - num_warmup, 1),
-    }
-    return outcome
+
+
+def settings(run):
+    s, num_draws = run.state, max(run.done - run.num_warmup, 1)
+    return {"lattices": s.lattice[1:-1, 1:-1].copy(), "mean_spins": s.sums / num_draws}
+
+
+def stats(run):
+    by_clusters = run.options["method"] == "wolff"
+    return {"cluster_size": run.notes["_cluster_size"][:-1]} if by_clusters else {}
+
+
+ISING = Algorithm(
+    "ising", Chain(ising_step, Spins, Note, seconds=4), initial, settings, stats=stats
+)
 
 
 def ising_sample(
@@ -328,8 +329,14 @@ def ising_sample(
         "seed": seed, "order": method, "shape": model.shape, "inverse_temperature": model.beta,
         "coupling": model.coupling, "periodic": model.periodic,
     }  # fmt: skip
-    return run_from(
-        starts, spawn(rng, num_chains), ising_chain, (method,), kernel=spins_kernel, target=model,
-        counts=counts, rng=rng, executor=executor, progress=progress, method="ising_sample",
-        join=into_draws("ising_sample", ("energy", "magnetisation"), settings),
+    made = into_draws("ising_sample", ("energy", "magnetisation"), settings)
+
+    def join(*found):
+        draws = made(*found)
+        log_p = -model.beta * model.num_sites * draws.values[:, :, 0]
+        return dataclasses.replace(draws, logdensity=log_p)
+
+    return ISING.run(
+        Unasked(2), starts, spawn(rng, num_chains), {"model": model, "method": method},
+        counts=counts, rng=rng, executor=executor, progress=progress, join=join,
     )  # fmt: skip

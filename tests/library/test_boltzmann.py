@@ -7,8 +7,10 @@ from judging import pvalues_of_means
 from scipy import special
 
 import bayeslib as bl
+from bayeslib.chains.algorithm import run_chain
 from bayeslib.chains.blocks import Control
-from bayeslib.markov.boltzmann import units_chain
+from bayeslib.chains.sweeps import Unasked
+from bayeslib.markov.boltzmann import BOLTZMANN
 
 ALPHA = 1e-6
 
@@ -246,8 +248,9 @@ def test_slow_chains_are_warned_of():
 def test_a_stopped_chain_ends_before_its_next_sweep():
     control = Control(1)
     control.stop()
-    moving, start, rng = np.arange(6), np.full(6, np.nan), np.random.default_rng(1)
-    assert units_chain(control, 0, machine(), rng, start, moving, (9, 0, 1)).done == 0
+    m, start, rng = machine(), np.full(6, np.nan), np.random.default_rng(1)
+    options = {"moving": np.arange(6), "weights": m.weights, "biases": m.biases}
+    assert run_chain(control, 0, Unasked(6), rng, start, BOLTZMANN, options, (9, 0, 1)).done == 0
 
 
 test_bad_machines_are_refused_in_words = refused(

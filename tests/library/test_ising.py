@@ -8,10 +8,12 @@ from scipy import special
 from twins import plain_twin
 
 import bayeslib as bl
+from bayeslib.chains.algorithm import run_chain
 from bayeslib.chains.blocks import Control
+from bayeslib.chains.sweeps import Unasked
 from bayeslib.markov.ising_exact import CRITICAL, _enumerated, _torus
 from bayeslib.markov.ising_model import as_model, bordered, tables
-from bayeslib.markov.ising_sample import METHODS, ising_chain
+from bayeslib.markov.ising_sample import ISING, METHODS
 
 ALPHA = 1e-6
 HEAT_BATH = METHODS[:3]
@@ -243,7 +245,9 @@ def test_a_stopped_chain_ends_before_its_next_sweep():
     model = as_model((8, 8), 0.4, 0.0, 1.0, True)
     for method in ("random", "wolff"):
         rng = np.random.default_rng(1)
-        assert ising_chain(control, 0, model, rng, None, method, (50, 0, 1)).done == 0
+        options = {"model": model, "method": method}
+        stopped = run_chain(control, 0, Unasked(2), rng, None, ISING, options, (50, 0, 1))
+        assert stopped.done == 0
 
 
 def test_a_common_start_is_warned_of():

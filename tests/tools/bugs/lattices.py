@@ -27,10 +27,10 @@ def pairs_twice(machine, states):
 
 
 def from_the_old_state(rng, units):
-    old = units.state.copy()
+    old = units.position.copy()
     for i in units.moving:
         total = units.biases[i] + np.sum(units.weights[i] * old)
-        units.state[i] = 1.0 if rng.random() < 1.0 / (1.0 + np.exp(-total)) else 0.0
+        units.position[i] = 1.0 if rng.random() < 1.0 / (1.0 + np.exp(-total)) else 0.0
 
 
 _MARKOV, _RECOVERS = "bayeslib.markov", "test_ising.test_recovers_what_enumeration_says"

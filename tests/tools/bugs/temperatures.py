@@ -27,7 +27,7 @@ def cold(target, rng, x, k, note):
 
 
 def twice_as_hot(target, rng, energy, c, note):
-    c.temperatures[c.lowest.t] *= 2.0
+    c.temperatures[target.account.t] *= 2.0
     return annealed(target, rng, energy, c, note)
 
 
