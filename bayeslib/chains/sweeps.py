@@ -27,16 +27,6 @@ class Unasked:
         self.handle[0] += STOP
 
 
-def check_two_valued(array, name, low, high, remedy=""):
-    """Raise unless all entries are one of two numbers."""
-    wrong = np.argwhere((array != low) & (array != high))
-    if wrong.size:
-        raise BayeslibError(
-            f"{name} must hold {low} and {high}, got {array[tuple(wrong[0])]:g} at "
-            f"{wrong[0].tolist()}{remedy}"
-        )
-
-
 def one_a_chain(states, shape, num_chains):
     """Return starts, (num_chains, *shape), from that or from one for all, which is warned of."""
     if states.shape not in (shape, (num_chains, *shape)):

@@ -8,9 +8,8 @@ import numpy as np
 from ..chains.algorithm import Algorithm
 from ..chains.loop import Chain, laid_out, record
 from ..compile.kinds import INT, MATRIX, VECTOR
-from ..errors import BayeslibError
 from ..target.transforms import walked
-from ..validate import as_counts, as_one_each, as_positive, check_finite, check_memory
+from ..validate import as_counts, as_one_each, as_positive, check_each, check_memory
 from .batches import account, as_setting, prepared, sample
 from .noisy import MOVING, Noisy, add_normals, estimate, follows, moved, times_metric
 
@@ -209,9 +208,8 @@ def _as_step_sizes(step_size, num_iterations):
         return np.full(num_iterations, as_positive(step_size, "step_size"))
     label = "step_size, one for each of the num_warmup + num_samples iterations,"
     step_sizes = as_one_each(step_size, label, num_iterations)
-    check_finite(step_sizes, "step_size")
-    if np.any(step_sizes <= 0.0):
-        raise BayeslibError(f"every step_size must be positive, the least is {step_sizes.min():g}")
+    fine = np.isfinite(step_sizes) & (step_sizes > 0.0)
+    check_each(step_sizes, "step_size", "finite and positive", fine)
     return step_sizes
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import BayeslibError
-from ..validate import as_floats, as_positive
+from ..validate import as_floats, as_positive, check_each
 from .ising_model import as_model
 
 CRITICAL = 0.5 * np.log1p(np.sqrt(2.0))  # inverse temperature times coupling (Kramers, Wannier)
@@ -266,8 +266,6 @@ def onsager_energy(inverse_temperature, *, coupling=1.0):
 def _reduced(inverse_temperature, coupling):
     coupling = as_positive(coupling, "coupling")
     beta = as_floats(inverse_temperature, "inverse_temperature")
-    if not np.all((beta >= 0.0) & np.isfinite(beta)):
-        raise BayeslibError(
-            f"inverse_temperature must be finite and at least 0, got {inverse_temperature!r}"
-        )
+    fine = (beta >= 0.0) & np.isfinite(beta)
+    check_each(beta, "inverse_temperature", "finite and at least 0", fine)
     return beta * coupling

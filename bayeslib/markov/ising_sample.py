@@ -10,11 +10,11 @@ from ..chains.algorithm import Algorithm
 from ..chains.blocks import spawn
 from ..chains.loop import Chain, copy, laid_out, record
 from ..chains.run import into_draws
-from ..chains.sweeps import Unasked, check_two_valued, one_a_chain
+from ..chains.sweeps import Unasked, one_a_chain
 from ..compile.callback import borrowed, helper
 from ..compile.kinds import FLOAT, INT, INTS, MATRIX, VECTOR
 from ..errors import BayeslibError
-from ..validate import as_choice, as_counts, as_floats, as_rng, check_memory
+from ..validate import as_choice, as_counts, as_floats, as_rng, check_each, check_memory
 from .ising_model import as_model, bordered, tables
 
 METHODS = ("systematic", "checkerboard", "random", "wolff")
@@ -176,7 +176,7 @@ def as_starts(initial, shape, num_chains):
             return [None] * num_chains
         initial = np.full(shape, 1 if initial == "up" else -1)
     spins = as_floats(initial, "initial")
-    check_two_valued(spins, "initial", -1, 1)
+    check_each(spins, "initial", "-1 or 1", np.abs(spins) == 1.0)
     return list(one_a_chain(spins, shape, num_chains))
 
 

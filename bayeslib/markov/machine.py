@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.sweeps import check_two_valued
 from ..compile.functions import sigmoid
 from ..errors import BayeslibError
 from ..results import Estimate
-from ..validate import as_count, as_floats, check_finite
+from ..validate import as_count, as_floats, check_each, check_finite
 
 MOST_UNITS = 20
 
@@ -205,5 +204,6 @@ def as_binary(value, name, size):
     array = as_floats(array.astype(float) if array.dtype == bool else array, name)
     if array.ndim not in (1, 2) or array.shape[-1] != size:
         raise BayeslibError(f"{name} must have shape ({size},) or (m, {size}), got {array.shape}")
-    check_two_valued(array, name, 0, 1, "; for units of -1 and 1 pass (s + 1) / 2")
+    remedy = "; for units of -1 and 1 pass (s + 1) / 2"
+    check_each(array, name, "0 or 1", np.isin(array, (0.0, 1.0)), remedy)
     return array

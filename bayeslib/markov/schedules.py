@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
-from ..validate import as_count, as_floats, as_positive, check_memory
+from ..validate import as_count, as_floats, as_positive, check_each, check_memory
 
 _NAMED = ("geometric", "logarithmic")
 _DEFAULT = 10_000  # iterations
@@ -56,11 +56,8 @@ def as_schedule(schedule, initial, final, num_iterations):
             f"{label} must hold a temperature for each k = 0, …, num_iterations - 1 = {num - 1}, "
             f"got shape {temperatures.shape}; change it, or leave one of them out"
         )
-    bad = np.flatnonzero(~(np.isfinite(temperatures) & (temperatures >= 0.0)))
-    if bad.size:
-        raise BayeslibError(
-            f"{label}[{bad[0]}] is {temperatures[bad[0]]}: a temperature is finite and not negative"
-        )
+    fine = np.isfinite(temperatures) & (temperatures >= 0.0)
+    check_each(temperatures, label, "finite and not negative", fine)
     return temperatures, name
 
 
