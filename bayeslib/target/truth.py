@@ -1,6 +1,7 @@
 """What is exactly known about a target."""
 
-from collections.abc import Callable, Mapping
+from collections import UserDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,7 +42,7 @@ class Truth:
     cdf: Callable | None = None
 
 
-class Quantiles(Mapping):
+class Quantiles(UserDict):
     """{probability: marginal quantiles (dim,)}, computed when first looked at.
 
     Parameters
@@ -54,19 +55,8 @@ class Quantiles(Mapping):
         self._compute, self._args = compute, args
 
     @cached_property
-    def _table(self):
+    def data(self):
         return self._compute(*self._args)
 
-    def __getitem__(self, probability):
-        if probability not in self._table:
-            raise KeyError(f"no quantile at {probability!r}; there are {sorted(self._table)}")
-        return self._table[probability]
-
-    def __iter__(self):
-        return iter(self._table)
-
-    def __len__(self):
-        return len(self._table)
-
-    def __repr__(self):
-        return repr(self._table)
+    def __missing__(self, probability):
+        raise KeyError(f"no quantile at {probability!r}; there are {sorted(self.data)}")
