@@ -15,8 +15,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ..compile.arguments import as_data, as_function
-from ..compile.callback import _NUMBERS, _PLAIN, aligned
+from ..compile.callback import _NUMBERS, _PLAIN, aligned, frozen, read
 from ..compile.compiler import as_arguments, bind, constant
+from ..compile.entry import PROTOTYPE
 from ..compile.kinds import GENERATOR
 from ..errors import BayeslibError, BayeslibTypeError, warn
 from ..validate import shown
@@ -63,12 +64,6 @@ class Interpreted:
         The first that the function raised.
     """
 
-    _PROTOTYPE = ctypes.CFUNCTYPE(
-        ctypes.c_int32, ctypes.POINTER(ctypes.c_double), ctypes.c_void_p,
-        ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double), ctypes.c_int64,
-        ctypes.c_void_p,
-    )  # fmt: skip
-
     def __init__(self, function):
         self._function = function
         self.error = None
@@ -77,7 +72,7 @@ class Interpreted:
             self.address = next(_NUMBERS)
             _PLAIN[self.address] = self
         else:
-            self._native = self._PROTOTYPE(self._call)
+            self._native = PROTOTYPE(self._call)
             self.address = ctypes.cast(self._native, ctypes.c_void_p).value
 
     def __call__(self, first, second, handle=None):
@@ -90,7 +85,7 @@ class Interpreted:
             return -np.inf
 
     def _call(self, result, exception, first, second, dim, handle):
-        first, second = (np.ctypeslib.as_array(place, (dim,)) for place in (first, second))
+        first, second = (read(place, (dim,)) for place in (first, second))
         result[0] = self(first, second, handle)
         return 0
 
@@ -289,13 +284,6 @@ def error_of_moves(run):
     return propose.error(move, here, here, copy.deepcopy(run.rng)) or (
         compare and compare.error(comparison, here, there, here)
     )
-
-
-def frozen(array):
-    """Return a read-only view."""
-    array = array.view()
-    array.flags.writeable = False
-    return array
 
 
 def _filling(function):

@@ -239,9 +239,8 @@ class PlainCallback:
         _PLAIN[self.address] = self
 
     def __call__(self, theta, grad, handle):
-        theta = theta.view()
-        theta.flags.writeable = False
-        low, high = _read(handle[-4], (2, self._dim)) if self._bounded else (-np.inf, np.inf)
+        theta = frozen(theta)
+        low, high = read(handle[-4], (2, self._dim)) if self._bounded else (-np.inf, np.inf)
         outside = np.any((theta < low) | (theta > high))
         try:
             with np.errstate(all="ignore"):
@@ -251,15 +250,22 @@ class PlainCallback:
             is_domain = isinstance(error, ValueError) and "math domain error" in str(error)
             if not (outside or is_domain or isinstance(error, (ZeroDivisionError, OverflowError))):
                 if handle[-1] % STOP == 0:
-                    _read(handle[-2], (self._dim,))[:] = theta
+                    read(handle[-2], (self._dim,))[:] = theta
                 handle[-1] += 1
             return -np.inf
 
 
-def _read(address, shape):
+def read(address, shape):
     """Return the numbers at an address, as an array."""
     pointer = ctypes.cast(int(address), ctypes.POINTER(ctypes.c_double))
     return np.ctypeslib.as_array(pointer, shape)
+
+
+def frozen(array):
+    """Return a read-only view."""
+    array = array.view()
+    array.flags.writeable = False
+    return array
 
 
 def aligned(array, *, writeable=False):

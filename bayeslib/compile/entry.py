@@ -19,6 +19,11 @@ from .kinds import DOUBLE, DOUBLES, FLOAT, HALF, INT, INTS, NATIVE, VECTOR, WORD
 # The same of every density: the name of its folder tells one from another.
 _KEY = FLOAT(types.CPointer(FLOAT), types.CPointer(FLOAT), INT, types.CPointer(INT))
 _NEVER = DOUBLE(float("-inf"))
+# NATIVE, as Python knows it.
+PROTOTYPE = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.POINTER(ctypes.c_double), *[ctypes.c_void_p] * 3, ctypes.c_int64,
+    ctypes.c_void_p,
+)  # fmt: skip
 
 
 class Entry:
@@ -30,16 +35,11 @@ class Entry:
         For kernels: a `NATIVE` function, which always returns 0.
     """
 
-    _PROTOTYPE = ctypes.CFUNCTYPE(
-        ctypes.c_int32, ctypes.POINTER(ctypes.c_double), *[ctypes.c_void_p] * 3, ctypes.c_int64,
-        ctypes.c_void_p,
-    )  # fmt: skip
-
     @global_compiler_lock
     def __init__(self, compiled):
         self._library = compiled.library
         self.address = self._library.get_pointer_to_function(_symbol(compiled.fndesc))
-        self._native = self._PROTOTYPE(self.address)
+        self._native = PROTOTYPE(self.address)
 
     def __call__(self, theta, grad, handle):
         """Return the log density; a fused one fills `grad`."""

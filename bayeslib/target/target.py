@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..compile.arguments import as_data, as_function
-from ..compile.callback import evaluate_many
+from ..compile.callback import evaluate_many, frozen
 from ..compile.compiler import as_arguments, bind, plain_function
 from ..errors import BayeslibError, BayeslibTypeError, GradientError, TargetError
 from ..results import default_names
@@ -356,10 +356,8 @@ class Target:
         )
 
     def _plain(self, theta):
-        theta = theta.copy()
-        theta.flags.writeable = False
         with np.errstate(all="ignore"):
-            return self._flat(theta, *self._arguments)
+            return self._flat(frozen(theta), *self._arguments)
 
     def _recipe(self, gradient):
         if not gradient:
