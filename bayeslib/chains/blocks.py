@@ -45,7 +45,7 @@ class Control:
     """What the caller and the workers of its process share: progress, and the wish to stop."""
 
     def __init__(self, num_chains):
-        self.done = [0] * num_chains
+        self.done = [0] * num_chains  # iterations completed
         self.stopped = False
         self._handles = []
 
@@ -57,10 +57,6 @@ class Control:
         self._handles.append(bound)
         if self.stopped:
             bound.stop()
-
-    def report(self, chain, done):
-        """Note how many iterations a chain has completed."""
-        self.done[chain] = done
 
     def stop(self):
         """Ask every chain to end after the evaluation it is in."""
@@ -93,7 +89,7 @@ def advance(step, bound, control, chain, num_iterations):
     reached = 0
     for first, last in blocks(num_iterations):
         reached = step(first, last)
-        control.report(chain, reached)
+        control.done[chain] = reached
         if reached < last:
             break
     return reached

@@ -74,9 +74,6 @@ class Proposal:
             f"the target has dim={self.dim}"
         )
 
-    def __repr__(self):
-        return f"Proposal({self.label}, dim={self.dim})"
-
 
 def as_proposal(proposal, dim):
     """Make `proposal` a distribution with `sample` and `logdensity`.
