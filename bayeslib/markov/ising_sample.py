@@ -193,8 +193,10 @@ def initial(run, start, model, method):
 
 
 def settings(run):
-    s, num_draws = run.state, max(run.done - run.num_warmup, 1)
-    return {"lattices": s.lattice[1:-1, 1:-1].copy(), "mean_spins": s.sums / num_draws}
+    # A sweep that was interrupted is not kept, though its spins are summed.
+    s, updates = run.state, 1 if run.options["method"] == "wolff" else run.state.sums.size
+    summed = max(run.account.num_evals // updates - run.num_warmup, 1)
+    return {"lattices": s.lattice[1:-1, 1:-1].copy(), "mean_spins": s.sums / summed}
 
 
 def stats(run):
