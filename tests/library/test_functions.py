@@ -125,7 +125,7 @@ def test_rules_inside_densities():
 
 
 # --------------------------------------------------------------------------------- sums over rows
-SIZES = [(1, 1), (64, 5), (65, 5), (131, 25), (40, 70)]
+SIZES = [(1, 1), (64, 5), (65, 5), (131, 70)]
 
 
 def regression(n, dim, seed=3):
@@ -141,19 +141,21 @@ def with_logistic(theta, X, y):
     return log_prior + bl.logistic_log_likelihood(theta, X, y)
 
 
+def check(function, theta, data, value, slopes):
+    """In plain Python and compiled."""
+    target, plain = bl.Target(function, dim=theta.size, data=data), np.empty(theta.size)
+    differentiate_plain(function, theta.size)(theta, plain, *data)
+    assert [function(theta, *data), target(theta)] == pytest.approx([value] * 2, rel=1e-12)
+    for found in (plain, target.gradient(theta)):
+        np.testing.assert_allclose(found, slopes, rtol=1e-11, atol=1e-12)
+
+
 @pytest.mark.parametrize(("n", "dim"), SIZES)
 def test_logistic_log_likelihood(n, dim):
     theta, X, y = regression(n, dim)
-    s = X @ theta
-    value = stats.bernoulli.logpmf(y, special.expit(s)).sum()
-    slopes = (y - special.expit(s)) @ X
-    assert bl.logistic_log_likelihood(theta, X, y) == pytest.approx(value, rel=1e-12)
-    target = bl.Target(with_logistic, dim=dim, data=(X, y))
-    assert target(theta) == pytest.approx(value - 0.5 * theta @ theta, rel=1e-12)
-    np.testing.assert_allclose(target.gradient(theta), slopes - theta, rtol=1e-11, atol=1e-13)
-    plain = np.empty(dim)
-    differentiate_plain(with_logistic, dim)(theta, plain, X, y)
-    np.testing.assert_allclose(plain, slopes - theta, rtol=1e-11, atol=1e-13)
+    p = special.expit(X @ theta)
+    value = stats.bernoulli.logpmf(y, p).sum() - 0.5 * theta @ theta
+    check(with_logistic, theta, (X, y), value, (y - p) @ X - theta)
 
 
 def with_linear(theta, X, y):
@@ -170,13 +172,7 @@ def test_linear_log_likelihood_with_a_noise_of_unknown_size(n, dim):
     scale, r = np.exp(0.3), y - X @ coefficients
     value = stats.norm.logpdf(r, scale=scale).sum() - 0.045
     slopes = np.append(r @ X / scale**2, r @ r / scale**2 - n - 0.3)
-    target = bl.Target(with_linear, dim=dim + 1, data=(X, y))
-    assert with_linear(theta, X, y) == pytest.approx(value, rel=1e-12)
-    assert target(theta) == pytest.approx(value, rel=1e-12)
-    np.testing.assert_allclose(target.gradient(theta), slopes, rtol=1e-11, atol=1e-12)
-    plain = np.empty(dim + 1)
-    differentiate_plain(with_linear, dim + 1)(theta, plain, X, y)
-    np.testing.assert_allclose(plain, slopes, rtol=1e-11, atol=1e-12)
+    check(with_linear, theta, (X, y), value, slopes)
 
 
 def transformed(theta, X, y):

@@ -164,7 +164,7 @@ SKEWED = {"log_gamma": log_gamma(), "gamma_student": GAMMA_STUDENT, "coin": post
 
 
 @pytest.mark.trust("M6", of="multipathfinder")
-@over("name", SKEWED, few=1)
+@over("name", SKEWED)
 def test_stated_errors_are_those_that_are_made(name):
     """Where nothing is flagged z has mean square 1 and mean 0; false alarms 1e-6 in all.
 

@@ -1,21 +1,28 @@
 """Every sampler of chains leaves its target alone: from exact draws, over the rows of `steps`.
 
 Each row is judged by eight moments at |z| < 5.6, a false alarm in 1e6; the twins that must fail are
-the planted bugs of tests/tools/bugs.
+the planted bugs of tests/tools/bugs. `make test` has the rows of one density, which every sampler
+meets; that draws are those of the plain twins is asked at every change, of all.
 """
 
 import zlib
 
 import numpy as np
 import pytest
+from sparing import over
 from stepping import Z_LIMIT, paired_z, swap_z
 from steps import ROWS
 
 PAIRS = 20_000
 
 
+def every_row(names):
+    first = [name for name in names if name.endswith("log_gamma_normal")]
+    return over("name", [*first, *(name for name in names if name not in first)], few=len(first))
+
+
 @pytest.mark.trust("S8")
-@pytest.mark.parametrize("name", ROWS)
+@every_row(ROWS)
 def test_conserves_the_target(name):
     row, rng = ROWS[name], np.random.default_rng(zlib.crc32(name.encode()))
     starts = row.exact(row.starts, rng)
@@ -29,7 +36,7 @@ def test_conserves_the_target(name):
 
 
 @pytest.mark.trust("S9")
-@pytest.mark.parametrize("name", [name for name in ROWS if ROWS[name].reversible])
+@every_row([name for name in ROWS if ROWS[name].reversible])
 def test_is_reversible(name):
     row, rng = ROWS[name], np.random.default_rng(zlib.crc32(f"{name} once".encode()))
     starts = row.exact(min(PAIRS, row.starts), rng)

@@ -50,7 +50,7 @@ def test_neighbours_swap_as_often_as_they_should():
     np.testing.assert_allclose(rates, np.broadcast_to(exact, rates.shape), 0.03)
 
 
-@over("seed", [1, 2, 3], few=1)
+@over("seed", [1, 2, 3])
 def test_finds_both_modes(seed):
     """alpha = 2e-8 a seed: |z| < 5.6 with more than 500 draws' worth."""
     draws = bl.parallel_tempering(LOST, None, num_samples=5000, rng=seed)
@@ -65,7 +65,7 @@ def test_finds_both_modes(seed):
 UNIFORM = posteriors.coin(0, 0)
 
 
-@over("seed", [1, 2, 3], few=1)
+@over("seed", [1, 2, 3])
 def test_the_evidence_is_the_integral(seed):
     """alpha = 2e-8 for each; the evidence of one coin is not that of another."""
     coin, other = posteriors.coin(8, 2), posteriors.coin(7, 3)
@@ -147,7 +147,7 @@ def trips(replica):
     return total
 
 
-@over("seed", [1, 2, 3], few=1)
+@over("seed", [1, 2, 3])
 def test_a_ladder_too_coarse_is_said_and_the_remedy_works(seed):
     starts = np.full((4, 1), -10.0) + np.arange(4.0)[:, None] / 10
     coarse = {"inverse_temperatures": [1e-6, 1.0], "scale": [[1000.0], [2.0]]}

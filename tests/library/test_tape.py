@@ -152,10 +152,9 @@ def reuse(theta, X, g):
     constants[2] = theta[1]
     picked = np.where(theta > 0.0, np.log(theta), 0.0)
     lp = np.sum(twice) + np.sum(eta**2) + np.sum(still) + np.sum(np.exp(constants * theta[3]))
-    lp += np.sum(picked) + np.sum(picked[::2] * theta[::2]) + np.mean(theta[theta > 0.0])
+    lp += np.sum(picked) + np.sum(picked[::2] * theta[::2])
     cube = np.exp(theta[:24]).reshape((2, 3, 4))
-    lp += np.sum(cube * cube[:, :, ::-1]) + np.sum((cube.T + 1.0) ** 2) + np.sum(theta[:0])
-    return lp + np.max(theta) * np.min(theta) + np.cumsum(theta)[5] + theta[:6].prod()
+    return lp + np.sum(cube * cube[:, :, ::-1]) + np.sum((cube.T + 1.0) ** 2) + np.sum(theta[:0])
 
 
 def test_numbers_that_are_used_again_overwritten_constant_or_left_out():

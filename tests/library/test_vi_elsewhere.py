@@ -29,8 +29,7 @@ FITS = {
 }
 
 
-@pytest.mark.parametrize("width", [1.0, 0.4])
-@pytest.mark.parametrize("dim", [1, 4])
+@pytest.mark.parametrize(("dim", "width"), [(1, 1.0), (4, 0.4)])
 @pytest.mark.parametrize("name", FITS)
 def test_a_second_mode_is_spoken_of(name, dim, width):
     """Nothing is drawn for it, so that it is found in every run or in none."""

@@ -3,7 +3,7 @@
 import pytest
 
 
-def over(name, values, *, few=2, rest=pytest.mark.slow):
+def over(name, values, *, few=1, rest=pytest.mark.slow):
     """Run a test over `values` of its argument(s) `name`, all but the first `few` marked `rest`."""
     values = list(values)
     several = not isinstance(name, str)
