@@ -2,16 +2,12 @@
 
 import numpy as np
 import pytest
-from densities import EXACT, METRICS, gaussian2, standard
+from densities import EXACT, METRICS, gaussian2, minus_theta, standard
 from linear_chains import as_matrix
 from recording import measured
 from stepping import check_moments
 
 from bayeslib import Target, hmc, leapfrog, nuts
-
-
-def standard_gradient(theta):
-    return -theta
 
 
 def quartic(theta):
@@ -73,7 +69,7 @@ def test_leapfrog_energy_error_is_of_second_order(metric):
 @pytest.mark.trust("S5")
 def test_leapfrog_conserves_the_shadow_energy():
     """For N(0, 1), p^2 + (1 - step^2 / 4) q^2 is exactly conserved, and the map is linear."""
-    target, step = Target(standard, dim=1, gradient=standard_gradient), 1.9
+    target, step = Target(standard, dim=1, gradient=minus_theta), 1.9
     path = leapfrog(target, 0.6, 1.2, step_size=step, num_steps=10_000)
     q, p = path.positions[:, 0], path.momenta[:, 0]
     shadow = p**2 + (1 - step**2 / 4) * q**2
@@ -124,7 +120,7 @@ def test_matches_the_plain_algorithm_draw_by_draw(metric, jitter):
 
 def test_jitter_breaks_the_period_of_a_gaussian():
     """Ten steps of 2 pi / 10 return to the start but for the step's error; varied ones do not."""
-    target = Target(standard, dim=1, gradient=standard_gradient)
+    target = Target(standard, dim=1, gradient=minus_theta)
     options = {"num_steps": 10, "num_samples": 5_000, "num_warmup": 0, "num_chains": 1, "rng": 209}
     # the period of the leapfrog's own dynamics: cos(phase) = 1 - step^2 / 2
     step_size = np.sqrt(2.0 - 2.0 * np.cos(2.0 * np.pi / 10))

@@ -15,24 +15,12 @@ def correlated(theta, precision):
     return -0.5 * total
 
 
-def correlated_fused(theta, grad, precision):
-    total = 0.0
-    for i in range(theta.size):
-        row = 0.0
-        for j in range(theta.size):
-            row += precision[i, j] * theta[j]
-        grad[i] = -row
-        total += row * theta[i]
-    return -0.5 * total
-
-
 COV = np.array([[1.0, 0.8], [0.8, 2.0]])
 METRICS = {"identity": None, "diagonal": [0.5, 2.0], "dense": [[1.0, 0.5], [0.5, 0.8]]}
 
 
 def gaussian2():
-    data = (np.linalg.inv(COV),)
-    return Target(correlated, dim=2, data=data, fused=correlated_fused)
+    return Target(correlated, dim=2, data=(np.linalg.inv(COV),))
 
 
 def sample_gaussian2(num_samples, rng):
@@ -66,13 +54,6 @@ def mixture(theta):
     near = -0.5 * (theta[0] + 1.0) ** 2
     far = -0.5 * ((theta[0] - 1.5) / 0.5) ** 2 - math.log(0.5)
     return math.log(0.4 * math.exp(near) + 0.6 * math.exp(far))
-
-
-def mixture_gradient(theta):
-    x = theta[0]
-    near = 0.4 * math.exp(-0.5 * (x + 1.0) ** 2)
-    far = 0.6 / 0.5 * math.exp(-0.5 * ((x - 1.5) / 0.5) ** 2)
-    return np.array([-(near * (x + 1.0) + far * (x - 1.5) / 0.25) / (near + far)])
 
 
 def sample_mixture(num_samples, rng):
@@ -160,7 +141,7 @@ EXACT = {
         Target(log_gamma_normal, dim=2, fused=log_gamma_normal_fused),
         sample_log_gamma_normal,
     ),
-    "mixture": (Target(mixture, dim=1, gradient=mixture_gradient), sample_mixture),
+    "mixture": (Target(mixture, dim=1), sample_mixture),
     "funnel": (Target(funnel, dim=2), sample_funnel),
     "truncated": (Target(truncated, dim=1, gradient=minus_theta), sample_truncated),
 }

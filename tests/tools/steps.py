@@ -4,12 +4,12 @@ A sampler is one more group of rows in `ROWS`. That brings it the tests of test_
 test_trust_ranks.py, and planted bugs (tests/tools/bugs) a test that must reject them.
 """
 
-import math
 import sys
 from dataclasses import dataclass, field
 
 import numpy as np
 from densities import EXACT, METRICS
+from registry import uneven, uneven_ratio
 from scipy import stats
 
 import bayeslib as bl
@@ -141,23 +141,6 @@ def slices(density, width, most, at_random=False):
     return Row("slice_sample", density, options, 4, reversible=reversible, limits=most_evals)
 
 
-def spread(theta, scale):
-    return scale * (0.5 + 0.4 * abs(math.tanh(theta[0])))
-
-
-def wander(theta, rng, scale):
-    """A step whose size depends on where it begins: not symmetric."""
-    return theta + spread(theta, scale) * rng.standard_normal(theta.size)
-
-
-def wander_ratio(proposed, current, scale):
-    there, back, square = spread(current, scale), spread(proposed, scale), 0.0
-    for i in range(current.size):
-        square += (proposed[i] - current[i]) ** 2
-    log_there = -0.5 * square / there**2 - current.size * math.log(there)
-    return -0.5 * square / back**2 - current.size * math.log(back) - log_there
-
-
 def moves(dim, propose, log_ratio, *args):
     """Return how `metropolis_hastings` proposes, and its correction."""
     args = as_data(args, "args")
@@ -167,7 +150,7 @@ def moves(dim, propose, log_ratio, *args):
 
 
 def wandering(density):
-    options = moves(EXACT[density][0].dim, wander, wander_ratio, 1.6)
+    options = moves(EXACT[density][0].dim, uneven, uneven_ratio, 1.1)
     return Row("metropolis_hastings", density, options, limits={"acceptance_rate": (0.2, 0.9)})
 
 

@@ -33,10 +33,6 @@ def leans_to_the_left(hull, u):
     return _invert(hull, u**1.1)
 
 
-def constant_density(self, draws):
-    return np.zeros(len(draws))
-
-
 def unshrunk(x):
     shape, scale = fit_pareto(x)
     return (shape * (x.size + 10.0) - 5.0) / x.size, scale
@@ -64,29 +60,13 @@ def rest_of_everything(weights, num_samples, rng, scheme):
     return np.concatenate([np.repeat(np.arange(weights.size), copies), left])
 
 
-def flattened(weights, num_samples, rng, scheme):
-    return choose(np.sqrt(weights), num_samples, rng, scheme)
-
-
-def everyone_once(weights, num_samples, rng, scheme):
-    return np.arange(num_samples)
-
-
 def mean_for_sum(weights, log_unit):
     shares, log_sum = normalised(weights, log_unit)
     return shares, log_sum - np.log(weights.size)
 
 
-def forgets_the_proposal(self):
-    return self.log_p
-
-
 def at_the_last_temperature(self, beta, factor, rng):
     return _move(self, 1.0, factor, rng)
-
-
-def copies_not_taken(self, chosen):
-    pass
 
 
 _HOME = "bayeslib.independent"
@@ -128,7 +108,7 @@ BUGS = {
     ),
     "weights forget the proposal": Bug(
         "bayeslib.target.proposals.Proposal.own_logdensity",
-        constant_density,
+        lambda self, draws: np.zeros(len(draws)),
         "test_importance.test_posterior_expectations_and_evidence",
     ),
     "k-hat is not shrunk": Bug(
@@ -150,10 +130,12 @@ BUGS = {
     "systematic resampling has no offset": _biased("systematic", middles),
     "stratified resampling looks at first halves": _biased("stratified", first_halves),
     "residual resampling forgets what was copied": _biased("residual", rest_of_everything),
-    "multinomial resampling takes the roots of the weights": _biased("multinomial", flattened),
+    "multinomial resampling takes the roots of the weights": _biased(
+        "multinomial", lambda weights, *how: choose(np.sqrt(weights), *how)
+    ),
     "a filter takes no copies": Bug(
         _CHOOSE,
-        everyone_once,
+        lambda weights, num_samples, rng, scheme: np.arange(num_samples),
         "test_importance_filter.test_means_and_variances_are_kalmans",
     ),
     "the evidence of a filter takes means for sums": Bug(
@@ -163,10 +145,10 @@ BUGS = {
         {"scheme": "systematic"},
     ),
     "weights of a ladder forget the proposal": _on_a_ladder(
-        "log_ratio", forgets_the_proposal, "annealed_importance_sample"
+        "log_ratio", lambda self: self.log_p, "annealed_importance_sample"
     ),
     "a ladder moves at the last temperature": _on_a_ladder(
         "move", at_the_last_temperature, "annealed_importance_sample"
     ),
-    "a ladder takes no copies": _on_a_ladder("keep", copies_not_taken, "smc"),
+    "a ladder takes no copies": _on_a_ladder("keep", lambda self, chosen: None, "smc"),
 }

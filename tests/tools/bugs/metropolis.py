@@ -3,49 +3,39 @@
 import numpy as np
 from planting import Bug
 
-from bayeslib.chains.loop import copy, log_density
 from bayeslib.compile.callback import helper
-from bayeslib.markov.metropolis import accept_or_stay, metropolis_step, propose
+from bayeslib.markov.metropolis import metropolis_step, propose
 
 step = helper(metropolis_step)
 
-
-def no_accept_step(target, rng, log_p, walk, note):
-    accept_or_stay(target, rng, -np.inf, walk, note)
-    return log_density(target, walk.position)
-
-
-def log_density_not_refreshed(target, rng, log_p, walk, note):
-    accept_or_stay(target, rng, log_p, walk, note)
-    return log_p
+# In the place of the probability with which a proposal is accepted, and of a step.
+ACCEPTANCES = {
+    "no accept step": lambda log_ratio: 1.0,
+    "accepts ratio^0.9": lambda log_ratio: np.exp(0.9 * min(log_ratio, 0.0)),
+    "acceptance is floored at e^-4": lambda log_ratio: np.exp(max(min(log_ratio, 0.0), -4.0)),
+}
 
 
-def ratio_to_a_power(target, rng, log_p, walk, note):
-    log_new = log_density(target, walk.proposal)
-    note.acceptance_rate = np.exp(min(0.9 * (log_new - log_p), 0.0))
-    return moved(rng, log_p, log_new, walk, note)
+def not_refreshed(step):
+    step = helper(step)
 
-
-def floored(target, rng, log_p, walk, note):
-    log_new = log_density(target, walk.proposal)
-    note.acceptance_rate = np.exp(max(min(log_new - log_p, 0.0), -4.0))
-    return moved(rng, log_p, log_new, walk, note)
-
-
-@helper
-def moved(rng, log_p, log_new, walk, note):
-    note.accepted = rng.random() < note.acceptance_rate
-    if not note.accepted:
+    def wrong(target, rng, log_p, state, note):
+        step(target, rng, log_p, state, note)
         return log_p
-    copy(walk.proposal, walk.position)
-    return log_new
+
+    return wrong
 
 
-def until_accepted(target, rng, log_p, walk, note):
-    note.accepted = False
-    while not note.accepted:
-        log_p = step(target, rng, log_p, walk, note)
-    return log_p
+def until_accepted(step):
+    step = helper(step)
+
+    def wrong(target, rng, log_p, state, note):
+        note.accepted = False
+        while not note.accepted:
+            log_p = step(target, rng, log_p, state, note)
+        return log_p
+
+    return wrong
 
 
 def drifting(rng, walk):
@@ -68,17 +58,14 @@ def never_frozen(target, rng, log_p, walk, note):
     return log_p
 
 
-_ACCEPT, _PROPOSE = (f"bayeslib.markov.metropolis.{name}" for name in ("accept_or_stay", "propose"))
-_STEP = "bayeslib.markov.metropolis.metropolis_step"
+_HOME = "bayeslib.markov.metropolis"
+_STEP, _PROPOSE = f"{_HOME}.metropolis_step", f"{_HOME}.propose"
 _CONSERVES = "test_invariance.test_conserves_the_target", {"name": "metropolis log_gamma_normal"}
 _REVERSIBLE = "test_invariance.test_is_reversible", {"name": "metropolis mixture"}
 
-BUGS = {
-    "no accept step": Bug(_ACCEPT, no_accept_step, *_CONSERVES),
-    "the log density is never refreshed": Bug(_ACCEPT, log_density_not_refreshed, *_CONSERVES),
-    "accepts ratio^0.9": Bug(_ACCEPT, ratio_to_a_power, *_CONSERVES),
-    "acceptance is floored at e^-4": Bug(_ACCEPT, floored, *_CONSERVES),
-    "a rejected state is not repeated": Bug(_STEP, until_accepted, *_CONSERVES),
+BUGS = {n: Bug(f"{_HOME}.acceptance", f, *_CONSERVES) for n, f in ACCEPTANCES.items()} | {
+    "the log density is never refreshed": Bug(_STEP, not_refreshed(metropolis_step), *_CONSERVES),
+    "a rejected state is not repeated": Bug(_STEP, until_accepted(metropolis_step), *_CONSERVES),
     "the proposal drifts": Bug(_PROPOSE, drifting, *_REVERSIBLE),
     "scale depends on the state, uncorrected": Bug(_PROPOSE, scale_of_the_state, *_REVERSIBLE),
     "the scale is never frozen": Bug(

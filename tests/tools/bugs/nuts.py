@@ -4,10 +4,9 @@ import numpy as np
 from planting import Bug
 
 from bayeslib.compile.callback import helper
-from bayeslib.hamiltonian.dynamics import average_step
 from bayeslib.hamiltonian.nuts import FORCE, FULL, TURNED, P, grow, leap, nuts_step, set_out, weigh
 
-step = helper(nuts_step)
+from .hmc import never_frozen
 
 
 def uniform_weights(half, gain):
@@ -30,10 +29,6 @@ def preferred(target, rng, tree, here, num_steps, step_size, start):
     end = grow(target, rng, tree, here, num_steps, step_size, start)
     tree.half.weight *= 2.0
     return end
-
-
-def never(tree, row, last):
-    return False
 
 
 @helper
@@ -67,12 +62,6 @@ def without_the_last_kick(target, tree, here, step_size):
     return log_p, kinetic
 
 
-def never_frozen(target, rng, log_p, tree, note):
-    log_p = step(target, rng, log_p, tree, note)
-    average_step(tree.step, note.acceptance_rate)
-    return log_p
-
-
 _HOME = "bayeslib.hamiltonian.nuts"
 
 
@@ -87,13 +76,15 @@ BUGS = {
     "proposes the end of the new half": _unconserved("weigh", the_newest_of_all, "nuts truncated"),
     "a half that turned counts": _unconserved("grow", turned_or_not, "nuts truncated"),
     "the new half is preferred too much": _unconserved("grow", preferred, "nuts log_gamma_normal"),
-    "parts of a half may turn": _unconserved("pair_turns", never, "nuts truncated"),
+    "parts of a half may turn": _unconserved(
+        "pair_turns", lambda tree, row, last: False, "nuts truncated"
+    ),
     "the momentum is too small": _unconserved("set_out", too_small, "nuts funnel"),
     "momentum from N(0, M^-1)": _unconserved("set_out", of_the_inverse, "nuts diagonal"),
     "the last half kick is missing": _unconserved("leap", without_the_last_kick, "nuts mixture"),
     "its step size is never frozen": Bug(
         f"{_HOME}.nuts_step",
-        never_frozen,
+        never_frozen(nuts_step),
         "test_trust_invariance.test_adaptation_ends_with_the_warm_up",
         {"sampler": "nuts"},
     ),

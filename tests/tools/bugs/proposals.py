@@ -1,6 +1,5 @@
 """Samplers that take proposals of the user's own, and do not do them justice."""
 
-import numpy as np
 from planting import Bug
 
 from bayeslib.chains.loop import ask, log_density
@@ -8,35 +7,9 @@ from bayeslib.compile.callback import helper
 from bayeslib.markov.independence_metropolis import independence_step
 from bayeslib.markov.metropolis_hastings import correction, metropolis_hastings_step
 
-hastings, independence = helper(metropolis_hastings_step), helper(independence_step)
+from .metropolis import ACCEPTANCES, not_refreshed, until_accepted
 
-
-def always(log_ratio):
-    return 1.0
-
-
-def to_a_power(log_ratio):
-    return np.exp(0.9 * min(log_ratio, 0.0))
-
-
-def floored(log_ratio):
-    return np.exp(max(min(log_ratio, 0.0), -4.0))
-
-
-def not_repeated(target, rng, log_p, m, note):
-    note.accepted = False
-    while not note.accepted:
-        log_p = hastings(target, rng, log_p, m, note)
-    return log_p
-
-
-def not_refreshed(target, rng, log_p, m, note):
-    hastings(target, rng, log_p, m, note)
-    return log_p
-
-
-def left_out(target, log_new, m):
-    return 0.0
+independence = helper(independence_step)
 
 
 def wrong_sign(target, log_new, m):
@@ -60,34 +33,39 @@ def old_weight(target, rng, log_p, x, note):
     return log_p
 
 
-_HASTINGS, _INDEPENDENCE = (
-    f"bayeslib.markov.{name}" for name in ("metropolis_hastings", "independence_metropolis")
-)
-_STEP = f"{_HASTINGS}.metropolis_hastings_step"
-_CONSERVES = "test_invariance.test_conserves_the_target"
-_WANDERS = _CONSERVES, {"name": "metropolis_hastings log_gamma_normal"}
-_INDEPENDENTLY = _CONSERVES, {"name": "independence_metropolis mixture"}
-_WIDELY = _CONSERVES, {"name": "independence_metropolis wide mixture"}
+def _unconserved(place, wrong, row):
+    name = {"name": f"{place.split('.')[0]} {row}"}
+    return Bug(f"bayeslib.markov.{place}", wrong, "test_invariance.test_conserves_the_target", name)
+
+
+def _hastings(place, wrong):
+    return _unconserved(f"metropolis_hastings.{place}", wrong, "log_gamma_normal")
+
+
+def _independence(place, wrong, row="mixture"):
+    return _unconserved(f"independence_metropolis.{place}", wrong, row)
+
 
 BUGS = {
-    "rejected state not repeated": Bug(_STEP, not_repeated, *_WANDERS),
-    "the log density is never refreshed": Bug(_STEP, not_refreshed, *_WANDERS),
-    "accepts ratio^0.9": Bug(f"{_HASTINGS}.acceptance", to_a_power, *_WANDERS),
-    "acceptance is floored at e^-4": Bug(f"{_HASTINGS}.acceptance", floored, *_WANDERS),
-    "the correction is left out": Bug(f"{_HASTINGS}.correction", left_out, *_WANDERS),
-    "the correction has the wrong sign": Bug(f"{_HASTINGS}.correction", wrong_sign, *_WANDERS),
-    "the correction asks for the way back": Bug(f"{_HASTINGS}.correction", way_back, *_WANDERS),
-    "independence: no accept step": Bug(f"{_INDEPENDENCE}.acceptance", always, *_INDEPENDENTLY),
-    "independence: accepts ratio^0.9": Bug(
-        f"{_INDEPENDENCE}.acceptance", to_a_power, *_INDEPENDENTLY
+    name: _hastings(place, wrong)
+    for name, place, wrong in [
+        *((n, "acceptance", wrong) for n, wrong in list(ACCEPTANCES.items())[1:]),
+        ("the correction is left out", "correction", lambda target, log_new, m: 0.0),
+        ("the correction has the wrong sign", "correction", wrong_sign),
+        ("the correction asks for the way back", "correction", way_back),
+    ]
+} | {
+    "rejected state not repeated": _hastings(
+        "metropolis_hastings_step", until_accepted(metropolis_hastings_step)
     ),
-    "independence: acceptance is floored at e^-4": Bug(
-        f"{_INDEPENDENCE}.acceptance", floored, *_WIDELY
+    "the log density is never refreshed": _hastings(
+        "metropolis_hastings_step", not_refreshed(metropolis_hastings_step)
     ),
-    "independence: the proposal's density is left out": Bug(
-        f"{_INDEPENDENCE}.independence_step", without_q, *_INDEPENDENTLY
+    "independence: the proposal's density is left out": _independence(
+        "independence_step", without_q
     ),
-    "independence: the weight is never refreshed": Bug(
-        f"{_INDEPENDENCE}.independence_step", old_weight, *_INDEPENDENTLY
-    ),
+    "independence: the weight is never refreshed": _independence("independence_step", old_weight),
 }
+for name, wrong in ACCEPTANCES.items():
+    row = "wide mixture" if "floored" in name else "mixture"
+    BUGS[f"independence: {name}"] = _independence("acceptance", wrong, row)

@@ -13,10 +13,6 @@ def batch_alone(target, rng, theta, gradient):
     return log_p
 
 
-def always_replaced(rng, order, batch, replace):
-    draw_batch(rng, order, batch, True)
-
-
 def squared(rng, root, scale, z, into):
     add_normals(rng, root, scale * scale, z, into)
 
@@ -36,10 +32,6 @@ def driven(target, rng, x):
         x.momentum[i] += 2.0 * x.step_size * x.friction[i] * x.velocity[i]
 
 
-def of_many_rows(number, batch_size, replace):
-    return number**2 / batch_size
-
-
 _NOISY, _RUB = "bayeslib.hamiltonian.noisy", "bayeslib.hamiltonian.sghmc.rub"
 _SGHMC = "test_stochastic.test_sghmc_settles_in_the_law_of_its_steps", {"name": "noise"}
 BUGS = {
@@ -51,7 +43,7 @@ BUGS = {
     ),
     "a batch is drawn with replacement": Bug(
         f"{_NOISY}.draw_batch",
-        always_replaced,
+        lambda rng, order, batch, replace: draw_batch(rng, order, batch, True),
         "test_stochastic.test_batches_settle_in_the_law_of_all_batches",
         {"sampler": 0, "replace": False},
     ),
@@ -65,7 +57,7 @@ BUGS = {
     "friction drives": Bug(_RUB, driven, *_SGHMC),
     "the noise's estimate forgets that few rows are left": Bug(
         "bayeslib.hamiltonian.batches.spread_of",
-        of_many_rows,
+        lambda number, batch_size, replace: number**2 / batch_size,
         "test_stochastic.test_sghmc_equals_its_twin",
         {"name": "batch", "known": "batch"},
     ),

@@ -7,11 +7,9 @@ from bayeslib.markov import gibbs
 from bayeslib.markov.anneal import anneal_step, uphill
 from bayeslib.markov.parallel_tempering import exchange, move_rung
 
+from .metropolis import not_refreshed
+
 annealed, right_initial = helper(anneal_step), gibbs.initial
-
-
-def always(x, k, uniform):
-    exchange(x, k, -1.0)
 
 
 def densities_stay(x, k, uniform):
@@ -36,11 +34,6 @@ def a_little_is_free(target, energy, c):
     return (0.0 if 0.0 < rise <= 0.2 else rise), new
 
 
-def forgets(target, rng, energy, c, note):
-    annealed(target, rng, energy, c, note)
-    return energy
-
-
 def only_there(run, start, conditionals, known, scan):
     scan = "systematic" if scan == "symmetric" else scan
     return right_initial(run, start, conditionals, known, scan)
@@ -51,14 +44,18 @@ _PRODUCT = "test_parallel_tempering.test_conserves_the_product_of_tempered_densi
 _WEIGHTS = "test_annealing.test_at_a_fixed_temperature_the_states_have_boltzmanns_weights"
 
 BUGS = {
-    "swaps whatever the densities": Bug(f"{_TEMPERING}.exchange", always, _PRODUCT),
+    "swaps whatever the densities": Bug(
+        f"{_TEMPERING}.exchange", lambda x, k, uniform: exchange(x, k, -1.0), _PRODUCT
+    ),
     "the states swap, their densities do not": Bug(
         f"{_TEMPERING}.exchange", densities_stay, _PRODUCT
     ),
     "the walk ignores the temperature": Bug(f"{_TEMPERING}.move_rung", cold, _PRODUCT),
     "accepts at twice the temperature": Bug(f"{_ANNEAL}.anneal_step", twice_as_hot, _WEIGHTS),
     "a little uphill is free": Bug(f"{_ANNEAL}.uphill", a_little_is_free, _WEIGHTS),
-    "forgets the energy of the state": Bug(f"{_ANNEAL}.anneal_step", forgets, _WEIGHTS),
+    "forgets the energy of the state": Bug(
+        f"{_ANNEAL}.anneal_step", not_refreshed(anneal_step), _WEIGHTS
+    ),
     "a scan there and back that only goes there": Bug(
         "bayeslib.markov.gibbs.initial",
         only_there,
