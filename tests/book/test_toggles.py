@@ -2,9 +2,9 @@
 
 import re
 
-import pytest
+from bad_inputs import refused
 
-from bayeslib.errors import BayeslibError, BayeslibTypeError
+from bayeslib.errors import BayeslibTypeError
 from needles import plots
 from needles.figures.toggles import toggles
 
@@ -85,25 +85,12 @@ def test_the_picture_for_print_shows_the_first_figure():
     assert page().png.startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"shown": ["z"]}, "'z'"),
-        ({"alt": " "}, "alt"),
-        ({"b": ["x"], "c": ["x"]}, "at most two menus"),
-    ],
+test_what_cannot_be_shown_is_named = refused(
+    (lambda: page(shown=["z"]), "'z'"),
+    (lambda: page(alt=" "), "alt"),
+    (lambda: page(b=["x"], c=["x"]), "at most two menus"),
+    (lambda: toggles(draw, {"x": ["a", "b", "c"], "y": ["a"]}, alt="lines"), "in two groups"),
+    (lambda: toggles(draw, {"x": ["a", "b"]}, alt="lines"), "in no group"),
+    (lambda: toggles(draw, {"x": ["a", "b", "c", "d"]}, alt="lines"), "in no figure"),
+    (lambda: toggles(lambda: draw()[0], GROUPS, alt="lines"), BayeslibTypeError, "must return"),
 )
-def test_what_cannot_be_shown_is_named(options, words):
-    with pytest.raises(BayeslibError, match=words):
-        page(**options)
-
-
-def test_wrong_groups_and_drawings_are_named():
-    with pytest.raises(BayeslibError, match="in two groups"):
-        toggles(draw, {"x": ["a", "b", "c"], "y": ["a"]}, alt="lines")
-    with pytest.raises(BayeslibError, match="in no group"):
-        toggles(draw, {"x": ["a", "b"]}, alt="lines")
-    with pytest.raises(BayeslibError, match="in no figure"):
-        toggles(draw, {"x": ["a", "b", "c", "d"]}, alt="lines")
-    with pytest.raises(BayeslibTypeError, match="must return"):
-        toggles(lambda: draw()[0], GROUPS, alt="lines")

@@ -12,10 +12,12 @@ def rows(text):
     """Return the rows that the tests in a file carry, but for those that are slow."""
     found = set()
     for test in ast.parse(text).body:
-        marks = {ast.unparse(mark): mark for mark in getattr(test, "decorator_list", ())}
-        if "pytest.mark.slow" not in marks:
-            carried = [marks[name].args for name in marks if name.startswith("pytest.mark.row(")]
-            found |= {row.value for arguments in carried for row in arguments}
+        calls = {
+            ast.unparse(call.func): call for call in ast.walk(test) if isinstance(call, ast.Call)
+        }
+        if "pytest.mark.slow" not in map(ast.unparse, getattr(test, "decorator_list", ())):
+            carried = calls.get("pytest.mark.row", ast.Call(args=[])).args
+            found |= {row.value for row in carried}
     return found
 
 

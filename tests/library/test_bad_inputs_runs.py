@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from bad_inputs import run
+from bad_inputs import SAMPLERS, refused, run
 from densities import gaussian2
 
 import bayeslib as bl
@@ -36,25 +36,27 @@ def test_starts_of_any_real_type_give_the_same_draws(start, sampler):
     np.testing.assert_array_equal(run(start=start, sampler=sampler).values, expected.values)
 
 
-@pytest.mark.row(17, 18, 20, 21, 22)
-@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
-@pytest.mark.parametrize(
-    ("start", "error", "words"),
-    [
-        (0.5, bl.BayeslibError, r"initial_position must have shape \(2,\)"),
-        ([[0.0, 1.0]] * 3, bl.BayeslibError, r"\(1, 2\) for one start a chain, got \(3, 2\)"),
-        (["a", "b"], TypeError, "initial_position must hold real numbers"),
-        ([1j, 0], TypeError, "initial_position must hold real numbers"),
-        ([None, 0], TypeError, "initial_position must hold real numbers"),
-        ([[0.0], [0.0, 1.0]], TypeError, "initial_position is not an array"),
-        ([0.0, math.nan], bl.BayeslibError, r"initial_position\[1\] is nan"),
-        ([math.inf, 0.0], bl.BayeslibError, r"initial_position\[0\] is inf"),
-        ([], bl.BayeslibError, "initial_position must"),
-    ],
+BAD_STARTS = [
+    (0.5, bl.BayeslibError, r"initial_position must have shape \(2,\)"),
+    ([[0.0, 1.0]] * 3, bl.BayeslibError, r"\(1, 2\) for one start a chain, got \(3, 2\)"),
+    (["a", "b"], TypeError, "initial_position must hold real numbers"),
+    ([1j, 0], TypeError, "initial_position must hold real numbers"),
+    ([None, 0], TypeError, "initial_position must hold real numbers"),
+    ([[0.0], [0.0, 1.0]], TypeError, "initial_position .*give its rows one length"),
+    ([0.0, math.nan], bl.BayeslibError, r"initial_position\[1\] is nan"),
+    ([math.inf, 0.0], bl.BayeslibError, r"initial_position\[0\] is inf"),
+    ([], bl.BayeslibError, "initial_position must"),
+]
+test_bad_starts = pytest.mark.row(17, 18, 20, 21, 22)(
+    refused(
+        *(
+            ((s, start), *said)
+            for s in ("metropolis", "hmc", "nuts")
+            for start, *said in BAD_STARTS
+        ),
+        by=lambda sampler, start: run(start=start, sampler=sampler),
+    )
 )
-def test_bad_starts(sampler, start, error, words):
-    with pytest.raises(error, match=words):
-        run(start=start, sampler=sampler)
 
 
 @pytest.mark.row(23)
@@ -149,23 +151,22 @@ def test_improper_posterior():
         run(flat, 0.0, num_warmup=1000, num_samples=1000)
 
 
-@pytest.mark.row(52)
-@pytest.mark.parametrize("sampler", ["metropolis", "hmc", "nuts"])
-def test_a_warmup_without_end_is_refused_before_it_runs(sampler):
-    with pytest.raises(
-        bl.BayeslibError, match="num_warmup must be at most 1,000,000,000, got 1,00"
-    ):
-        run(sampler=sampler, num_warmup=10**12)
+test_a_warmup_without_end_is_refused_before_it_runs = pytest.mark.row(52)(
+    refused(
+        *((name, "num_warmup must be at most 1,000,000,000, got 1,00") for name in SAMPLERS),
+        by=lambda sampler: run(sampler=sampler, num_warmup=10**12),
+    )
+)
 
 
-@pytest.mark.row(60)
-def test_other_things_than_expected():
-    with pytest.raises(bl.BayeslibTypeError, match="executor must be"):
-        run(executor=4)
-    with pytest.raises(bl.BayeslibTypeError, match="executor must be"):
-        run(executor=ThreadPoolExecutor)
-    with pytest.raises(bl.BayeslibTypeError, match="progress must be"):
-        run(progress="yes")
+test_other_things_than_expected = pytest.mark.row(60)(
+    refused(
+        ({"executor": 4}, bl.BayeslibTypeError, "executor must be"),
+        ({"executor": ThreadPoolExecutor}, bl.BayeslibTypeError, "executor must be"),
+        ({"progress": "yes"}, bl.BayeslibTypeError, "progress must be"),
+        by=run,
+    )
+)
 
 
 @pytest.mark.row(18)

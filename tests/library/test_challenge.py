@@ -68,14 +68,12 @@ test_bad_enumerations_are_named = refused(
 )
 
 
-def test_unknown_hypotheses_and_functions_are_named():
-    posterior = bl.enumerate_posterior([0.0, 0.0], ["a", "b"])
-    with pytest.raises(BayeslibError, match="'c' is not among"):
-        posterior["c"]
-    with pytest.raises(BayeslibTypeError):
-        posterior.expect()
-    with pytest.raises(BayeslibTypeError, match="f must return numbers"):
-        posterior.expect(lambda h: None)
+POSSIBLE = bl.enumerate_posterior([0.0, 0.0], ["a", "b"])
+test_unknown_hypotheses_and_functions_are_named = refused(
+    (lambda: POSSIBLE["c"], "'c' is not among"),
+    (POSSIBLE.expect, BayeslibTypeError, "hypotheses must hold real numbers"),
+    (lambda: POSSIBLE.expect(lambda h: None), BayeslibTypeError, "f must return numbers"),
+)
 
 
 def test_hypotheses_may_come_from_any_iterable():

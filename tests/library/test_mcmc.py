@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from bad_inputs import refused
 from densities import COV, correlated, gaussian2, sample_gaussian2
 from stepping import check_moments
 from twins import plain_twin
 
 import bayeslib as bl
-from bayeslib import BayeslibError, BayeslibWarning, Target, ess, metropolis
+from bayeslib import BayeslibWarning, Target, ess, metropolis
 
 SD, PRECISION = np.sqrt(np.diag(COV)), np.linalg.inv(COV)
 RATE, METRIC = "acceptance_rate", "inverse_mass_matrix"
@@ -84,13 +85,12 @@ def test_a_dense_proposal_learns_correlations():
     check_moments(dense.values / sd, 0.0, cov / np.outer(sd, sd))
 
 
-def test_what_a_proposal_may_not_be():
-    with pytest.raises(BayeslibError, match="scale or cov, not both"):
-        metropolis(gaussian2(), None, scale=1.0, cov=np.eye(2), rng=1)
-    with pytest.raises(BayeslibError, match="cov must be positive definite"):
-        metropolis(gaussian2(), None, cov=[[1.0, 2.0], [2.0, 1.0]], rng=1)
-    with pytest.raises(BayeslibError, match='metric must be one of "diag", "dense", got \'unit\''):
-        metropolis(gaussian2(), None, metric="unit", rng=1)
+test_what_a_proposal_may_not_be = refused(
+    ({"scale": 1.0, "cov": np.eye(2)}, "scale or cov, not both"),
+    ({"cov": [[1.0, 2.0], [2.0, 1.0]]}, "cov must be positive definite"),
+    ({"metric": "unit"}, 'metric must be one of "diag", "dense", got \'unit\''),
+    by=lambda **options: metropolis(gaussian2(), None, rng=1, **options),
+)
 
 
 def test_adaptation_reaches_the_best_acceptance_rate():

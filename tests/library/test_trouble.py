@@ -85,13 +85,6 @@ def test_an_index_out_of_bounds_is_named_before_a_gradient_that_differs():
         nuts(beyond, rng=1)
 
 
-def test_ragged_data_are_refused_with_the_remedy():
-    with pytest.raises(bl.BayeslibTypeError, match=r"data\[0\] .*give its rows one length"):
-        Target(lambda theta, y: 0.0, dim=1, data=(((1.0, 2.0), (3.0,)),))
-    with pytest.raises(bl.BayeslibTypeError, match="initial_position .*give its rows one length"):
-        nuts(posteriors.gaussian([0.0, 0.0], np.eye(2)), [[1.0, 2.0], [3.0]], rng=1)
-
-
 def test_an_r_hat_above_the_limit_looks_like_it():
     """In one of many sets of chains it is above 1.01 by less than three decimals show."""
     rng, said = np.random.default_rng(3), []
