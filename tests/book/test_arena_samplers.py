@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 from stepping import Z_LIMIT, paired_z
-from twins import plain_twin
+from twins import page, plain_twin
 
 import bayeslib as bl
 from bayeslib.posteriors.truths import panels
@@ -176,11 +176,7 @@ def test_uniforms_and_normals_are_what_they_are_called(script):
 @pytest.mark.parametrize("rho", [-0.7, 0.0, 0.5, 0.95, 0.999])
 @pytest.mark.parametrize("size", [20, 21, 500, 3001])
 def test_estimators_are_the_librarys(script, rho, size):
-    rng = np.random.default_rng(size)
-    x = np.empty(size)
-    x[0] = rng.standard_normal()
-    for t in range(1, size):
-        x[t] = rho * x[t - 1] + np.sqrt(1.0 - rho**2) * rng.standard_normal()
+    (x,) = page("diagnostics", "autoregression")(rho, 1, size, np.random.default_rng(size))
     found = script("return estimateMean(Float64Array.from(input));", x.tolist())
     assert found["mean"] == pytest.approx(x.mean(), rel=1e-12, abs=1e-14)
     assert found["ess"] == pytest.approx(bl.ess(x[None], kind="mean"), rel=1e-9)

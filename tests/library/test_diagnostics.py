@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bad_inputs import refused
+from twins import page
 
 import bayeslib as bl
 from bayeslib import BayeslibError, autocorrelation, bfmi, ess, hdi, mcse, rhat
@@ -102,11 +103,8 @@ def test_constant_but_different_chains_disagree_infinitely():
 
 
 def test_effective_sample_size_of_an_autoregression():
-    rng = np.random.default_rng(20)
     rho, n = 0.9, 200_000
-    x = np.zeros((1, n))
-    for t in range(1, n):
-        x[0, t] = rho * x[0, t - 1] + rng.standard_normal()
+    x = page("diagnostics", "autoregression")(rho, 1, n, np.random.default_rng(20))
     assert ess(x, kind="mean") / n == pytest.approx((1 - rho) / (1 + rho), rel=0.1)
     np.testing.assert_allclose(autocorrelation(x, max_lag=5), rho ** np.arange(6), atol=0.03)
 

@@ -39,11 +39,6 @@ def test_matches_the_page_in_other_coordinates(max_steps_out, order):
     assert draws.num_evals == 1 + draws.stats["num_evals"].sum() == len(asked)
 
 
-def test_the_width_is_what_it_was_when_the_warm_up_ended():
-    runs = [slice_sample(gaussian2(), num_samples=n, rng=135) for n in (1, 500)]
-    np.testing.assert_array_equal(*(run.settings["width"] for run in runs))
-
-
 def test_it_ends_where_the_slice_has_no_end():
     flat = Target(lambda theta: 0.0 * theta[0], dim=1, gradient=None)
     with pytest.warns(BayeslibWarning, match="100 % of the draws reached max_steps_out=7"):

@@ -6,7 +6,7 @@ from bad_inputs import Denying, refused
 from densities import cut_off, raising
 from registry import log_gamma
 from scipy import stats
-from twins import plain_twin
+from twins import page, plain_twin
 
 import bayeslib as bl
 from bayeslib import posteriors
@@ -15,19 +15,6 @@ TARGET = posteriors.gamma_student()
 PRIOR = stats.gamma(3)
 LOG_BOUND = -1.5 * np.log(2.0)  # the likelihood is at most 1 / (2 sqrt 2), at theta = y
 ALPHA = 1e-6
-
-
-def unguarded(target, proposal, log_bound, num_samples, rng):
-    """Rejection sampling that never looks whether the envelope covers."""
-    rng = np.random.default_rng(rng)
-    kept, proposed = [], 0
-    while sum(map(len, kept)) < num_samples:
-        theta = proposal.rvs(size=num_samples, random_state=rng)
-        log_ratio = target.many(theta) - proposal.logpdf(theta) - log_bound
-        kept.append(theta[np.log(rng.random(num_samples)) < log_ratio])
-        proposed += num_samples
-    theta = np.concatenate(kept)
-    return theta, len(theta) / proposed * np.exp(log_bound)
 
 
 def same_distribution(x, cdf):
@@ -51,7 +38,8 @@ def test_draws_follow_the_posterior_and_the_leaky_ones_do_not():
     assert draws.values.shape == (1, 50_000, 1) and draws.independent
     assert same_distribution(draws.flat[:, 0], TARGET.truth.cdf)
     assert abs(draws.expect().z(TARGET.truth.mean)[0]) < 5.0
-    leaky, _ = unguarded(TARGET, PRIOR, -np.log(4.0), 50_000, 2)
+    options = {"log_bound": -np.log(4.0), "num_proposals": 120_000, "rng": 2}
+    leaky = page("rejection", "unguarded")(TARGET, PRIOR, **options)
     assert not same_distribution(leaky, TARGET.truth.cdf)
 
 

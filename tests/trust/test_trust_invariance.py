@@ -1,24 +1,27 @@
 """What every Markov chain must keep: an adaptation that ends, an acceptance known beforehand."""
 
+from functools import partial
+
 import numpy as np
 import pytest
-from densities import SAMPLERS, minus_theta, standard
+from densities import SAMPLERS, gaussian2, minus_theta, standard
 from recording import measured
 from scipy import special, stats
 from steps import algorithm, flow, steps
 
-from bayeslib import Target
+from bayeslib import Target, slice_sample
 from bayeslib.chains.functions import Portable
 
 METRIC = ["step_size", "inverse_mass_matrix"]
-ADAPTED = {"metropolis": ["scale"], "hmc": METRIC, "nuts": METRIC}
+ADAPTED = {"metropolis": ["scale"], "hmc": METRIC, "nuts": METRIC, "slice_sample": ["width"]}
+SLICES = {"slice_sample": partial(slice_sample, gaussian2())}
 
 
 @pytest.mark.trust("S8")
 @pytest.mark.parametrize("sampler", ADAPTED)
 def test_adaptation_ends_with_the_warm_up(sampler):
     """What was learned is, to the last bit, the same however many draws follow."""
-    run, learned = SAMPLERS[sampler], ADAPTED[sampler]
+    run, learned = (SAMPLERS | SLICES)[sampler], ADAPTED[sampler]
     runs = [run(num_samples=n, num_warmup=200, num_chains=2, rng=401) for n in (1, 150, 700)]
     for name in learned:
         for other in runs[1:]:

@@ -5,6 +5,7 @@ import pytest
 from judging import judge, judge_weighted
 from registry import ALGORITHMS, log_gamma, scaled
 from scipy import stats
+from twins import page
 from verdict import fails, passes
 
 import bayeslib as bl
@@ -101,7 +102,7 @@ def test_every_algorithm_of_the_registry_finds_the_truth(algorithm, case):
 
 def test_the_judge_is_right_about_draws_whose_worth_is_known():
     """Autoregressions of known mean, variance and quantiles; a mean off by 0.1 sd is seen."""
-    rho, n = 0.9, 20_000
+    autoregression = page("diagnostics", "autoregression")
     truth = bl.Truth(
         mean=np.zeros(1),
         cov=np.eye(1),
@@ -109,13 +110,7 @@ def test_the_judge_is_right_about_draws_whose_worth_is_known():
     )
     below = []
     for seed in range(100):
-        rng = np.random.default_rng(seed)
-        noise = np.sqrt(1.0 - rho**2) * rng.standard_normal((4, n))
-        noise[:, 0] = rng.standard_normal(4)
-        values = np.empty((4, n))
-        values[:, 0] = noise[:, 0]
-        for t in range(1, n):
-            values[:, t] = rho * values[:, t - 1] + noise[:, t]
+        values = autoregression(0.9, 4, 20_000, np.random.default_rng(seed))
         below.append(judge(bl.Draws(values[:, :, None]), truth).min())
         if seed == 0:
             assert judge(bl.Draws(values[:, :, None] + 0.1), truth).min() < 1e-6
