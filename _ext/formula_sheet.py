@@ -6,7 +6,8 @@
     ```
 
 A section for each numbered chapter holds its definitions, theorems and algorithms, copied when all
-pages have been read, so that each has the number it has there, and leads there.
+pages have been read, so that each has the number it has there, and leads there. Equations of its
+page that a statement cites, and that stand in none, follow it.
 """
 
 from pathlib import Path
@@ -58,11 +59,16 @@ class CopyStatements(SphinxPostTransform):
     def run(self):
         for place in list(self.document.findall(Statements)):
             tree = self.env.get_doctree(place["page"])
-            found = [self.entry(place["page"], box) for box in tree.findall(is_statement)]
+            equations = {block.get("label"): block for block in tree.findall(nodes.math_block)}
+            boxes = list(tree.findall(is_statement))
+            for box in boxes:
+                for block in box.findall(nodes.math_block):
+                    equations.pop(block.get("label"), None)  # it is on the sheet
+            found = [self.entry(place["page"], box, equations) for box in boxes]
             place.replace_self(found)
 
-    def entry(self, page, box):
-        """Return a statement under its name, which is a link to it."""
+    def entry(self, page, box, equations):
+        """Return a statement under its name, a link to it; equations that it cites follow."""
         title, *body = (clean(child, self.env.docname) for child in box.children)
         numbers = self.env.toc_fignumbers.get(page, {}).get(box["countertype"], {})
         number = ".".join(map(str, numbers.get(box["ids"][0], ())))
@@ -71,6 +77,11 @@ class CopyStatements(SphinxPostTransform):
         link = nodes.reference("", name, internal=True, refuri=f"{uri}#{box['ids'][0]}")
         head = nodes.paragraph("", "", link, *title.children, classes=["formula-name"])
         content = [node for section in body for node in section.children]
+        for cited in [ref for section in body for ref in section.findall(pending_xref)]:
+            equation = equations.pop(cited["reftarget"], None)
+            if equation is not None:
+                number = nodes.paragraph("", "", cited.deepcopy(), nodes.Text(":"))
+                content += [number, clean(equation, self.env.docname)]
         return nodes.container("", head, *content, classes=["formula", box["realtype"]])
 
 

@@ -35,9 +35,13 @@ Because.
 """
 B = """# Second chapter
 
+$$
+z = 2
+$$ (eq-z)
+
 ````{prf:theorem} Truth
 :label: thm-t
-By {prf:ref}`def-x` and {eq}`eq-x`, $y$. See {prf:ref}`thm-t`.
+By {prf:ref}`def-x` and {eq}`eq-x`, $y$ is {eq}`eq-z`. See {prf:ref}`thm-t`.
 ````
 ````{prf:remark}
 :label: rem
@@ -70,12 +74,20 @@ def test_a_sheet_has_the_statements_of_all_chapters(book):
     assert "Because" not in html and "Aside" not in html
 
 
+def test_equations_that_a_statement_cites_follow_it(book):
+    text = re.sub("<[^>]+>", "", book[0]["formulas"])
+    first, second = text[text.index("Definition 1.1 (") :].split("Second chapter")[:2]
+    assert first.count("x = 1") == 1  # its own
+    assert second.index("(2.1):") < second.index("z = 2") and "x = 1" not in second
+
+
 def test_a_statement_has_its_number_and_leads_to_its_place(book):
     html = book[0]["formulas"]
     assert re.search(r'href="a.html#def-x">Definition 1.1</a> \(Of', html)
     assert re.search(r'href="b.html#thm-t">Theorem 2.1</a> \(Truth\)', html)
     links = re.findall(r'href="([^"]*#[^"]*)"', html[html.index("(Truth)") :])
-    assert links[:3] == ["a.html#def-x", "a.html#equation-eq-x", "b.html#thm-t"]
+    assert links[3] == "b.html#thm-t"
+    assert links[:3] == ["a.html#def-x", "a.html#equation-eq-x", "b.html#equation-eq-z"]
 
 
 def test_no_address_stands_twice(book):
