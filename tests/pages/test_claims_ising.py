@@ -65,7 +65,7 @@ def test_a_third_of_quenches_end_in_stripes(seed):
 
 @every_seed
 def test_critical_slowing_down_and_its_cure(seed):
-    heat_bath, clusters = page("ising", "heat_bath_memory", "cluster_memory")
+    heat_bath, clusters = page("ising", "heat_bath_time", "cluster_time")
     power = np.log(heat_bath(12, seed)[0] / heat_bath(4, seed)[0]) / np.log(3)
     assert 1.6 < power < 2.7
     assert clusters(32, seed) < 4 * clusters(8, seed), "sixteen times and more for the heat bath"
