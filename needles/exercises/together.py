@@ -50,7 +50,7 @@ EXERCISES = (
             "A rate cannot exceed one: take the smaller of s and 1 / s.": lambda a: a > 1.0,
         },
         recipe="(4 / pi) arctan of the smaller of s and 1 / s, with s the standard deviation.",
-        praise="As good as it looks, and the weights have no variance.",
+        praise="Most proposals are accepted, and yet the variance of the weights is infinite.",
     ),
     Exercise(
         "together-correct",
