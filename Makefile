@@ -55,7 +55,7 @@ publish: $(READY)  ## the site with its zip and PDF, for an address (BOOK_URL=ht
 test: $(READY)  ## test the library, run the notebooks, lint both
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest -n auto --dist worksteal --nbmake --nbmake-timeout=180 -m "not slow" chapters tests --ignore-glob='tests/book/test_book*.py'
+	$(BIN)/python -m pytest -n auto --dist worksteal --nbmake --nbmake-timeout=600 -m "not slow" chapters tests --ignore-glob='tests/book/test_book*.py'
 
 test-slow: $(READY)  ## the tests that take minutes: posteriors, calibration, evidence, warnings
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-slow.txt

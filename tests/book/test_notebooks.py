@@ -80,7 +80,7 @@ def test_a_reader_installs_what_binder_does(unpacked):
 RUN = """import nbclient, nbformat
 page = nbformat.read("rejection.ipynb", 4)
 page.cells.append(nbformat.v4.new_code_cell("print(bl.__file__)"))
-nbclient.NotebookClient(page, timeout=180).execute()
+nbclient.NotebookClient(page, timeout=600).execute()
 print(page.cells[-1].outputs[0].text)
 """
 
