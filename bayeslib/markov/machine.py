@@ -30,7 +30,7 @@ class Moments(NamedTuple):
 
 
 class Gradient(NamedTuple):
-    """Of the mean log likelihood: by the weight of each pair, (n, n), and by the biases, (n,).
+    """Slopes of the mean log likelihood by each pair's weight, (n, n), and by each bias, (n,).
 
     Arrays where it is exact, `Estimate`s of arrays where it was sampled.
 

@@ -26,7 +26,7 @@ class Parameter:
     low, high : float
         Infinite where there is no end.
     kind : str, optional
-        How its numbers hold each other: a name in `curves`.
+        How its numbers hold each other, as "ordered" or "simplex"; None where they do not.
 
     Examples
     --------

@@ -31,9 +31,9 @@ class Target:
     parameters : dict
         The name of each parameter, and its shape, () for a number, or a constraint: `positive`,
         `lower`, `upper`, `interval`, `ordered`, `simplex`, `unit_vector`, `cholesky_corr`. The
-        density is one of the parameters as they are, without Jacobians. Chains and fits walk
-        where there are no constraints, and return the parameters (`metropolis_hastings` and
-        `independence_metropolis`, whose proposals are of the parameters, walk there). `gradient`
+        density is one of the parameters as they are, without Jacobians. Chains and fits walk in
+        coordinates without constraints, and return the parameters (`metropolis_hastings` and
+        `independence_metropolis`, whose proposals are of the parameters, use these). `gradient`
         is "auto" or None. `theta` below, and ``values`` of `Draws`, hold the numbers of all
         parameters in the order declared; a dict of parameters is taken for one point.
     data : tuple of arrays and numbers, optional
