@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from bad_inputs import refused
+from calling import interrupted_after, needs_signals
 from judging import pvalues_of_means
 from scipy import special
 from twins import plain_twin
@@ -287,3 +288,14 @@ def test_no_exact_answer_is_made_up():
             bl.ising_exact((5, 5), inverse_temperature=0.4, **options)
     with pytest.raises(bl.BayeslibError, match="inverse_temperature"):
         bl.onsager_energy(-1.0)
+
+
+@needs_signals
+def test_mean_spins_of_an_interrupted_run_are_means():
+    """A frozen lattice has a mean of exactly 1, with the sweep that was cut off or without it."""
+    frozen = {"inverse_temperature": 50.0, "initial": "up", "num_warmup": 0, "num_chains": 1}
+    bl.ising_sample((64, 64), num_samples=2, rng=1, **frozen)
+    with interrupted_after(0.5):
+        draws = bl.ising_sample((64, 64), num_samples=10**6, rng=1, progress=False, **frozen)
+    assert draws.settings["interrupted"] and 1 < draws.num_samples < 10**6
+    np.testing.assert_array_equal(draws.settings["mean_spins"], 1.0)
