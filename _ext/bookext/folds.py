@@ -6,6 +6,7 @@ A box of class ``open`` too is open at first.
 """
 
 import re
+from collections import deque
 from html.parser import HTMLParser
 from typing import NamedTuple
 
@@ -72,7 +73,14 @@ def _details(box, body):
 
 def fold(html):
     """Return `html` with its folded boxes as `details` elements, nested ones too."""
-    while boxes := _Boxes(html).found:
-        box = boxes[0]  # the first to close has no open box inside
-        html = html[: box.start] + _details(box, html[box.inner : box.inner_end]) + html[box.end :]
-    return html
+    boxes = deque(sorted(_Boxes(html).found))  # a box comes before those in it
+
+    def folded(start, end):
+        written = []
+        while boxes and boxes[0].start < end:
+            box = boxes.popleft()
+            written += [html[start : box.start], _details(box, folded(box.inner, box.inner_end))]
+            start = box.end
+        return "".join([*written, html[start:end]])
+
+    return folded(0, len(html))
