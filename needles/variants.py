@@ -382,11 +382,21 @@ VARIANTS = {
         {"variance": (1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 25)},
     ),
     "importance-stratified": Variant(
-        "Three draws have the weights <w1>, <w2> and <w3>. Stratified resampling draws three "
-        "indices, counted from zero, and all its three uniforms happen to be <u>. Which "
-        "indices?",
-        lambda w1, w2, w3, u: stratified([w1, w2, w3], np.full(3, u)),
-        {"w1": (1, 1, 4, 7), "w2": (2, 3, 5), "w3": (1, 2, 6), "u": (0.5, 0.15, 0.35, 0.65, 0.85)},
+        r"Four particles have weights in the proportion $<w1> : <w2> : <w3> : <w4>$. Stratified "
+        r"resampling has the points $(j + u_j)/4$, $j = 0, \dots, 3$, and its uniform numbers are "
+        "$u = (<u1>, <u2>, <u3>, <u4>)$. Which particles are chosen? Answer with the four "
+        "indices, counted from zero.",
+        lambda w1, w2, w3, w4, u1, u2, u3, u4: stratified([w1, w2, w3, w4], [u1, u2, u3, u4]),
+        {
+            "w1": (2, 1, 3),
+            "w2": (9, 7, 8),
+            "w3": (1, 2, 6),
+            "w4": (4, 3, 5),
+            "u1": (0.9, 0.15, 0.35),
+            "u2": (0.2, 0.45, 0.85),
+            "u3": (0.1, 0.55, 0.7),
+            "u4": (0.6, 0.3, 0.95),
+        },
     ),
     "rejection-evidence": Variant(
         "An expensive run with $c = <c>$ kept <kept> draws and needed <proposals> proposals; "

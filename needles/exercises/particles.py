@@ -2,45 +2,30 @@
 
 import numpy as np
 
-from ..grading import Routine, Statistical
+from ..grading import Statistical, Value
 from ..study import Exercise
 from ..variants import stratified
 
-
-def _one_uniform(weights, uniforms):
-    return stratified(weights, np.full(len(uniforms), uniforms[0]))
-
-
-def _multinomial(weights, uniforms):
-    return np.searchsorted(np.cumsum(weights) / np.sum(weights), uniforms, side="right")
-
-
-def _not_normalised(weights, uniforms):
-    size = len(uniforms)
-    return np.searchsorted(np.cumsum(weights), (np.arange(size) + uniforms) / size, side="right")
-
-
-_UNEVEN = np.array([0.4, 0.05, 1.2, 0.0, 0.35])
-_POINTS = np.array([0.91, 0.15, 0.55, 0.32, 0.78, 0.04])
+_WEIGHTS, _UNIFORMS = np.array([2.0, 9.0, 1.0, 4.0]), np.array([0.9, 0.2, 0.1, 0.6])
+_CHOSEN = stratified(_WEIGHTS, _UNIFORMS)
 
 EXERCISES = (
     Exercise(
         "importance-stratified",
-        expects=Routine(
-            stratified,
-            cases=(
-                (_UNEVEN / _UNEVEN.sum(), _POINTS),
-                (_UNEVEN, _POINTS),
-                (np.ones(6), _POINTS),
-                (np.array([0.0, 1.0, 0.0]), np.array([0.5, 0.99])),
-            ),
-        ),
+        expects=Value(_CHOSEN.astype(float), atol=0.0),
         mistakes={
-            "That is systematic resampling: use each point's own uniform.": _one_uniform,
-            "That is multinomial resampling: the j-th point must lie in (j, j+1)/N.": _multinomial,
-            "Divide the weights by their sum first.": _not_normalised,
+            "That is systematic resampling: use each point's own uniform number.": stratified(
+                _WEIGHTS, np.full(4, _UNIFORMS[0])
+            ).astype(float),
+            "That is multinomial resampling: point j must lie between j/4 and (j + 1)/4.": np.array(
+                [3.0, 1.0, 0.0, 1.0]
+            ),
+            "Divide the weights by their sum, 16, first.": np.zeros(4),
+            "Count the particles from zero.": _CHOSEN + 1.0,
+            "Those are the numbers of copies. Name, point by point, "
+            "the particle on which it falls.": np.bincount(_CHOSEN, minlength=4).astype(float),
         },
-        recipe="Points (j + u_j) / N, looked up in the cumulative weights.",
+        recipe="Points (j + u_j) / 4, looked up between the ends 0.125, 0.6875, 0.75 and 1.",
         praise="Each particle's copies differ from their average by less than two.",
     ),
     Exercise(

@@ -20,7 +20,6 @@ CALLS = {
         np.array([[s1], [s2]]),
         np.array([leak]),
     ),
-    "importance-stratified": lambda w1, w2, w3, u: (np.array([w1, w2, w3]), np.full(3, u)),
     "mcmc-balance": lambda a, b, there, back: (
         np.array([a, b]),
         np.array([[1.0 - there, there], [back, 1.0 - back]]),
