@@ -4,6 +4,7 @@ import hashlib
 import html
 import itertools
 import json
+import re
 
 from bayeslib.errors import BayeslibError
 
@@ -142,7 +143,11 @@ def _control(story, i):
 
 
 def figcaption(words):
-    """Return the line beneath a figure, announced when it changes; nothing for None."""
+    """Return the line beneath a figure, announced when it changes; nothing for None.
+
+    The hyphen of a negative number becomes a minus sign.
+    """
     if words is None:
         return ""
+    words = re.sub(r"(?<![\w.)])-(?=\.?\d)", "−", words)
     return f'<figcaption aria-live="polite">{html.escape(words)}</figcaption>'

@@ -85,7 +85,7 @@ def test_alt_and_caption_of_each_frame(prerender):
         caption=lambda power, shape: f"{2 * power:g} & {shape}",
     )
     assert 'aria-label="mirror at &lt;2.5&gt;"' in page
-    assert '<figcaption aria-live="polite">-6 &amp; mirror</figcaption>' in page
+    assert '<figcaption aria-live="polite">−6 &amp; mirror</figcaption>' in page
     assert page.count("<figcaption") == 6
 
 
