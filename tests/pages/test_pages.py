@@ -273,3 +273,38 @@ def test_a_label_stands_on_one_page():
 def test_labels_are_seen():
     text = "(sec-a)=\n## A\n$$ x $$ (eq-b)\n$$\nx\n$$ (eq-c)\n:label: thm-d\n:name: tab-e\n"
     assert labels(text) == {"sec-a", "eq-b", "eq-c", "thm-d", "tab-e"}
+
+
+TITLED = re.compile(r"\{(?:exercise|prf:\w+)\} ([^\n]+)\n:label: (\S+)")
+NAMED = re.compile(r"\{(?:ref|prf:ref)\}`([^<`]+) <((?:ex|thm)-[^>]+)>`")
+SHOWN = re.compile(r"\{numref\}`(fig-[^`]+)` \(([^)]+)\)")
+
+
+def misnamed(text):
+    """Return the names by which `text` calls exercises, theorems and figures that are not theirs.
+
+    An exercise and a theorem have their titles; of a figure, each long word stands in its caption,
+    the heading above it or the code that draws it.
+    """
+    titles, figures = {}, {}
+    for path in pages():
+        titles |= {label: title for title, label in TITLED.findall("\n".join(texts(path)))}
+        heading = ""
+        for c in cells(path):
+            if c.kind == "markdown":
+                heading = [heading, *re.findall(r"^#+ .+", c.source, re.M)][-1]
+            if "name" in c.figure:
+                figures[c.figure["name"]] = f"{c.figure['caption']} {heading} {c.source}".lower()
+    wrong = [name for name, label in NAMED.findall(text) if titles.get(label) != name]
+    for label, name in SHOWN.findall(text):
+        words = re.findall(r"\w{5,}", name.lower())
+        wrong += [f"{label}: {word}" for word in words if word not in figures.get(label, "")]
+    return wrong
+
+
+def test_the_plan_for_a_term_calls_things_by_their_names():
+    text = "\n".join(texts(CHAPTERS / "teach.ipynb"))
+    assert len(NAMED.findall(text)) == 36 and len(SHOWN.findall(text)) == 24
+    assert misnamed(text) == []
+    assert misnamed("{ref}`Two digits <ex-monte-carlo-digits>`") == ["Two digits"]
+    assert misnamed("{numref}`fig-polls` (a thousand needles)") == ["fig-polls: needles"]
