@@ -27,7 +27,7 @@ MACROS = {
 MACRO = re.compile(r"\\(?:data|R|E|P|norm|abs)(?![A-Za-z])")
 ROW = re.compile(r"(?<!\\)\|")
 INLINE = re.compile(r"\$([^$]+)\$")
-HEAD = ["symbol", "meaning", "in the code", "unit"]
+HEAD = ["symbol", "meaning", "in the code"]
 CODE = re.compile(r"`(\w+)")
 MARKED = re.compile(r"^\\(?:hat|bar) ")  # an estimate, an average: the letter under it tells
 
@@ -76,7 +76,7 @@ def used(path, cards):
 
 
 def tables(text):
-    """Return the rows of the tables of symbols: those with the head of four columns."""
+    """Return the rows of the tables of symbols: those with the head of three columns."""
     found, inside = [], False
     for line in text.splitlines():
         (row,) = rows(line) or ([],)
@@ -186,7 +186,7 @@ def test_no_symbol_of_the_tables_is_idle():
 
 
 def test_each_row_is_filled_in():
-    assert all(len(row) == 4 and row[0] and row[1] for row in TABLE)
+    assert all(len(row) == 3 and row[0] and row[1] for row in TABLE)
     assert tables("| symbol | meaning |\n|:---|:---|\n| $x$ | a |") == []
 
 
