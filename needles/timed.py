@@ -74,19 +74,18 @@ def middle(row, *keys):
 
 
 def spoken(x):
-    """Return a positive number in three digits or so."""
+    """Return a positive number in two digits, in three from a hundred upwards."""
     if not np.isfinite(x):
         return "–"
-    return f"{x:,.0f}" if x >= 100 else f"{x:.3g}"
+    return f"{float(f'{x:.3g}'):,.0f}" if x >= 99.5 else f"{x:#.2g}".rstrip(".")
 
 
 def between(values):
-    """Return the least and the largest of some numbers, in two digits."""
+    """Return the least and the largest of some numbers."""
     values = [v for v in values if np.isfinite(v)]
     if not values:
         return "an unknown number of"
-    ends = (f"{x:,.0f}" if x >= 99.5 else f"{x:.2g}" for x in (min(values), max(values)))
-    return " to ".join(dict.fromkeys(ends))
+    return " to ".join(dict.fromkeys(map(spoken, (min(values), max(values)))))
 
 
 def ranked(peers):
