@@ -14,8 +14,9 @@
     ```{coverage} D0
     ```
 
-Without a source each draws the counts of all of them, as a table; with one, its entries. An erratum
-links to the section that corrects it and to the cell that shows it. Texts are MyST.
+Without a source each draws the counts of all of them, as a table; with one, its entries, and of the
+errata those that are not false folded. An erratum links to the section that corrects it and to the
+cell that shows it. Texts are MyST.
 """
 
 import re
@@ -178,6 +179,15 @@ def item(term, *body, id_=None):
     return nodes.definition_list_item("", head, nodes.definition("", *body))
 
 
+def part(kind, listed):
+    """Return the errata of one kind: the false ones as they are, the others in a folded box."""
+    if kind == "error":
+        return listed
+    words = KINDS[kind].capitalize()
+    title = words if kind == "slip" else f"{words}: {len(listed)}"
+    return nodes.admonition("", nodes.title("", title), listed, classes=["dropdown"])
+
+
 def lines_of(place):
     """Return a place, L24-26 or L24, L84, in words."""
     words = re.sub(r"L(?=\d)", "", place).replace("-", "–")
@@ -206,12 +216,14 @@ class Errata(Ledger):
 
     def draw(self, chosen):
         twins = Counter()
-        listed = nodes.definition_list(classes=["ledger", "errata"])
+        parts = {kind: nodes.definition_list(classes=["ledger", "errata"]) for kind in KINDS}
         for entry in chosen:
             id_ = erratum_id(entry)
             twins[id_] += 1
-            listed += self.entry(entry, id_ if twins[id_] == 1 else f"{id_}-{twins[id_]}")
-        return [listed]
+            parts[entry["kind"]] += self.entry(
+                entry, id_ if twins[id_] == 1 else f"{id_}-{twins[id_]}"
+            )
+        return [part(kind, listed) for kind, listed in parts.items() if len(listed)]
 
     def entry(self, entry, id_):
         kind = nodes.inline("", KINDS[entry["kind"]], classes=["kind", entry["kind"]])

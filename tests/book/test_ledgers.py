@@ -123,6 +123,19 @@ def test_an_erratum_links_to_its_section_and_its_cell(build):
         assert html.count(f'id="{id_}"') == 1
 
 
+def test_only_what_is_false_stands_open(build):
+    html, _ = build("# X\n\n```{errata} D0\n```\n\n```{errata} D1\n```\n")
+    body = BeautifulSoup(html, "html.parser")
+    boxes = body.select("div.admonition.dropdown")
+    titles = [box.select_one("p.admonition-title").get_text() for box in boxes]
+    assert titles == ["Misleading: 2", "Missing: 1", "Slips of the pen"]
+    kinds = [{kind.get_text() for kind in box.select("dt .kind")} for box in boxes]
+    assert kinds == [{"misleading"}, {"missing"}, {"slips of the pen"}]
+    for box in boxes:
+        box.decompose()
+    assert [kind.get_text() for kind in body.select("dt .kind")] == ["false"]
+
+
 def test_items_are_listed_page_by_page_and_counted(build):
     html, warnings = build("# X\n\n```{coverage} D0\n```\n\n```{coverage}\n```\n")
     assert warnings == ""
