@@ -9,6 +9,7 @@ from densities import slope
 from numba import njit
 from scipy import special, stats
 
+import bayeslib as bl
 from bayeslib import log1pexp, log_sigmoid, sigmoid
 from bayeslib.compile import functions
 from bayeslib.compile.autodiff import (
@@ -441,7 +442,8 @@ def raising(theta):
         (linear_algebra, r"eigvalsh of a matrix.*`return np.linalg.eigvalsh.*cholesky"),
         (in_place, r"write a = a \* b, or make a with dtype=theta.dtype"),
         (condition, r"`if theta\[0\]:`.*x != 0.0"),
-        (lambda t: t, r"returns <1-d array from theta>, not a number"),
+        (lambda t: t, r"returns <1-d array from theta>, not a number; add up the terms"),
+        (lambda t: bl.logpdf.gaussian(t[0]), r"no attribute 'gaussian'; mend the name"),
         (nothing, r"one float on every path"),
         (whole, r"//.*`return theta\[0\] // 2`"),
         (lambda t: undefined_name(t[0]), r"undefined_name"),  # noqa: F821

@@ -334,6 +334,19 @@ def test_an_array_to_fill_is_made_from_the_parameters():
     np.testing.assert_allclose(slope, [-0.2 * Y @ Y])
 
 
+@pytest.mark.parametrize(
+    ("density", "words"),
+    [
+        (lambda p, y: bl.logpdf.normal(y, 0.0, p.a), "returns an array.*add up the terms"),
+        (lambda p, y: np.sum(p.b * y), "no parameter is named 'b'.*name it in parameters="),
+    ],
+)
+def test_common_slips_are_named(density, words):
+    target = bl.Target(density, parameters={"a": bl.positive()}, data=(Y,))
+    with pytest.raises(bl.GradientError, match=words):
+        bl.nuts(target, num_samples=5, rng=1)
+
+
 def test_predict_simulates_once_a_draw():
     draws = some_draws()
     ahead = draws.predict(lambda p, rng: rng.normal(p.a, 0.0), rng=1)

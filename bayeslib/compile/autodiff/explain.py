@@ -11,6 +11,8 @@ from ...errors import GradientError
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIBRARY = re.compile(r"[/\\](numba|numpy|llvmlite)[/\\]")
+ONE = "return one float on every path"
+SUM = "add up the terms, as in np.sum(bl.logpdf.normal(y, mu, sigma))"
 ELSE = "or pass gradient= or fused= to Target"
 REMEDIES = (
     (r"setitem", "a function of theta is stored in an array that does not hold such numbers",
@@ -74,7 +76,7 @@ def describe(text, error, function):
             kind = plain_types(call.partition("(")[2].rpartition(")")[0])
             if only_raises(function):
                 return "it always raises", "return -np.inf outside the support"
-            return f"it returns {kind}, not a number", "return one float on every path"
+            return f"it returns {kind}, not a number", SUM if "array" in kind else ONE
         for pattern, construct, remedy in REMEDIES:
             if re.match(rf"{pattern}\W", call):
                 return construct.format(name=name), remedy
@@ -82,13 +84,20 @@ def describe(text, error, function):
     match = re.search(r"Untyped global name '(\w+)'", text)
     if match:
         return f"{match[1]!r} is nothing that numba can compile", "write a function that is"
+    match = re.search(r"Unknown attribute '(\w+)' of type Parameters", text)
+    if match:
+        return f"no parameter is named {match[1]!r}", "name it in parameters= of the Target"
+    if re.search(r"Can't unify return type .*array\(Dual", text):
+        return "it returns an array, not a number", SUM
     match = re.search(r"NameError: (.*)|(Cannot unify .*)|(Unknown attribute .*)|(Use of .*)", text)
     if match:
         reason = next(group for group in match.groups() if group)
         return plain_types(reason.strip()), "keep to loops over numbers"
     if "astype(" in text:
         return "astype of an array from theta", "leave it out"
-    remedy = "return one float on every path and keep to loops over numbers"
+    if isinstance(error, AttributeError):
+        return text, "mend the name"
+    remedy = f"{ONE} and keep to loops over numbers"
     if not isinstance(error, NumbaError):
         return "numba cannot compile it for numbers that carry derivatives", remedy
     lines = [line.strip() for line in text.splitlines() if line.strip()]
