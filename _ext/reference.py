@@ -3,7 +3,7 @@
 The pages ``chapters/api_*.md`` name the entries, autodoc and napoleon draw them. What this adds:
 
 * in a docstring, a name in backquotes becomes a link where the reference has it;
-* below the first paragraph of an entry stands where the book teaches it;
+* below the first paragraph of an entry stands where the book teaches it, and then its example;
 * below the summary of a chapter stands what of the library it has taught;
 * the directive ``api-index`` draws the table of a page's entries.
 """
@@ -256,7 +256,10 @@ def process_docstring(app, what, name, thing, options, lines):
     except (TypeError, ValueError):
         own = set()
     text, header, examples = "\n".join(lines).partition("\nExamples\n--------\n")
-    lines[:] = (mark_up(text, known, own) + header + examples).splitlines()
+    text = mark_up(text, known, own)
+    first = HEADER.search(text)
+    at = first.start() if first else len(text)
+    lines[:] = (text[:at] + header + examples + "\n\n" + text[at:]).splitlines()
     if name in entries:
         end = lines.index("") if "" in lines else len(lines)
         lines[end:end] = taught_line(teaching[name])

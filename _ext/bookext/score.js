@@ -1,12 +1,19 @@
 // What the search puts first: a definition, then the section that teaches, then what lists and drills.
 const LATER = /^chapters\/(exercises|cards|bug_zoo|notation|bibliography|trust|teach|api)/;
 const ASIDE = /^(Exercises|Cards|Ten questions|Corrected here|Summary|History|The methods, each)/;
-// The book writes optimise, and its index optimis.
-const spelled = (query) => query.replace(/(?<=\w{4})iz(?=(e|ed|er|es|ing|ations?)\b)/gi, "is");
+// What looks like code, as bl.nuts or num_warmup, is looked up in the reference.
+let isCode = false;
+// The book writes optimise, and its index optimis; and bl. stands before every name.
+const spelled = (query) => {
+  isCode = /\w[._(]\w*/.test(query);
+  return query
+    .replace(/\b(bl|bayeslib)\./g, "")
+    .replace(/(?<=\w{4})iz(?=(e|ed|er|es|ing|ations?)\b)/gi, "is");
+};
 var Scorer = {
   score: ([page, title, anchor, , score]) =>
     score *
-    (LATER.test(page) ? 0.5 : 1) *
+    (isCode && page.startsWith("chapters/api") ? 8 : LATER.test(page) ? 0.5 : 1) *
     (ASIDE.test(title) ? 0.5 : 1) *
     (page === "chapters/glossary" ? 1.02 : anchor ? 1 : 1.01),
   objNameMatch: 11,

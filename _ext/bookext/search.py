@@ -1,9 +1,10 @@
-"""The search finds sections and terms: each is indexed by its own words, as Sphinx indexes a page.
+"""The search finds sections, terms and entries of the reference, each by its own words.
 
 What a reader does not see is left out: folded code, outputs, and the source of formulas. So are the
-pages that say ``nosearch`` of themselves. In the index a section is a document with the address of
-its page, its own title and the page's title in place of a file's name; `anchors` completes the
-address, and `often` says which few sections have a word most often. `score.js` ranks what is found.
+examples of the reference, and the pages that say ``nosearch`` of themselves. In the index a section
+is a document with the address of its page, its own title and the page's title in place of a file's
+name; `anchors` completes the address, and `often` says which few sections have a word most often.
+`score.js` ranks what is found.
 """
 
 import re
@@ -17,6 +18,7 @@ from sphinx import addnodes
 from sphinx.search import IndexBuilder, js_index
 
 SCORE = Path(__file__).with_name("score.js")
+UNSEEN_KINDS = (nodes.math, nodes.math_block, nodes.raw, nodes.comment, nodes.doctest_block)
 UNSEEN = {"tag_hide-input", "tag_hide-cell", "tag_remove-input", "tag_remove-cell"}
 OFTEN, MOST = 3, 4  # a word that is there so many times; in at most so many sections
 MARK = "\0"  # between a page and a section's id, where Sphinx expects a page
@@ -49,7 +51,7 @@ def is_unseen(node):
     """Tell whether a node is nothing to search for."""
     classes = set(node.get("classes", ())) if isinstance(node, nodes.Element) else set()
     return (
-        isinstance(node, nodes.math | nodes.math_block | nodes.raw | nodes.comment)
+        isinstance(node, UNSEEN_KINDS)
         or "cell_output" in classes
         or ("cell_input" in classes and bool(UNSEEN & set(node.parent["classes"])))
     )
@@ -67,7 +69,10 @@ def seen(tree):
 
 
 def sections(tree):
-    """Yield (id, title, content) of a page's parts: what stands first, as '', sections, terms."""
+    """Yield (id, title, content) of a page's parts.
+
+    These are terms, entries of the reference, what stands first, as '', and sections.
+    """
     top = next(tree.findall(nodes.section), None)
     if top is None:
         return
@@ -78,6 +83,10 @@ def sections(tree):
             words = term.astext().strip()
             content = nodes.section("", nodes.title(words, words), item, ids=term["ids"])
             yield term["ids"][0], words, content
+    while (entry := tree.next_node(addnodes.desc)) is not None:  # with the methods of a class
+        entry.parent.remove(entry)
+        name, (anchor, *_) = entry[0]["fullname"], entry[0]["ids"]
+        yield anchor, name, nodes.section("", nodes.title(name, name), entry, ids=[anchor])
     parts = [node for node in top if isinstance(node, nodes.section)]
     for part in parts:
         top.remove(part)
@@ -116,6 +125,14 @@ def index(env, language):
     frozen = builder.freeze()
     keys = [key.partition(MARK) for key in sorted(builder._titles)]
     number = {key: i for i, key in enumerate(sorted(builder._titles))}
+    for prefix, objects in frozen[
+        "objects"
+    ].items():  # what has a place of its own is no object too
+        objects[:] = [
+            entry
+            for entry in objects
+            if f"{keys[entry[0]][0]}{MARK}{prefix}.{entry[4]}" not in number
+        ]
     frozen["docnames"] = [name for name, _, _ in keys]
     frozen["anchors"] = [f"#{anchor}" if anchor else "" for _, _, anchor in keys]
     frozen["often"] = {

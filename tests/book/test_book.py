@@ -249,6 +249,8 @@ QUERIES = {
     "Hamiltonian Monte Carlo": "glossary#term-hamiltonian-monte-carlo",
     "which method": "choose",
     "models of your own": "models",
+    "bl.nuts": "api_flow#bayeslib.nuts",
+    "max_tree_depth": "api_flow#bayeslib.nuts",
 }
 
 

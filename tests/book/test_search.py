@@ -1,4 +1,4 @@
-"""What the search knows: sections and terms by their own words, nothing that nobody sees."""
+"""What the search knows: sections, terms, entries by their own words, nothing that nobody sees."""
 
 import json
 import re
@@ -16,6 +16,7 @@ Hello $\\operatorname{hidden}$ there.
 ```{toctree}
 one
 two
+nets
 ```
 """,
     "one.md": """# One page
@@ -41,6 +42,18 @@ Pike eat eels.
 ```{glossary}
 warm-up–time
   Draws thrown away.
+```
+""",
+    "nets.md": """# Nets
+
+```{eval-rst}
+.. py:class:: lib.Net(mesh)
+
+   Catches whitebait.
+
+   >>> plankton
+
+   .. py:method:: mend()
 ```
 """,
     "quiet.md": "---\nnosearch: true\norphan: true\n---\n\n# Quiet\n\nOwls.\n",
@@ -84,8 +97,17 @@ def test_a_term_is_a_place_of_its_own_with_or_without_its_hyphen(index):
         )
 
 
+def test_an_entry_of_the_reference_is_a_place_of_its_own_without_its_example(index):
+    assert places(index, "whitebait") == {"nets#lib.Net"}
+    assert not places(index, "plankton")
+    named = {
+        f"{prefix}.{entry[4]}" for prefix, found in index["objects"].items() for entry in found
+    }
+    assert named == {"lib.Net.mend"}, "its methods are found as objects"
+
+
 def test_what_is_unseen_or_left_out_is_not_found(index):
-    assert set(index["docnames"]) == {"index", "one", "two"}
+    assert set(index["docnames"]) == {"index", "one", "two", "nets"}
     assert not places(index, "hidden") and not places(index, "owl") and not places(index, "raw")
 
 
