@@ -125,14 +125,10 @@ def index(env, language):
     frozen = builder.freeze()
     keys = [key.partition(MARK) for key in sorted(builder._titles)]
     number = {key: i for i, key in enumerate(sorted(builder._titles))}
-    for prefix, objects in frozen[
-        "objects"
-    ].items():  # what has a place of its own is no object too
-        objects[:] = [
-            entry
-            for entry in objects
-            if f"{keys[entry[0]][0]}{MARK}{prefix}.{entry[4]}" not in number
-        ]
+    for prefix, things in frozen["objects"].items():  # an entry is a place of its own
+        for thing in [*things]:
+            if f"{keys[thing[0]][0]}{MARK}{prefix}.{thing[4]}" in number:
+                things.remove(thing)
     frozen["docnames"] = [name for name, _, _ in keys]
     frozen["anchors"] = [f"#{anchor}" if anchor else "" for _, _, anchor in keys]
     frozen["often"] = {

@@ -127,7 +127,7 @@ def mcse(draws, *, kind="mean", probability=None):
 
 
 def hdi(draws, *, probability=0.9):
-    """Highest density interval: the shortest that holds a share `probability` of the draws.
+    """Highest density interval: the shortest credible interval of `probability`.
 
     Parameters
     ----------

@@ -30,8 +30,9 @@ class Draws(Summarised):
     log_weights : array, shape (num_chains, num_samples), optional
         Unnormalised log importance weights; None when every draw counts the same.
     stats : dict of arrays, shape (num_chains, num_samples)
-        By ArviZ's names: acceptance_rate, diverging, energy, …; ``family``, of integers, is equal
-        for draws that descend from the same one.
+        What stands beside each draw, by ArviZ's names, as ``stats["diverging"]``; which there are,
+        the entry of the method says, as `nuts`. Draws that descend from the same one have the same
+        integer as their ``family``.
     num_evals : int
         Evaluations of the density (one with its gradient counts once), warm-up included.
     method : str

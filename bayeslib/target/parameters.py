@@ -57,7 +57,7 @@ class Parameter:
 
 
 def positive(shape=()):
-    """A parameter above zero, of `shape`, for the `parameters` of a `Target`.
+    """A parameter above zero, or an array of them, of `shape`.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def positive(shape=()):
 
 
 def lower(low, shape=()):
-    """A parameter above `low`, of `shape`, for the `parameters` of a `Target`; see `positive`.
+    """A parameter above the bound `low`; see `positive`.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def lower(low, shape=()):
 
 
 def upper(high, shape=()):
-    """A parameter below `high`, of `shape`, for the `parameters` of a `Target`; see `positive`.
+    """A parameter below the bound `high`; see `positive`.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def upper(high, shape=()):
 
 
 def interval(low, high, shape=()):
-    """A parameter between `low` and `high`, of `shape`, for the `parameters` of a `Target`.
+    """A parameter between the bounds `low` and `high`; see `positive`.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def interval(low, high, shape=()):
 
 
 def ordered(n):
-    """A vector of `n` numbers, each above the one before, for the `parameters` of a `Target`.
+    """A vector of `n` numbers, each above the one before.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def ordered(n):
 
 
 def simplex(n):
-    """A vector of `n` positive numbers that sum to 1, for the `parameters` of a `Target`.
+    """A vector of `n` positive numbers that sum to 1.
 
     The density is one of the first n - 1 of them, as the Dirichlet's is.
 
@@ -187,7 +187,7 @@ def simplex(n):
 
 
 def unit_vector(n):
-    """A vector of `n` numbers and of length 1, for the `parameters` of a `Target`.
+    """A vector of `n` numbers and of length 1.
 
     The density is one of the surface of the sphere. It has `n` coordinates, of which the length is
     standard, as of n normal numbers, whatever the density.
@@ -205,7 +205,7 @@ def unit_vector(n):
 
 
 def cholesky_corr(n):
-    """The lower Cholesky factor, (n, n), of a correlation matrix, for `Target`'s `parameters`.
+    """The lower Cholesky factor, (n, n), of a correlation matrix.
 
     The density is one of the numbers below the diagonal.
 

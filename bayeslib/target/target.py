@@ -81,14 +81,28 @@ class Target:
 
     Examples
     --------
+    >>> def logdensity(p, y):
+    ...     log_p = bl.logpdf.normal(p.mu, 0.0, 10.0)
+    ...     log_p += bl.logpdf.half_normal(p.sigma, 5.0)
+    ...     return log_p + np.sum(bl.logpdf.normal(y, p.mu, p.sigma))
+    >>> parameters = {"mu": (), "sigma": bl.positive()}
+    >>> y = np.array([4.9, 5.6, 5.1, 6.2])
+    >>> target = bl.Target(logdensity, parameters=parameters, data=(y,))
+    >>> print(round(target({"mu": 5.0, "sigma": 1.0}), 3))
+    -9.788
+    >>> print(target.gradient([5.0, 1.0]).round(2))
+    [ 1.75 -2.22]
+
+    Without names, the parameters are one vector, whose numbers may be anything:
+
     >>> def logdensity(theta, y):
-    ...     mu, log_sigma = theta[0], theta[1]
-    ...     z = (y - mu) * np.exp(-log_sigma)
-    ...     return -0.5 * np.sum(z**2) - y.size * log_sigma - 0.5 * log_sigma**2
-    >>> data = (np.array([4.9, 5.6, 5.1, 6.2]),)
-    >>> target = bl.Target(logdensity, dim=2, data=data, names=["mu", "log s"])
-    >>> print(round(target([5.0, 0.0]), 4), target.gradient([5.0, 0.0]))
-    -0.91 [ 1.8  -2.18]
+    ...     mu, log_sigma = theta
+    ...     log_p = bl.logpdf.normal(mu, 0.0, 10.0)
+    ...     log_p += bl.logpdf.normal(log_sigma, 0.0, 1.0)
+    ...     return log_p + np.sum(bl.logpdf.normal(y, mu, np.exp(log_sigma)))
+    >>> target = bl.Target(logdensity, dim=2, data=(y,), names=["mu", "log_sigma"])
+    >>> print(round(target([5.0, 0.0]), 3))
+    -8.851
     """
 
     maps_back = False  # see `walked`

@@ -1,6 +1,7 @@
 """How the reference marks up docstrings, and how it is joined to the pages."""
 
 import inspect
+import re
 import shutil
 
 import pytest
@@ -101,6 +102,16 @@ def test_no_property_begins_with_words_and_a_colon():
         if isinstance(value, property)
     }
     assert len(first) > 10 and not [name for name, line in first.items() if ":" in line]
+
+
+def test_the_warnings_that_the_reference_explains_are_the_librarys():
+    page = (CHAPTERS / "api_errors.md").read_text("utf-8").partition("(sec-api-refused)=")[0]
+    terms = re.findall(r"^(`.+`)\n: ", page, re.MULTILINE)
+    source = "".join(path.read_text("utf-8") for path in (ROOT / "bayeslib").rglob("*.py"))
+    source = re.sub(r"\{kind\}", "bulk", re.sub(r'"\s+f?"', "", source))
+    said = [words for term in terms for words in re.findall("`([^`]+)`", term)]
+    assert len(said) > 10
+    assert not [words for words in said if words.replace("tail ESS", "bulk ESS") not in source]
 
 
 def test_an_entry_stands_on_one_page(tmp_path):
