@@ -6,8 +6,8 @@
     ```
 
 A section for each numbered chapter holds its definitions, theorems and algorithms, copied when all
-pages have been read, so that each has the number it has there, and leads there. Equations of its
-page that a statement cites, and that stand in none, follow it.
+pages have been read, so that each has the number it has there, and leads there; so have equations.
+Those of its page that a statement cites, and that stand in none, follow it.
 """
 
 from pathlib import Path
@@ -36,11 +36,11 @@ class FormulaSheet(directives.Directive):
 
     def run(self):
         pages = self.read(Path(self.env.srcdir) / "_toc.yml", chapters)
-        return [self.section(page) for page in pages]
+        return [self.section(number, page) for number, page in enumerate(pages, 1)]
 
-    def section(self, page):
+    def section(self, number, page):
         name = f"formulas-{page.rsplit('/', 1)[-1].replace('_', '-')}"
-        title = cells.read(self.env.doc2path(page)).title
+        title = f"{number}. {cells.read(self.env.doc2path(page)).title}"
         link = directives.link("doc", f"/{page}", nodes.inline("", title), self.env.docname)
         place = Statements(page=page)
         return nodes.section("", nodes.title("", "", link), place, ids=[name], names=[name])
@@ -80,13 +80,15 @@ class CopyStatements(SphinxPostTransform):
         for cited in [ref for section in body for ref in section.findall(pending_xref)]:
             equation = equations.pop(cited["reftarget"], None)
             if equation is not None:
-                number = nodes.paragraph("", "", cited.deepcopy(), nodes.Text(":"))
-                content += [number, clean(equation, self.env.docname)]
+                content += clean(nodes.container("", equation.deepcopy()), self.env.docname)
         return nodes.container("", head, *content, classes=["formula", box["realtype"]])
 
 
 def clean(node, docname):
-    """Return a copy without addresses or proofs, whose links start from another page."""
+    """Return a copy without addresses or proofs, whose links start from another page.
+
+    An equation that had a label is followed by its number, which leads to it.
+    """
     copy = node.deepcopy()
     for inner in list(copy.findall(nodes.Element)):
         for name in ("ids", "names"):
@@ -94,7 +96,12 @@ def clean(node, docname):
         if isinstance(inner, pending_xref):
             inner["refdoc"] = docname
         elif isinstance(inner, nodes.math_block):
-            inner["label"] = inner["number"] = None
+            label, inner["label"], inner["number"] = inner["label"], None, None
+            if label:
+                link = directives.link("eq", label, nodes.inline(), docname, domain="math")
+                numbered = nodes.container("", classes=["numbered"])
+                inner.replace_self(numbered)
+                numbered += [inner, nodes.paragraph("", "", link, classes=["number"])]
         elif isinstance(inner, nodes.target) or type(inner).__name__ == "proof_node":
             inner.parent.remove(inner)
     return copy

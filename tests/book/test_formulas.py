@@ -65,8 +65,8 @@ def test_a_sheet_has_the_statements_of_all_chapters(book):
     html = pages["formulas"]
     assert heard == ""
     assert re.findall(r'<section id="(formulas-\w)">', html) == ["formulas-a", "formulas-b"]
-    assert re.search(r"<h2>.*?<a[^>]*href=\"a.html\"[^>]*>.*?First chapter", html)
-    assert re.search(r'href="#formulas-b">(<[^>]+>)?Second chapter<', html), (
+    assert re.search(r"<h2>.*?<a[^>]*href=\"a.html\"[^>]*>.*?1\. First chapter", html)
+    assert re.search(r'href="#formulas-b">(<[^>]+>)?2\. Second chapter<', html), (
         "in the list of sections"
     )
     assert html.count('class="formula ') == 2
@@ -74,11 +74,12 @@ def test_a_sheet_has_the_statements_of_all_chapters(book):
     assert "Because" not in html and "Aside" not in html
 
 
-def test_equations_that_a_statement_cites_follow_it(book):
+def test_equations_have_their_numbers_and_follow_a_statement_that_cites_them(book):
     text = re.sub("<[^>]+>", "", book[0]["formulas"])
-    first, second = text[text.index("Definition 1.1 (") :].split("Second chapter")[:2]
+    first, second = text[text.index("Definition 1.1 (") :].split("2. Second chapter")[:2]
     assert first.count("x = 1") == 1  # its own
-    assert second.index("(2.1):") < second.index("z = 2") and "x = 1" not in second
+    assert "(1.1)" in first[first.index("x = 1") :]
+    assert "(2.1)" in second[second.index("z = 2") :] and "x = 1" not in second
 
 
 def test_a_statement_has_its_number_and_leads_to_its_place(book):
