@@ -1,11 +1,12 @@
 // What the search puts first: a definition, then the section that teaches, then what lists and drills.
-const LATER = /^chapters\/(exercises|cards|bug_zoo|notation|bibliography|trust|teach|api)/;
+const LATER =
+  /^chapters\/(exercises|cards|bug_zoo|notation|bibliography|trust|teach|api(?!_(target|errors)))/;
 const ASIDE = /^(Exercises|Cards|Ten questions|Corrected here|Summary|History|The methods, each)/;
 // What looks like code, as bl.nuts or num_warmup, is looked up in the reference.
 let isCode = false;
 // The book writes optimise, and its index optimis; and bl. stands before every name.
 const spelled = (query) => {
-  isCode = /\w[._(]\w*/.test(query);
+  isCode = /[a-z]\w*([._][a-z]|\()/i.test(query);
   return query
     .replace(/\b(bl|bayeslib)\./g, "")
     .replace(/(?<=\w{4})iz(?=(e|ed|er|es|ing|ations?)\b)/gi, "is");

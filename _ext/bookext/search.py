@@ -122,6 +122,11 @@ def index(env, language):
                 for term in content.findall(nodes.term)
                 for form in term.get("forms", ())
             ]
+            forms += [
+                (called["fullname"].replace("_", " "), key, called["ids"][0])
+                for called in content.findall(addnodes.desc_signature)
+                if re.fullmatch(r"\w+_\w+", called["fullname"])
+            ]
     frozen = builder.freeze()
     keys = [key.partition(MARK) for key in sorted(builder._titles)]
     number = {key: i for i, key in enumerate(sorted(builder._titles))}

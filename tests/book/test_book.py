@@ -251,6 +251,8 @@ QUERIES = {
     "models of your own": "models",
     "bl.nuts": "api_flow#bayeslib.nuts",
     "max_tree_depth": "api_flow#bayeslib.nuts",
+    "student t": "api_target#bayeslib.logpdf.student_t",
+    "bounded parameter": "api_target#parameters-with-bounds",
 }
 
 
