@@ -287,6 +287,17 @@ def test_what_only_dual_numbers_can_do_is_done_by_them(monkeypatch):
     np.testing.assert_allclose(target.gradient(np.ones(30)), -np.ones(30), rtol=1e-15)
 
 
+@pytest.mark.parametrize("dim", [2, 60])  # dual numbers, a tape
+def test_a_density_may_print(capfd, dim):
+    def logdensity(theta):
+        print(theta[0], "and", theta[1])
+        return -0.5 * np.sum(theta * theta)
+
+    Target(logdensity, dim=dim).gradient(np.arange(1.0, dim + 1))
+    said = capfd.readouterr()
+    assert said.out.splitlines()[-1] == "1.0 and 2.0" and not said.err
+
+
 def test_errors_are_in_words():
     target = Target(lambda theta: np.convolve(theta, theta)[0] + theta @ theta, dim=30)
     with pytest.raises(GradientError, match="convolve.*write it as a loop over numbers"):

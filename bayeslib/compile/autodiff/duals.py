@@ -11,7 +11,7 @@ indexing, slices, iteration, unpacking and `len` of the parameter vector come fo
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, lower_cast, models, register_model
+from numba.extending import box, intrinsic, lower_cast, models, register_model
 
 from ..internals import Conversion, array_over, cgutils, lower_constant, make_array
 from ..kinds import DOUBLE, HALF, REAL
@@ -84,6 +84,12 @@ class DualModel(models.StructModel):
         # Packed in memory: no padding, and no alignment that an array would not give.
         elements = [model.get_data_type() for model in self._models]
         return ir.LiteralStructType(elements, packed=True)
+
+
+@box(Active)
+def to_python(kind, number, c):
+    """What `print` shows of it: its value."""
+    return c.pyapi.float_from_double(kind.unpack(c.context, c.builder, number)[0])
 
 
 def common_dual(kinds):
