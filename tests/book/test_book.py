@@ -28,6 +28,8 @@ BRIGHTNESS = """() => {
   const [red, green, blue] = canvas.getImageData(0, 0, 1, 1).data;
   return (red + green + blue) / 3;
 }"""
+# the rules of axe whose answer depends on colours and on the width; the rest is as at a desk
+SEEN = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]
 TOO_WIDE = "document.documentElement.scrollWidth - innerWidth"
 # A line box is taller than its letters, so boxes may share a little.
 LAY_OUT = """
@@ -138,7 +140,7 @@ def test_a_page_on_a_phone_by_night(visit, name):
     assert not small_targets(page)
     open_all(page)
     assert page.evaluate(TOO_WIDE) <= 0
-    assert not violations(page)
+    assert not violations(page, **({} if name == "chapters/intro" else {"runOnly": SEEN}))
     page.set_viewport_size(PHONE | {"width": 320})  # WCAG 1.4.10
     page.wait_for_function("innerWidth === 320")
     assert page.evaluate(TOO_WIDE) <= 0
