@@ -172,8 +172,11 @@
   const explain = (asked, given) => {
     if (asked.options) return `It is not '${given}'.`;
     const { truth, allowed, isOne } = asked;
-    const wrong = given.filter((number, i) => !(Math.abs(number - truth[i]) <= allowed[i])).length;
-    const where = isOne ? "" : ` in ${wrong} of ${truth.length} entries`;
+    const wrong = given.flatMap((number, i) =>
+      Math.abs(number - truth[i]) <= allowed[i] ? [] : [i + 1],
+    );
+    const entries = wrong.length === 1 ? "entry" : "entries";
+    const where = isOne ? "" : ` in ${entries} ${wrong.join(", ")} of ${truth.length}`;
     if (within(given, truth, asked.near)) {
       return `Close${where}. Was something rounded on the way? ${asked.precision}`;
     }
@@ -181,7 +184,7 @@
     if (isOne && truth[0] > 0 && within(given.map(Math.exp), truth, allowed)) {
       return "That is the logarithm of the right answer.";
     }
-    if (!isOne && wrong === truth.length) return `None of the ${truth.length} entries is right.`;
+    if (!isOne && wrong.length === truth.length) return `None of the ${truth.length} entries is right.`;
     return `The answer is another number${where}.`;
   };
 

@@ -89,7 +89,9 @@ class Value:
         error = np.abs(answer - truth)
         allowed = self.tolerance(truth)
         wrong = error > allowed
-        where = f" in {wrong.sum()} of {truth.size} entries" if truth.ndim else ""
+        places = ", ".join(str(place) for place in np.flatnonzero(wrong) + 1)
+        entries = "entry" if wrong.sum() == 1 else "entries"
+        where = f" in {entries} {places} of {truth.size}" if truth.ndim else ""
         if np.all(error <= self.near(truth)):
             return f"Close{where}. Was something rounded on the way? {self.precision}"
         if self.equals(-answer, truth):

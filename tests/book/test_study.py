@@ -160,7 +160,7 @@ SAID = {
         (AREA, -np.pi / 4, "the sign is not"),
         (AREA, np.log(np.pi / 4) * 1.0, "logarithm of the right answer"),
         (AREA, 0.3, "The answer is another number. There is a hint under the exercise."),
-        (POINT, [1.0, 2.0, 4.0], "The answer is another number in 1 of 3 entries"),
+        (POINT, [1.0, 2.0, 4.0], "The answer is another number in entry 3 of 3"),
         (ESTIMATE, Estimate(1.0, 0.3), "wider than the 0.1 asked for: about 9.0 times as many"),
         (ESTIMATE, Estimate(1.2, 0.01), "Close, but 20 of its own.*claims too much"),
         (ESTIMATE, Estimate(5.0, 0.01), "400 of its own standard errors"),
