@@ -96,7 +96,7 @@ def clean(node, docname):
         if isinstance(inner, pending_xref):
             inner["refdoc"] = docname
         elif isinstance(inner, nodes.math_block):
-            label, inner["label"], inner["number"] = inner["label"], None, None
+            label, inner["label"], inner["number"] = inner.get("label"), None, None
             if label:
                 link = directives.link("eq", label, nodes.inline(), docname, domain="math")
                 numbered = nodes.container("", classes=["numbered"])
