@@ -222,9 +222,9 @@ def anneal(
     schedule : {"geometric", "logarithmic"}, callable or array_like, shape (num_iterations,)
         "geometric" falls by the same factor an iteration, from `initial_temperature` to
         `final_temperature`; "logarithmic" is initial_temperature * log(2) / log(k + 2) at iteration
-        k = 0, 1, …, which ends at the lowest energy with a probability that tends to one, exactly
-        if initial_temperature * log(2) is at least the critical depth (Hajek, 1988), which is
-        seldom known. Or schedule(k), for k = 0, …, num_iterations - 1 in one array, or the
+        k = 0, 1, …, which ends at the lowest energy with a probability that tends to one if, and
+        only if, initial_temperature * log(2) is at least the critical depth (Hajek, 1988), which
+        is seldom known. Or schedule(k), for k = 0, …, num_iterations - 1 in one array, or the
         temperatures.
     initial_temperature : float, optional
         In units of the energy; for the two named schedules, which need it. Uphill moves of the

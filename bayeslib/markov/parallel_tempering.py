@@ -257,10 +257,10 @@ def parallel_tempering(
         ladder then leads from q, at inverse temperature 0, along q^(1 - beta) p^beta. If the
         evidence of q is known (its truth's), that of p is estimated, see Returns.
     inverse_temperatures : int or array_like, shape (r,), optional
-        The ladder, rising to 1; fixed when its rungs are given, two at least. A number of rungs
-        from 2 to 200 (`smc` counts steps, one less), or None, which takes as many as a Gaussian
-        of this dimension needs, is adapted in the warm-up until all pairs of neighbours swap
-        equally often, and frozen then. Without a reference it begins at 0.01.
+        The ladder, rising to 1; fixed when its rungs are given, two at least. Given only their
+        number, from 2 to 200 (`smc` counts steps, one less), or None, which takes as many as a
+        Gaussian of this dimension needs, the warm-up adapts them until all pairs of neighbours
+        swap equally often, and freezes them. Without a reference the ladder begins at 0.01.
     scale : float or array_like, shape (dim,) or (r, dim), optional
         Standard deviations of the proposal, for all rungs or for each. None adapts them in the
         warm-up, as `metropolis` does, for each rung.
@@ -326,7 +326,7 @@ def parallel_tempering(
     References
     ----------
     Geyer (1991), Markov chain Monte Carlo maximum likelihood. Hukushima and Nemoto (1996),
-    Exchange Monte Carlo method and application to spin glass simulations. Syed, Bouchard-Cote,
+    Exchange Monte Carlo method and application to spin glass simulations. Syed, Bouchard-Côté,
     Deligiannidis and Doucet (2022), Non-reversible parallel tempering. Xie, Lewis, Fan, Kuo and
     Chen (2011), for stepping stones.
 

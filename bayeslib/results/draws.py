@@ -257,9 +257,9 @@ class Draws(Summarised):
             Takes all draws at once, shape (n, dim), and returns (n,) or (n, k), which is fast;
             or takes one draw, shape (dim,), and returns a number or k numbers. Parameters are
             attributes of what it takes: ``p.tau``, (n,), or ``p.alpha``, (n, 50). It is called with
-            all draws first, then with two of them alone; where that differs, as for one that
-            mixes the entries of a draw without ``axis=-1``, with each. The default is the
-            identity: the posterior mean.
+            all draws first, then with two of them alone; if the answers differ, as when it mixes
+            the entries of a draw without ``axis=-1``, it is called with each draw. The default is
+            the identity: the posterior mean.
 
         Returns
         -------

@@ -44,7 +44,7 @@ class Target:
         ``X @ theta``, and at a larger one if it loops over numbers.
     fused : callable, optional
         fused(theta, grad, *data) -> float writes the gradient into `grad` and returns the log
-        density, in one pass: the fastest form. It goes before `gradient`.
+        density, in one pass: the fastest form. Used where both it and `gradient` are given.
     names : sequence of str, optional
         One a dimension; "theta", or "theta[0]" and so on.
     support : sequence of (low, high), optional
