@@ -28,6 +28,10 @@ A thing.
 $$
 x = 1
 $$ (eq-x)
+
+$$
+w = 3
+$$
 ````
 ````{prf:proof}
 Because.
@@ -70,7 +74,7 @@ def test_a_sheet_has_the_statements_of_all_chapters(book):
         "in the list of sections"
     )
     assert html.count('class="formula ') == 2
-    assert "A thing." in html and "x = 1" in html
+    assert "A thing." in html and "x = 1" in html and "w = 3" in html  # this one has no label
     assert "Because" not in html and "Aside" not in html
 
 
