@@ -12,7 +12,7 @@ _LENGTH = 256  # sums at a time, which stay in the first cache
 
 @njit(**INLINED)
 def predict(X, m, d, row, column, theta, out):
-    """out[3 i] = X[i] @ theta, with the bytes of X from row to row and column to column."""
+    """out[i] = X[i] @ theta, with the bytes of X from row to row and column to column."""
     if column == 8:
         i = 0
         while i + 4 <= m:
@@ -25,13 +25,13 @@ def predict(X, m, d, row, column, theta, out):
                 b += x1[j] * s
                 c += x2[j] * s
                 e += x3[j] * s
-            out[3 * i], out[3 * i + 3], out[3 * i + 6], out[3 * i + 9] = a, b, c, e
+            out[i], out[i + 1], out[i + 2], out[i + 3] = a, b, c, e
             i += 4
         while i < m:
             a, x0 = 0.0, doubles(X + i * row)
             for j in range(d):
                 a += x0[j] * theta[j]
-            out[3 * i] = a
+            out[i] = a
             i += 1
     else:  # by columns, whose entries stand together, _LENGTH rows at a time
         sums = stack_vector(_LENGTH)
@@ -44,7 +44,7 @@ def predict(X, m, d, row, column, theta, out):
                 for i in range(num):
                     sums[i] += x0[i] * s
             for i in range(num):
-                out[3 * (first + i)] = sums[i]
+                out[first + i] = sums[i]
 
 
 @njit(**INLINED)

@@ -94,14 +94,16 @@ def _write(out, value, index, tape):
 def _read(numbers, n, values, parents):
     """Copy n numbers' values and indices; return the first index if the others follow it, else 0.
 
-    Their third words are read too: LLVM loads whole numbers together, parts of them one by one.
+    All three words are read, once, before anything is written: LLVM loads whole numbers together,
+    parts of them, or one that may have changed, one by one.
     """
     given, fields, of, apart, tapes = doubles(numbers), words(numbers), halves(parents), 0, 0
     first, into = fields[1], doubles(values)
     for i in range(n):
-        into[i], of[i] = given[STEP * i], fields[STEP * i + 1]
-        apart |= fields[STEP * i + 1] ^ (first + i)
-        tapes |= fields[STEP * i + 2]
+        value, index, tape = given[STEP * i], fields[STEP * i + 1], fields[STEP * i + 2]
+        into[i], of[i] = value, index
+        apart |= index ^ (first + i)
+        tapes |= tape
     return first if apart == 0 and tapes != 0 else 0
 
 
@@ -310,15 +312,15 @@ def matrix_vector(X, owned, m, d, row, column, theta, out):
     """
     tape = _tape_of(theta, STEP, d)
     own, copied = words(tape), owned != 0 or (column != 8 and row != 8)
-    copy = values = parents = block = turned = 0
+    copy = values = parents = block = sums = turned = 0
     if tape != 0:
         values, parents, block = reserve(own, 8 * d), reserve(own, 4 * d), reserve(own, BLOCK_BYTES)
-        copy = reserve(own, 8 * m * d if copied else 0)
+        copy, sums = reserve(own, 8 * m * d if copied else 0), reserve(own, 8 * m)
         if m == d and not copied and _is_symmetric(own, X, d):
             turned, row, column = SYMMETRIC, 8 * d, 8
         elif m == d:
-            turned = reserve(own, 16 * d)
-    if values == 0 or parents == 0 or block == 0 or copy == 0:  # constants, or no memory
+            turned = reserve(own, 8 * d)
+    if values == 0 or parents == 0 or block == 0 or copy == 0 or sums == 0:  # or constants
         for i in range(m):
             s = 0.0
             for j in range(d):
@@ -336,21 +338,17 @@ def matrix_vector(X, owned, m, d, row, column, theta, out):
         row, column = (8, 8 * m) if by_columns else (8 * d, 8)
         X = copy
     _read(theta, d, values, parents)
-    at, first = doubles(values), own[NUM_NODES]
+    at, straight, first = doubles(values), doubles(sums), own[NUM_NODES]
     own[NUM_NODES] = first + m
-    into, indices = doubles(out), words(out)
     if turned <= SYMMETRIC:
-        predict(X, m, d, row, column, at, into)
-    else:  # should it become a quadratic form
-        straight = turned + 8 * d
-        if column == 8:
-            predict_both(X, d, row, at, doubles(straight), doubles(turned))
-        else:
-            predict_both(X, d, column, at, doubles(turned), doubles(straight))
-        for i in range(m):
-            into[3 * i] = doubles(straight)[i]
+        predict(X, m, d, row, column, at, straight)
+    elif column == 8:  # should it become a quadratic form
+        predict_both(X, d, row, at, straight, doubles(turned))
+    else:
+        predict_both(X, d, column, at, doubles(turned), straight)
+    into, indices = doubles(out), words(out)
     for i in range(m):
-        indices[3 * i + 1], indices[3 * i + 2] = first + i, tape
+        into[STEP * i], indices[STEP * i + 1], indices[STEP * i + 2] = straight[i], first + i, tape
     b = words(block)
     b[BEFORE], b[AT], b[KIND], b[FIRST], b[ROWS] = own[BLOCK], own[NUM_EDGES], PRODUCT, first, m
     b[MATRIX], b[COLUMNS], b[ROW_STRIDE], b[COLUMN_STRIDE] = X, d, row, column
