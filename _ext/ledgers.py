@@ -15,8 +15,8 @@
     ```
 
 Without a source each draws the counts of all of them, as a table; with one, its entries, and of the
-errata those that are not false folded. An erratum links to the section that corrects it and to the
-cell that shows it. Texts are MyST.
+errata those that are not false folded. An erratum is headed by its topic, and links to the section
+that corrects it and to the cell that shows it. Texts are MyST.
 """
 
 import re
@@ -180,12 +180,12 @@ def item(term, *body, id_=None):
 
 
 def part(kind, listed):
-    """Return the errata of one kind: the false ones as they are, the others in a folded box."""
-    if kind == "error":
-        return listed
+    """Return the errata of one kind: the false ones under a line, the others in a folded box."""
     words = KINDS[kind].capitalize()
     title = words if kind == "slip" else f"{words}: {len(listed)}"
-    return nodes.admonition("", nodes.title("", title), listed, classes=["dropdown"])
+    if kind == "error":
+        return [nodes.paragraph("", "", nodes.strong("", title), classes=["false"]), listed]
+    return [nodes.admonition("", nodes.title("", title), listed, classes=["dropdown"])]
 
 
 def lines_of(place):
@@ -223,10 +223,13 @@ class Errata(Ledger):
             parts[entry["kind"]] += self.entry(
                 entry, id_ if twins[id_] == 1 else f"{id_}-{twins[id_]}"
             )
-        return [part(kind, listed) for kind, listed in parts.items() if len(listed)]
+        drawn = (part(kind, listed) for kind, listed in parts.items() if len(listed))
+        return [node for nodes_of_kind in drawn for node in nodes_of_kind]
 
     def entry(self, entry, id_):
-        kind = nodes.inline("", KINDS[entry["kind"]], classes=["kind", entry["kind"]])
+        head = [nodes.inline("", lines_of(entry["place"]), classes=["place"])]
+        if "topic" in entry:
+            head = [*self.inline(entry["topic"]), nodes.Text(" "), *head]
         said, true = LABELS.get(entry["kind"], ("Said", "True"))
         body = [
             paragraph("said", said, *self.inline(entry["said"])),
@@ -234,7 +237,7 @@ class Errata(Ledger):
         ]
         if "at" in entry:
             body.append(paragraph("where", "Where", *self.where(entry)))
-        return item([nodes.Text(f"{lines_of(entry['place'])} "), kind], *body, id_=id_)
+        return item(head, *body, id_=id_)
 
     def where(self, entry):
         line = [*self.section(entry["at"]), nodes.Text(": "), *self.shown(entry)]

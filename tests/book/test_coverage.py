@@ -57,6 +57,9 @@ def wrong_erratum(entry):
     rest = set(entry) - {"source", "place", "kind", "said", "is"}
     if entry["kind"] == "slip":
         return "fields" if rest else None
+    if bad := wrong_text(entry, "topic"):
+        return bad
+    rest -= {"topic"}
     if ("specimen" in rest) != (entry["kind"] == "error"):
         return "no specimen, or none needed"
     rest -= {"also", "specimen"}
@@ -88,8 +91,9 @@ def test_a_wrong_place_is_seen():
     assert "half" in wrong(entry | {"item": "$x"})
 
 
-def test_no_item_stands_twice():
+def test_no_item_and_no_topic_stands_twice():
     seen = [(e["source"], e["item"]) for e in COVERAGE]
+    seen += [(e["source"], e.get("topic")) for e in ERRATA]
     assert len(seen) == len(set(seen))
 
 
@@ -99,7 +103,7 @@ def test_each_erratum_is_corrected_and_shown_where_it_says(entry):
 
 
 def test_a_wrong_erratum_is_seen():
-    entry = {"source": "D1", "place": "L1", "kind": "claim", "said": "x", "is": "y"}
+    entry = {"source": "D1", "place": "L1", "kind": "claim", "topic": "t", "said": "x", "is": "y"}
     entry |= {"at": "rejection#sec-rejection-envelope", "cell": "fig-envelope"}
     assert wrong_erratum(entry) is None
     assert wrong_erratum(entry | {"said": " "}) == "said is not a text"
@@ -107,6 +111,7 @@ def test_a_wrong_erratum_is_seen():
     assert wrong_erratum(entry | {"place": "page 3"}) == "lines"
     assert wrong_erratum(entry | {"no_cell": "proof"}) == "fields"
     assert wrong_erratum(entry | {"kind": "slip"}) == "fields"
+    assert wrong_erratum(entry | {"topic": ""}) == "topic is not a text"
     assert wrong_erratum({"source": "D1"}) == "fields"
     assert "specimen" in wrong_erratum(entry | {"kind": "error"})
     caged = entry | {"kind": "error", "specimen": "bug_zoo#sec-bug-zoo-mass"}

@@ -12,12 +12,12 @@ from nbformat import v4
 from prose import CHAPTERS
 
 ERRATA = r"""
-- {source: D0, place: L1, kind: error, said: '$x = \frac12$', is: "*three*",
+- {source: D0, place: L1, kind: error, topic: "Of $x$", said: '$x = \frac12$', is: "*three*",
    at: a#sec-a, cell: shown, specimen: b#sec-c}
-- {source: D0, place: L1, kind: gap, said: "x", is: "y", at: a#sec-a, cell: fig-a,
+- {source: D0, place: L1, kind: gap, topic: Lost, said: "x", is: "y", at: a#sec-a, cell: fig-a,
    also: [b#sec-b, b#sec-c]}
-- {source: D0, place: L2, kind: claim, said: "x", is: "y", at: a#sec-a, cell: secret}
-- {source: D0, place: L3, kind: claim, said: "x", is: "y", at: b#sec-b, no_cell: proof}
+- {source: D0, place: L2, kind: claim, topic: Much, said: "x", is: "y", at: a#sec-a, cell: secret}
+- {source: D0, place: L3, kind: claim, topic: More, said: "x", is: "y", at: b#sec-b, no_cell: proof}
 - {source: D1, place: throughout, kind: slip, said: "teh", is: "the"}
 """
 ALONE = "---\norphan: true\n---\n"
@@ -129,11 +129,13 @@ def test_only_what_is_false_stands_open(build):
     boxes = body.select("div.admonition.dropdown")
     titles = [box.select_one("p.admonition-title").get_text() for box in boxes]
     assert titles == ["Misleading: 2", "Missing: 1", "Slips of the pen"]
-    kinds = [{kind.get_text() for kind in box.select("dt .kind")} for box in boxes]
-    assert kinds == [{"misleading"}, {"missing"}, {"slips of the pen"}]
+    heads = [[head.get_text() for head in box.select("dt")] for box in boxes]
+    assert heads == [["Much line 2", "More line 3"], ["Lost line 1"], ["throughout"]]
     for box in boxes:
         box.decompose()
-    assert [kind.get_text() for kind in body.select("dt .kind")] == ["false"]
+    assert [line.get_text() for line in body.select("p.false")] == ["False: 1"]
+    (head,) = body.select("dt")
+    assert head.get_text().startswith("Of ") and head.select_one(".math")
 
 
 def test_items_are_listed_page_by_page_and_counted(build):
