@@ -206,7 +206,7 @@ def test_every_source_has_its_table():
     parts = SOURCES.split("\n## ")[2:]
     found = [[row for row in rows(part) if len(row) == 2] for part in parts]
     assert len(found) == 5 and all(table[0] == ["there", "here"] for table in found)
-    assert min(map(len, found)) > 12
+    assert min(map(len, found)) > 10
     assert all(all(row) for table in found for row in table)
 
 
