@@ -157,12 +157,10 @@ def lost_from(rows, family):
 
 
 def growth_ends(rows, family):
-    """Return the smallest and the largest size shared, the lead in time at each, and in memory."""
+    """Return the smallest and the largest size shared, each with the lead in time and in memory."""
     found = shared(rows, family)
-    if not found:
-        return ["–"] * 5
-    ends = []
-    for here in (found[0], found[-1]):
-        lead = times_less(here, lambda row: middle(row, "to_1000"))
-        ends += [f"{here[0]['size']:,}", spoken(lead)]
-    return [*ends, spoken(times_less(found[-1], lambda row: row["peak_mib"]))]
+    measures = (lambda row: middle(row, "to_1000"), lambda row: row["peak_mib"])
+    return [
+        [f"{here[0]['size']:,}", *(spoken(times_less(here, of)) for of in measures)]
+        for here in found[:1] + found[1:][-1:]
+    ]
