@@ -10,6 +10,7 @@ pages have been read, so that each has the number it has there, and leads there;
 Those of its page that a statement cites, and that stand in none, follow it.
 """
 
+import re
 from pathlib import Path
 
 import yaml
@@ -18,6 +19,7 @@ from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+COMMA = re.compile(r"\s*,(\s*(?:\\end\{\w+\}\s*)?)$")  # where the sentence of an equation went on
 KINDS = ("definition", "theorem", "lemma", "proposition", "corollary", "algorithm")
 
 
@@ -80,7 +82,9 @@ class CopyStatements(SphinxPostTransform):
         for cited in [ref for section in body for ref in section.findall(pending_xref)]:
             equation = equations.pop(cited["reftarget"], None)
             if equation is not None:
-                content += clean(nodes.container("", equation.deepcopy()), self.env.docname)
+                alone = equation.deepcopy()
+                alone.children = [nodes.Text(COMMA.sub(r"\1", equation.astext()))]
+                content += clean(nodes.container("", alone), self.env.docname)
         return nodes.container("", head, *content, classes=["formula", box["realtype"]])
 
 

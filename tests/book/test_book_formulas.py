@@ -5,7 +5,7 @@ import re
 import pytest
 from browsing import soup
 
-PAGES_A_CHAPTER = 2
+PAGES_A_CHAPTER = 1
 MARGIN = dict.fromkeys(("top", "bottom", "left", "right"), "1.5cm")
 
 pytestmark = pytest.mark.usefixtures("book")

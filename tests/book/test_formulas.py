@@ -40,7 +40,7 @@ Because.
 B = """# Second chapter
 
 $$
-z = 2
+\\begin{aligned} z = 2, \\end{aligned}
 $$ (eq-z)
 
 ````{prf:theorem} Truth
@@ -84,6 +84,7 @@ def test_equations_have_their_numbers_and_follow_a_statement_that_cites_them(boo
     assert first.count("x = 1") == 1  # its own
     assert "(1.1)" in first[first.index("x = 1") :]
     assert "(2.1)" in second[second.index("z = 2") :] and "x = 1" not in second
+    assert "z = 2 \\end{aligned}" in second, "the comma of the sentence that it stood in is gone"
 
 
 def test_a_statement_has_its_number_and_leads_to_its_place(book):
