@@ -229,7 +229,7 @@ class Errata(Ledger):
     def entry(self, entry, id_):
         head = [nodes.inline("", lines_of(entry["place"]), classes=["place"])]
         if "topic" in entry:
-            head = [*self.inline(entry["topic"]), nodes.Text(" "), *head]
+            head = [*self.inline(entry["topic"]), nodes.Text(" · "), *head]
         said, true = LABELS.get(entry["kind"], ("Said", "True"))
         body = [
             paragraph("said", said, *self.inline(entry["said"])),

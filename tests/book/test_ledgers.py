@@ -130,7 +130,7 @@ def test_only_what_is_false_stands_open(build):
     titles = [box.select_one("p.admonition-title").get_text() for box in boxes]
     assert titles == ["Misleading: 2", "Missing: 1", "Slips of the pen"]
     heads = [[head.get_text() for head in box.select("dt")] for box in boxes]
-    assert heads == [["Much line 2", "More line 3"], ["Lost line 1"], ["throughout"]]
+    assert heads == [["Much · line 2", "More · line 3"], ["Lost · line 1"], ["throughout"]]
     for box in boxes:
         box.decompose()
     assert [line.get_text() for line in body.select("p.false")] == ["False: 1"]
