@@ -25,6 +25,14 @@ SURE = """((root, dark) => {
     })(document.documentElement.dataset, matchMedia("(prefers-color-scheme: dark)").matches);"""
 # the hyphen before a number that the prose quotes from a cell, which is to be a minus sign
 HYPHEN = re.compile(r'(<span class="pasted-text">)-(?=\.?\d)')
+# and 4e-14, which is to be 4 × 10⁻¹⁴
+POWER = re.compile(r'(<span class="pasted-text">[−\d.]+)e([-+]\d+)(?=</span>)')
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def raised(number):
+    """Return what a match of `POWER` says, as a power of ten on one line."""
+    return f"{number[1]}\u00a0×\u00a010{str(int(number[2])).translate(RAISED)}"
 
 
 def finish_page(path):
@@ -34,6 +42,7 @@ def finish_page(path):
     html = bundle.unblock(html, is_search=is_search)
     html = html.replace(UNSURE, SURE)
     html = HYPHEN.sub(r"\1−", accessibility.mend(folds.fold(html)))
+    html = POWER.sub(raised, html)
     tour_page = path.with_name("start.html")
     if tour_page.exists() and path.name not in ("start.html", "choose.html"):
         html = tour.link_first_target(html)

@@ -166,12 +166,13 @@ def test_the_audit_knows_the_symptoms():
     assert audit.symptoms("<p>well</p>") == []
 
 
-def test_a_quoted_negative_number_has_a_minus_sign(tmp_path):
+def test_a_quoted_number_is_written_as_in_print(tmp_path):
     page = tmp_path / "page.html"
     span = '<span class="pasted-text">{}</span>'
-    page.write_text("".join(map(span.format, ("-1,375", "-0.25 ± 0.01", "1e-05", "-x"))), "utf-8")
-    found = finish.finish_page(page)
-    for text in ("−1,375", "−0.25 ± 0.01", "1e-05", "-x"):
+    quoted = ("-1,375", "-0.25 ± 0.01", "-x", "1.5e-05", "-4e+12", "one-05")
+    page.write_text("".join(map(span.format, quoted)), "utf-8")
+    found = finish.finish_page(page).replace("\u00a0", " ")
+    for text in ("−1,375", "−0.25 ± 0.01", "-x", "1.5 × 10⁻⁵", "−4 × 10¹²", "one-05"):
         assert span.format(text) in found
 
 
