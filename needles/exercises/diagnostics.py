@@ -59,6 +59,7 @@ EXERCISES = (
             ),
             "The posterior standard deviation is 2, not 1.": near(39.0 * 1.0e4),
             "Memory makes draws worth less: multiply by tau.": near(4.0e4 / 39.0),
+            "Every lag counts twice: tau is one plus twice the sum of rho^k.": near(20.0 * 4.0e4),
         },
         recipe="N = tau (sigma / epsilon)^2 with tau = (1 + rho) / (1 - rho).",
         praise="One and a half million, forty thousand of which would do if they were independent.",

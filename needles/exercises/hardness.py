@@ -53,6 +53,9 @@ EXERCISES = (
             "A neighbour is the same with probability 0.8, not 0.2.": near(
                 lambda: _evidence(stay=0.2)
             ),
+            "That is the most probable labelling alone; add up all eight.": near(
+                0.5 * 0.9 * (0.2 * 0.6) * (0.8 * 0.8)
+            ),
             "That is its logarithm.": near(lambda: np.log(_evidence())),
         },
         recipe="alpha_2(0) = 0.4 (0.8 x 0.45 + 0.2 x 0.05), alpha_2(1) likewise with 0.6; once "

@@ -130,7 +130,7 @@ ANSWERS = {
         lambda t: (t[0], t[0]),
     ],
     "diagnostics-mystery": [lambda t: exchanged(t, 1, 3), Each((1, 1, 2, 3, 4, 5), [0] * 6)],
-    "diagnostics-length": [39.0 * 200.0, 39.0 * 100.0**2, 200.0**2 / 39.0],
+    "diagnostics-length": [39.0 * 200.0, 39.0 * 100.0**2, 200.0**2 / 39.0, 8.0e5],
     "diagnostics-square": [(1 / 9, 1.64 / 0.36), (1 / 9, 0.36 / 1.64), (9.0, 9.0)],
     "diagnostics-silence": [
         Each((0.6562, 43), (0.6562, 45)),
@@ -149,6 +149,7 @@ ANSWERS = {
         lambda t: 2.0 * t,
         0.125,
         0.1064,
+        0.03456,
         np.log,
     ],
     "hmc-best": [Each(np.pi, 2.0 * np.pi), 0.1],
