@@ -9,7 +9,34 @@ from ..variants import stratified
 _WEIGHTS, _UNIFORMS = np.array([2.0, 9.0, 1.0, 4.0]), np.array([0.9, 0.2, 0.1, 0.6])
 _CHOSEN = stratified(_WEIGHTS, _UNIFORMS)
 
+_BEFORE, _DENSITIES = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.9, 0.05, 0.02, 0.01])
+_AFTER = _BEFORE * _DENSITIES
+
+
+def _ess(weights):
+    return weights.sum() ** 2 / np.sum(weights**2)
+
+
 EXERCISES = (
+    Exercise(
+        "importance-observation",
+        expects=Value(np.array([_AFTER.sum(), _ess(_AFTER)])),
+        mistakes={
+            "Weight the densities: that is their plain mean.": np.array(
+                [_DENSITIES.mean(), _ess(_AFTER)]
+            ),
+            "Multiply by the old weights too: those are the densities alone.": np.array(
+                [_DENSITIES.mean(), _ess(_DENSITIES)]
+            ),
+            "The ESS is that before the weighting.": np.array([_AFTER.sum(), _ess(_BEFORE)]),
+            "Divide the new weights by their sum before you square them.": np.array(
+                [_AFTER.sum(), 1 / np.sum(_AFTER**2)]
+            ),
+        },
+        recipe="Multiply the weights by the densities; their sum, and its square over the "
+        "sum of their squares.",
+        praise="Below N/2 = 2: the filter resamples before it moves on.",
+    ),
     Exercise(
         "importance-stratified",
         expects=Value(_CHOSEN.astype(float), atol=0.0),
