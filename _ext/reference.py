@@ -3,6 +3,7 @@
 The pages ``chapters/api_*.md`` name the entries, autodoc and napoleon draw them. What this adds:
 
 * in a docstring, a name in backquotes becomes a link where the reference has it;
+* in its notes, the word that a paragraph begins with is set bold, the order of draws in small type;
 * below the first paragraph of an entry stands where the book teaches it, and then its example;
 * below the summary of a chapter stands what of the library it has taught;
 * the directive ``api-index`` draws the table of a page's entries.
@@ -27,6 +28,8 @@ ENTRY = re.compile(
 LABEL = re.compile(r"^\((sec-[\w-]+)\)=\n## ", re.MULTILINE)
 PLAIN = "plain-"
 
+# The word that a paragraph of Notes begins with, and what it says of the order of draws.
+LEAD = re.compile(r"(?:(?<=\A\n)|(?<=\n\n))(Draw order|[A-Z][a-z-]+)(?=: |, (?:for|of) )")
 HEADER = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
 TYPED = {"Parameters", "Attributes", "Returns", "Warns"}
 # Literals and roles are kept, names in backquotes and of errors looked up, words in quotes set as
@@ -235,8 +238,14 @@ def mark_up(text, known, own=()):
             continue
         if section in TYPED and classes:
             part = "\n".join(quote_types(line, classes) for line in part.split("\n"))
-        out.append(MARKED.sub(replace, part))
+        part = MARKED.sub(replace, part)
+        out.append(LEAD.sub(lead, part) if section == "Notes" else part)
     return "".join(out)
+
+
+def lead(match):
+    """Return the word that a paragraph begins with in bold type; the order of draws has a class."""
+    return (".. class:: draw-order\n\n" if match[1] == "Draw order" else "") + f"**{match[1]}**"
 
 
 def taught_line(where):

@@ -183,13 +183,18 @@ def hmc(
     Returns
     -------
     Draws
-        stats: ``acceptance_rate`` min(1, exp(-energy_error)), ``accepted``, ``energy`` of the
-        state kept, ``energy_error`` at the trajectory's end, ``step_size``, ``n_steps`` (fewer
-        where a trajectory left the support), ``diverging``: the energy error passed 1000; the
-        draw beside it is where the trajectory began. Settings: ``step_size`` (num_chains,),
-        ``inverse_mass_matrix`` (num_chains, dim[, dim]), ``num_outside`` (num_chains,), how many
-        trajectories ended where the log density is -inf, and ``tail_index`` (see `nuts`).
-        Interrupted, it returns what was drawn, ``settings["interrupted"]`` set.
+        Interrupted, it returns what was drawn, ``settings["interrupted"]`` set. Stats:
+
+        - ``acceptance_rate``: ``min(1, exp(-energy_error))``; ``accepted``: whether it was;
+        - ``energy`` of the state kept; ``energy_error`` at the trajectory's end;
+        - ``step_size``; ``n_steps``: fewer where a trajectory left the support;
+        - ``diverging``: the energy error passed 1000; the draw is where the trajectory began.
+
+        Settings:
+
+        - ``step_size`` (num_chains,); ``inverse_mass_matrix`` (num_chains, dim[, dim]);
+        - ``num_outside`` (num_chains,): how many trajectories ended where the log density is -inf;
+        - ``tail_index``: see `nuts`.
 
     Raises
     ------
@@ -208,17 +213,19 @@ def hmc(
 
     Notes
     -----
-    Momenta are N(0, M), the energy is H = -log p(theta) + p' M^-1 p / 2. Draw order, for each
-    iteration: one uniform for `jitter`, if there is any; `dim` standard normals z in order; then,
-    after the trajectory, one uniform, also when it cannot matter; accepted when it is below min(1,
-    exp(-energy error)). The momentum is z / sqrt(diag M^-1), or L'^-1 z with the lower Cholesky
-    factor L of a dense M^-1. Before the first iteration of a warm-up that adapts, and after each
-    change of the metric, the search for a first step draws `dim` normals for each step size that it
-    tries. When `initial_position` is None, `dim` uniforms for each attempted start come first (see
-    `nuts`).
+    Momenta p are N(0, M), the energy is ``H = -log p(theta) + p.T @ M^-1 @ p / 2``.
 
-    A nearly Gaussian posterior is periodic under the dynamics: a trajectory of about one period
-    (2 pi standard deviations) comes back to its start. Then change `num_steps`, or pass `jitter`.
+    Periods: a nearly Gaussian posterior is periodic under the dynamics. A trajectory of about one
+    period (2 pi standard deviations) comes back to its start; then change `num_steps`, or pass
+    `jitter`.
+
+    Draw order, for each iteration: one uniform for `jitter`, if there is any; `dim` standard
+    normals z in order, where the momentum is ``z / sqrt(diag(M^-1))``, or ``inv(L.T) @ z`` with the
+    lower Cholesky factor L of a dense M^-1; then, after the trajectory, one uniform, also when it
+    cannot matter; accepted when it is below ``min(1, exp(-energy_error))``. Before the first
+    iteration of a warm-up that adapts, and after each change of the metric, the search for a first
+    step draws `dim` normals for each step size that it tries. When `initial_position` is None,
+    `dim` uniforms for each attempted start come first (see `nuts`).
 
     References
     ----------

@@ -89,9 +89,9 @@ def leapfrog(target, position, momentum, *, step_size, num_steps, inverse_mass_m
 
     Notes
     -----
-    Each step is a half kick p += step_size / 2 * grad log p(q), a drift q += step_size * M^-1 p,
-    and a half kick. It is reversible and preserves volume; its energy error over a fixed time is
-    of the order step_size**2.
+    Each step is a half kick ``p += step_size / 2 * grad``, of log p at q, a drift ``q += step_size
+    * M^-1 @ p``, and a half kick. It is reversible and preserves volume; its energy error over a
+    fixed time is of the order ``step_size**2``.
 
     Examples
     --------

@@ -346,18 +346,24 @@ def nuts(
     Returns
     -------
     Draws
-        stats: ``acceptance_rate``, the mean of min(1, exp(-energy error)) over the trajectory;
-        ``energy`` of the state kept; ``step_size``; ``tree_depth``, completed doublings;
-        ``n_steps``, leapfrog steps; ``diverging``, an energy error passed 1000 (the draw beside it
-        comes from the doublings before that); ``reached_max_treedepth``, the trajectory had not
-        turned when it was full.
-        Settings: ``step_size`` (num_chains,), ``inverse_mass_matrix`` (num_chains, dim[, dim]),
-        ``divergences`` (n, dim), the positions from which the diverging steps set out, chain after
-        chain, at most 1000 a chain; ``num_outside`` (num_chains,), how many of the divergences
-        were steps to where the log density is -inf; ``tail_index``, the order from which on
-        moments do not exist, found from the density beyond the farthest draws if one is eight
-        mean absolute deviations out (up to 16 evaluations), else infinite. Interrupted, it
-        returns what was drawn, ``settings["interrupted"]`` set.
+        Interrupted, it returns what was drawn, ``settings["interrupted"]`` set. Stats:
+
+        - ``acceptance_rate``: the mean of ``min(1, exp(-energy error))`` over the trajectory;
+        - ``energy`` of the state kept; ``step_size``;
+        - ``tree_depth``: completed doublings; ``n_steps``: leapfrog steps;
+        - ``diverging``: an energy error passed 1000; the draw comes from the doublings before that;
+        - ``reached_max_treedepth``: the trajectory had not turned when it was full.
+
+        Settings:
+
+        - ``step_size`` (num_chains,); ``inverse_mass_matrix`` (num_chains, dim[, dim]);
+        - ``divergences`` (n, dim): the positions from which the diverging steps set out, chain
+          after chain, at most 1000 a chain;
+        - ``num_outside`` (num_chains,): how many of the divergences were steps to where the log
+          density is -inf;
+        - ``tail_index``: the order from which on moments do not exist, found from the density
+          beyond the farthest draws if one is eight mean absolute deviations out (up to 16
+          evaluations), else infinite.
 
     Raises
     ------
@@ -376,37 +382,42 @@ def nuts(
 
     Notes
     -----
-    Momenta are N(0, M), the energy is H = -log p(theta) + p' M^-1 p / 2. From the current state the
-    trajectory doubles, forwards or backwards, until it turns back: until r' M^-1 p <= 0 for the sum
-    r of its momenta and the first or last momentum p, in the whole, in one of the subtrees it was
-    doubled from (then the new half is dropped), or across the seam of two. The next state is drawn
-    with probability proportional to exp(-H) within each new half, and the new half's is preferred
-    to the old with probability min(1, ratio of the two sums of exp(-H)).
+    Momenta p are N(0, M), the energy is ``H = -log p(theta) + p.T @ M^-1 @ p / 2``. From the
+    current state the trajectory doubles, forwards or backwards, until it turns back: until ``r.T @
+    M^-1 @ p <= 0`` for the sum r of its momenta and the first or last momentum p. That is looked at
+    in the whole, in the subtrees it was doubled from (if one of them turns back, the new half is
+    dropped), and across the seam of two. The next state is drawn with probability proportional to
+    exp(-H) within each new half, and the new half's is preferred to the old with probability
+    ``min(1, ratio)``, of the two sums of exp(-H).
 
-    Draw order, for each iteration: `dim` standard normals z in order, where the momentum is
-    z / sqrt(diag M^-1), or L'^-1 z with the lower Cholesky factor L of a dense M^-1. For each
-    doubling one uniform, forwards when it is below 1/2; after each of its steps but the first, and
-    unless that diverged, one, by which the newest state replaces the half's proposal when it is
-    below the newest weight over the half's sum; and when the half is complete one, by which its
-    proposal becomes the next state. All are drawn also when they cannot matter. Before the first
-    iteration of a warm-up that adapts, and after the first change of a diagonal metric or each of
-    a dense one, the search for a first step draws `dim` normals for each step size that it tries.
-    When `initial_position` is None, `dim` uniforms for each attempted start come first: it is
-    uniform over the target's `support` where that has both ends; at distance exp(u), u uniform on
-    (-2, 2), from a single end; on (-2, 2) where there is none. Chains 1, 3, 5, … start without,
-    at the mirror image of the chain before them (one minus its uniforms), if the density is finite
-    there.
+    Starts: one that is drawn is uniform over the target's `support` where that has both ends; at
+    distance exp(u), u uniform on (-2, 2), from a single end; on (-2, 2) where there is none. Chains
+    1, 3, 5, ... start at the mirror image of the chain before them (one minus its uniforms), if the
+    density is finite there.
 
-    The diagonal metric is updated after every warm-up iteration up to 85 %, from draws that reach
-    back by one or two windows; the variance of the gradients makes its estimate exact for an
+    Metric: the diagonal one is updated after every warm-up iteration up to 85 %, from draws that
+    reach back by one or two windows; the variance of the gradients makes its estimate exact for an
     uncorrelated Gaussian after a few draws. The dense one has Stan's doubling windows.
 
-    Of the warm-up's trajectories between 10 and 85 %, seven in eight may double once less often
-    than the last of the others did: that saves a third of the warm-up's gradients, and the draws
-    that are kept are as good. At the end the step of dual averaging is reduced, to 0.7 of it at
-    most, if more than one in 1500 transitions had an acceptance rate below 0.01: by the eighth
-    root of the excess. So few hardly show in the mean rate, but some of them went where the step
-    is beyond the stability limit of the leapfrog integrator, and others like them would diverge.
+    Warm-up: of its trajectories between 10 and 85 %, seven in eight may double once less often than
+    the last of the others did. That saves a third of the warm-up's gradients, and the draws that
+    are kept are as good.
+
+    Step: at the end, that of dual averaging is reduced if more than one in 1500 transitions had an
+    acceptance rate below 0.01: by the eighth root of the excess, to 0.7 of it at most. So few
+    hardly show in the mean rate, but some of them went where the step is beyond the stability limit
+    of the leapfrog integrator, and others like them would diverge.
+
+    Draw order, for each iteration: `dim` standard normals z in order, where the momentum is ``z /
+    sqrt(diag(M^-1))``, or ``inv(L.T) @ z`` with the lower Cholesky factor L of a dense M^-1. For
+    each doubling one uniform, forwards when it is below 1/2; after each of its steps but the first,
+    and unless that diverged, one, by which the newest state replaces the half's proposal when it is
+    below the newest weight over the half's sum; and when the half is complete one, by which its
+    proposal becomes the next state. All are drawn also when they cannot matter. Before the first
+    iteration of a warm-up that adapts, and after the first change of a diagonal metric or each of a
+    dense one, the search for a first step draws `dim` normals for each step size that it tries.
+    When `initial_position` is None, `dim` uniforms for each attempted start come first; a start at
+    a mirror image takes none.
 
     References
     ----------

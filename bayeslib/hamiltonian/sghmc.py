@@ -176,11 +176,13 @@ def sghmc(
     Returns
     -------
     Draws
-        As of `sgld`, with the stats ``kinetic_energy``, r' M^-1 r / 2 beside each draw, and the
-        settings ``temperature`` (num_chains, dim), the mean of r times M^-1 r over the steps kept:
-        1 when friction and noise balance, above 1 when the noise is too strong for the friction;
-        and ``num_negative`` (num_chains,), steps at which "batch" estimated more noise than the
-        friction allows, and no noise was added.
+        As of `sgld`. Another stat is ``kinetic_energy``, ``r.T @ M^-1 @ r / 2`` beside each draw,
+        and there are two more settings:
+
+        - ``temperature`` (num_chains, dim): the mean of r times M^-1 r over the steps kept. It is 1
+          when friction and noise balance, above 1 when the noise is too strong for the friction;
+        - ``num_negative`` (num_chains,): steps at which "batch" estimated more noise than the
+          friction allows, and no noise was added.
 
     Raises
     ------
@@ -200,9 +202,11 @@ def sghmc(
 
     Notes
     -----
-    A step moves the position first, theta += eps v with v = M^-1 r, and then the momentum,
-    r += eps g(theta) - eps C v + N(0, 2 (C - B) eps), with v from before, B the `noise_estimate`
-    and g as in `sgld`. For N(0, 1) and M = 1 the variance is 1 + (eps V / 2 - B) / C up to terms
+    A step moves the position first, ``theta += eps * v`` with ``v = M^-1 @ r``, and then the
+    momentum, ``r += eps * g - eps * C * v + N(0, 2 * (C - B) * eps)``, with v from before, B the
+    `noise_estimate` and g at the new position, as in `sgld`.
+
+    Bias: for a N(0, 1) target and M = 1 the variance is ``1 + (eps * V / 2 - B) / C``, up to terms
     that vanish with the step size.
 
     Draw order, for each step: before the first, and every `refresh` steps, `dim` standard normals

@@ -130,16 +130,20 @@ def sgld(
     -------
     Draws
         `num_evals` is in passes over all rows, rounded up in each chain, checks included;
-        `logdensity` is None when a batch is used, as it would take a pass for each draw. stats:
-        ``diverging``, where the log density, its gradient or the position was not finite or the
-        position passed 1e10: there the chain stays. With weights, ``family``: blocks of
-        draws that follow each other, sqrt(num_samples) of them in a chain but at most 50, from
-        which the errors of averages are made. Settings:
-        ``num_rows``, ``num_gradients``, ``passes``, ``num_outside`` (num_chains,), and ``virial``
-        (num_chains, dim), the mean of (theta - mean) times the gradient of -log p over the steps
-        kept: 1 under the target, whatever it is, and above 1 where the draws are too wide, of
-        which ``problems`` speaks.
-        Interrupted, it returns what was drawn, ``settings["interrupted"]`` set.
+        `logdensity` is None when a batch is used, as it would take a pass for each draw.
+        Interrupted, it returns what was drawn, ``settings["interrupted"]`` set. Stats:
+
+        - ``diverging``: the log density, its gradient or the position was not finite, or the
+          position passed 1e10; there the chain stays;
+        - ``family``, with weights: blocks of draws that follow each other, sqrt(num_samples) of
+          them in a chain but at most 50, from which the errors of averages are made.
+
+        Settings:
+
+        - ``num_rows``, ``num_gradients``, ``passes``, ``num_outside`` (num_chains,);
+        - ``virial`` (num_chains, dim): the mean of (theta - mean) times the gradient of -log p over
+          the steps kept. It is 1 under the target, whatever that is, and above 1 where the draws
+          are too wide, of which ``problems`` speaks.
 
     Raises
     ------
@@ -157,18 +161,20 @@ def sgld(
 
     Notes
     -----
-    A step is theta += eps / 2 M^-1 g + sqrt(eps) L z, with z standard normal, L the root or lower
-    Cholesky factor of M^-1, and g the gradient of the log density, estimated from b of n rows as
-    prior(theta) + n / b (batch(theta) - prior(theta)), where batch is the gradient when the data
-    are the batch and prior that of no rows. The estimate is unbiased; its covariance is n^2 / b
-    (1 - b / n) times that of one row's gradient (divisor n - 1), or n^2 / b times it (divisor n)
-    with `replace`. This noise V and the finite step stay uncorrected: for a Gaussian of variance
-    s^2 the draws' variance is s^2 (1 + eps V / 4) / (1 - eps / (4 s^2)) when M = 1.
+    A step is ``theta += eps / 2 * M^-1 @ g + sqrt(eps) * L @ z``, with z standard normal, L the
+    root or lower Cholesky factor of M^-1, and g the gradient of the log density, estimated from b
+    of n rows as ``prior + n / b * (batch - prior)``, where batch is the gradient when the data are
+    the batch and prior that of no rows.
+
+    Bias: the estimate of g has none; its covariance is ``n**2 / b * (1 - b / n)`` times that of one
+    row's gradient (divisor n - 1), or ``n**2 / b`` times it (divisor n) with `replace`. This noise
+    V and the finite step stay uncorrected: for a Gaussian of variance s2, and M = 1, the draws'
+    variance is ``s2 * (1 + eps * V / 4) / (1 - eps / (4 * s2))``.
 
     Draw order, for each step: of a batch, b uniforms u; `dim` standard normals for
     `gradient_noise`, if any; `dim` standard normals z. The batch is the first b entries of a
-    permutation that starts as 0, …, n - 1 and is kept for the run: for j < b, entry j is swapped
-    with entry j + floor(u (n - j)). With `replace` they are the rows floor(u n).
+    permutation that starts as 0, ..., n - 1 and is kept for the run: for j < b, entry j is swapped
+    with entry ``j + floor(u * (n - j))``. With `replace` they are the rows ``floor(u * n)``.
 
     References
     ----------

@@ -207,16 +207,17 @@ def anneal(
     Parameters
     ----------
     energy : callable
-        energy(state, *args) -> float, in numba's subset of Python; +inf forbids a state. state is
-        (dim,) float64, read-only: whole numbers, such as a tour's cities, are held exactly, and
-        become indices by ``int(state[i])``.
+        ``energy(state, *args) -> float``, in numba's subset of Python; +inf forbids a state.
+        ``state`` is (dim,) float64, read-only: whole numbers, such as a tour's cities, are held
+        exactly, and become indices by ``int(state[i])``.
     initial_state : array_like, shape (dim,) or (num_chains, dim)
     propose : callable
-        propose(state, rng, *args) -> (dim,), or a number when dim is 1: drawn by the methods of
-        the Generator `rng` and nothing else, from a distribution that is as likely to lead back.
+        ``propose(state, rng, *args) -> (dim,)``, or a number when dim is 1: drawn by the methods
+        of the Generator `rng` and nothing else, from a distribution that is as likely to lead
+        back.
     change : callable, optional
-        change(proposed, state, *args) -> float: energy(proposed) - energy(state), where that costs
-        less than the energy. It is compared with it at the first proposal and at the end.
+        ``change(proposed, state, *args) -> float``: ``energy(proposed) - energy(state)``, where
+        that costs less than the energy. Both are compared at the first proposal and at the end.
     args : tuple of arrays and numbers
         Passed on to the functions, never compiled in.
     schedule : {"geometric", "logarithmic"}, callable or array_like, shape (num_iterations,)
@@ -270,11 +271,11 @@ def anneal(
     Notes
     -----
     A proposal that raises the energy by d is accepted at temperature T with probability
-    exp(-d / T); one that does not, always. Draw order, for each iteration: whatever `propose`
-    draws, then one uniform, also when it cannot matter; accepted when it is below the probability.
+    ``exp(-d / T)``; one that does not, always. For an energy difference in constant time, let
+    `propose` leave in spare entries of the state which move it made; `change` reads them there.
 
-    For an energy difference in constant time, let `propose` leave in spare entries of the state
-    which move it made; `change` reads them there.
+    Draw order, for each iteration: whatever `propose` draws, then one uniform, also when it cannot
+    matter; accepted when it is below the probability.
 
     References
     ----------

@@ -162,9 +162,12 @@ def gibbs(
     Returns
     -------
     Draws
-        `num_evals` counts draws from conditionals, and evaluations of the target. Settings:
-        ``scan``, ``compiled``, and ``checked``, whether there was a target to test against.
-        Interrupted, it returns what was drawn, ``settings["interrupted"]`` set.
+        `num_evals` counts draws from conditionals, and evaluations of the target. Interrupted, it
+        returns what was drawn, ``settings["interrupted"]`` set. Settings:
+
+        - ``scan``, as asked for;
+        - ``compiled``: whether the conditionals ran as machine code;
+        - ``checked``: whether there was a target to test against.
 
     Raises
     ------
@@ -187,22 +190,23 @@ def gibbs(
 
     Notes
     -----
+    Test: a conditional is compared with the target coordinate by coordinate (16 at most, spread
+    evenly), at the first and the last start and in the states three sweeps from them. 200 of its
+    draws are ranked among 7 others that slice sampling makes from each, in the target alone, at a
+    random place of the sequence. If the conditional is that of the target, ranks are uniform,
+    whatever the target (Besag and Clifford, 1989); a value known only to be one of several is
+    compared with their probabilities.
+
+    Verdict: ranks, and their distances from the middle, fail by the inequality of Dvoretzky, Kiefer
+    and Wolfowitz, at each of these states and in all together, with a false-alarm rate of 1e-9 a
+    run. A scale wrong by a factor of 2 is found. That a conditional is right in other states, or
+    that the chain can reach every state, is not shown; dispersed starts show more.
+
     Draw order, for each iteration: what each conditional draws, in the order of the scan; when
-    that is random, before each one uniform u, which chooses conditional int(u * K). Normals,
+    that is random, before each one uniform u, which chooses conditional ``int(u * K)``. Normals,
     uniforms and exponentials are the same compiled and in plain Python; of other variates the last
     bit may differ. When `initial_position` is None, `dim` uniforms for each attempted start come
-    first (see `nuts`).
-
-    A conditional is tested coordinate by coordinate (16 at most, spread evenly), at the first and
-    the last start and in the states three sweeps from them: 200 of its draws are ranked among 7
-    others that slice sampling makes from each, in the target alone, at a random place of the
-    sequence. If the conditional is that of the target, ranks are uniform, whatever the target
-    (Besag and Clifford, 1989); a value known only to be one of several is compared with their
-    probabilities. Ranks, and their distances from the middle, fail by the inequality of Dvoretzky,
-    Kiefer and Wolfowitz, at each of these states and in all together, with a false-alarm rate of
-    1e-9 a run. A scale wrong by a factor of 2 is found; that a conditional is right in other
-    states, or that the chain can reach every state, is not shown: dispersed starts show more. The
-    chains' generators are left as they are.
+    first (see `nuts`). The test leaves the chains' generators as they are.
 
     References
     ----------

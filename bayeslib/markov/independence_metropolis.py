@@ -115,11 +115,16 @@ def independence_metropolis(
     Returns
     -------
     Draws
-        stats: ``acceptance_rate``, the probability with which the proposal was accepted;
-        ``accepted``, whether it was; ``log_weight``, log p - log q of the state. Settings:
-        ``acceptance``, the share accepted, and ``longest_stay`` (num_chains,), the most iterations
-        that the chain spent on one state. Interrupted, it returns what was drawn,
-        ``settings["interrupted"]`` set.
+        Interrupted, it returns what was drawn, ``settings["interrupted"]`` set. Stats:
+
+        - ``acceptance_rate``: the probability with which the proposal was accepted;
+        - ``accepted``: whether it was;
+        - ``log_weight``: ``log p - log q`` of the state.
+
+        Settings:
+
+        - ``acceptance``: the share accepted;
+        - ``longest_stay`` (num_chains,): the most iterations that the chain spent on one state.
 
     Raises
     ------
@@ -139,14 +144,15 @@ def independence_metropolis(
 
     Notes
     -----
-    The proposal theta' is accepted with probability min(1, w(theta') / w(theta)), w = p / q. Where
-    w is bounded by c, the distance to the target falls at least by a factor 1 - 1 / c an iteration
-    (Tierney, 1994; Mengersen and Tweedie, 1996), c taken for normalised p and q; where it is not,
-    some states hold the chain for arbitrarily long. Draw order, for each chain: for a start,
-    ``proposal.sample(1, rng)`` until the density is positive; then, all at once, as many as there
-    are iterations, and as many uniforms, ``rng.random``; accepted when the uniform is below the
-    probability. A proposal where the density is nan is rejected and counted
-    (``settings["num_nan"]``).
+    The proposal ``new`` is accepted with probability ``min(1, w(new) / w(theta))``, where
+    ``w = p / q``. Where w is bounded by c, p and q being normalised, the distance to the target
+    falls at least by a factor ``1 - 1 / c`` an iteration (Tierney, 1994; Mengersen and Tweedie,
+    1996); where it is not, some states hold the chain for arbitrarily long. A proposal where the
+    density is nan is rejected and counted, in ``settings["num_nan"]``.
+
+    Draw order, for each chain: for a start, ``proposal.sample(1, rng)`` until the density is
+    positive; then, all at once, as many as there are iterations, and as many uniforms,
+    ``rng.random``; accepted when the uniform is below the probability.
 
     References
     ----------

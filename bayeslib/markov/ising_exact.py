@@ -21,9 +21,9 @@ class IsingTruth:
     log_partition : float
         Logarithm of the sum over all states of exp(-inverse_temperature * E).
     energy : float
-        A site.
+        Per site.
     heat_capacity : float
-        A site: inverse_temperature^2 * num_sites * variance of the energy a site.
+        Per site: ``inverse_temperature**2 * num_sites`` times the variance of the energy per site.
     magnetisation, abs_magnetisation : float or None
         Mean, and mean size, of the mean spin.
     mean_spins : numpy.ndarray, shape (rows, cols), or None
@@ -197,7 +197,7 @@ def _product(y, dy, ddy, is_cosh):
 
 
 def onsager_magnetisation(inverse_temperature, *, coupling=1.0):
-    """Spontaneous magnetisation a site of the infinite square lattice.
+    """Spontaneous magnetisation per site of the infinite square lattice.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def onsager_magnetisation(inverse_temperature, *, coupling=1.0):
 
 
 def onsager_energy(inverse_temperature, *, coupling=1.0):
-    """Energy a site of the infinite square lattice without field.
+    """Energy per site of the infinite square lattice without field.
 
     Parameters
     ----------

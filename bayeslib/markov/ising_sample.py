@@ -245,11 +245,11 @@ def ising_sample(
         Whether the edges meet, so that every site has four neighbours (at a length of 2 both bonds
         of the same pair count); otherwise those at the edges have fewer.
     method : {"checkerboard", "systematic", "random", "wolff"}
-        Heat bath (Gibbs sampling) of each site in turn: those with row + column even first, then
-        the odd ones; row by row; or as many sites as there are, chosen at random (the last two are
-        scans of `gibbs`). "wolff" flips
-        one cluster an iteration, which forgets quickly where the others slow down critically; it
-        needs field=0 and a positive coupling.
+        The first three are a heat bath (Gibbs sampling) of each site in turn. "checkerboard" takes
+        those with row + column even first, then the odd ones; "systematic" goes row by row;
+        "random" takes as many sites as there are, chosen at random. "wolff" flips one cluster an
+        iteration, which forgets quickly where the others slow down critically; it needs
+        ``field=0`` and a positive coupling.
     initial : {"random", "up", "down"} or array_like of -1 and 1
         (rows, cols), or (num_chains, rows, cols).
     num_samples : int
@@ -269,12 +269,15 @@ def ising_sample(
     Returns
     -------
     Draws
-        Of ``energy`` and ``magnetisation``, both a site; the log density is that of the whole,
-        -inverse_temperature * E. Settings: ``order``, the method; ``lattices``, int8 (num_chains,
-        rows, cols), where each chain ended; ``mean_spins``, (num_chains, rows, cols), each site's
-        mean over the kept sweeps, whose sign, averaged over chains, is the image of maximal
-        marginals. Wolff's method has the stat ``cluster_size``. `num_evals` counts sites drawn, or
-        clusters. Interrupted, it returns what was drawn, ``settings["interrupted"]`` set.
+        Of energy and magnetisation, both per site; the log density is that of the whole lattice,
+        ``-inverse_temperature * E``. `num_evals` counts sites drawn, or clusters. Interrupted, it
+        returns what was drawn, ``settings["interrupted"]`` set. Wolff's method has the stat
+        ``cluster_size``. Settings:
+
+        - ``order``: the method;
+        - ``lattices``, int8 (num_chains, rows, cols): where each chain ended;
+        - ``mean_spins`` (num_chains, rows, cols): each site's mean over the kept sweeps. The
+          sign of its average over chains is the image of maximal marginals.
 
     Raises
     ------
@@ -291,13 +294,17 @@ def ising_sample(
 
     Notes
     -----
-    Draw order: initial="random" takes one uniform a site, row by row, +1 if it is below 0.5. A
-    heat-bath update takes one uniform u; the spin is +1 if u < 1 / (1 + exp(-2 beta (coupling * n +
-    field))), n being the sum of its neighbours; at random, a uniform v before it chooses site
-    int(v * rows * cols), counted row by row. Wolff's method chooses its first site likewise, flips
-    it and puts it on a stack; it takes the last from the stack and looks up, down, left and right,
-    and for each neighbour that still has the first one's old spin takes a uniform; below
-    1 - exp(-2 beta * coupling) that neighbour is flipped and put on the stack.
+    Draw order, of the start: ``initial="random"`` takes one uniform a site, row by row; +1 if it is
+    below 0.5.
+
+    Draw order, of a heat-bath update: one uniform u; the spin is +1 if
+    ``u < 1 / (1 + exp(-2 beta (coupling * n + field)))``, n being the sum of its neighbours. At
+    random, a uniform v before it chooses site ``int(v * rows * cols)``, counted row by row.
+
+    Draw order, of a cluster: the first site is chosen likewise, flipped, and put on a stack. Then
+    the last of the stack is taken and looks up, down, left and right; each neighbour that still has
+    the first one's old spin takes a uniform, and is flipped and put on the stack if it is below
+    ``1 - exp(-2 beta * coupling)``.
 
     References
     ----------

@@ -139,11 +139,17 @@ def metropolis(
     Returns
     -------
     Draws
-        stats: ``acceptance_rate``, the probability with which the proposal was accepted, and
-        ``accepted``, whether it was. Settings: ``scale``, the proposal's standard deviations in
-        each chain, (num_chains, dim), ``cov`` (num_chains, dim, dim) where it has one, and
-        ``acceptance``, the share accepted; ``tail_index`` (see `nuts`). Interrupted, it returns
-        what was drawn, ``settings["interrupted"]`` set.
+        Interrupted, it returns what was drawn, ``settings["interrupted"]`` set. Stats:
+
+        - ``acceptance_rate``: the probability with which the proposal was accepted;
+        - ``accepted``: whether it was.
+
+        Settings:
+
+        - ``scale`` (num_chains, dim): the proposal's standard deviations in each chain;
+        - ``cov`` (num_chains, dim, dim): its covariance, where it has one;
+        - ``acceptance``: the share accepted;
+        - ``tail_index``: see `nuts`.
 
     Raises
     ------
@@ -161,18 +167,19 @@ def metropolis(
 
     Notes
     -----
-    From theta, the proposal theta' = theta + scale * z, or theta + L z with the lower Cholesky
-    factor L of `cov`, is accepted with probability min(1, p(theta') / p(theta)). Draw order, for
-    each iteration: the `dim` standard normals z, in order, then one uniform, also when it cannot
-    matter; accepted when it is below the probability. A proposal where the density is nan is
-    rejected and counted (``settings["num_nan"]``). When `initial_position` is None, `dim` uniforms
-    for each attempted start come first (see `nuts`).
+    From ``theta``, the proposal ``theta + scale * z``, or ``theta + L @ z`` with the lower Cholesky
+    factor L of `cov`, is accepted with probability ``min(1, p(proposal) / p(theta))``. A proposal
+    where the density is nan is rejected and counted, in ``settings["num_nan"]``.
 
-    A warm-up that adapts begins with moves of one coordinate at a time, 25 of each but at least 10
-    and at most 40 % of the iterations, with one normal and one uniform an iteration; each
-    coordinate's scale is tuned to an acceptance rate of 0.44. Windows that double then learn the
-    scales or the covariance from the draws, and the last fifth only tunes the factor. A warm-up
-    of fewer than 50 iterations has single moves only.
+    Warm-up: one that adapts begins with moves of one coordinate at a time, 25 of each but at least
+    10 and at most 40 % of the iterations; each coordinate's scale is tuned to an acceptance rate of
+    0.44. Windows that double then learn the scales or the covariance from the draws, and the last
+    fifth only tunes the factor. A warm-up of fewer than 50 iterations has single moves only.
+
+    Draw order, for each iteration: the `dim` standard normals z, in order (one, for a move of one
+    coordinate), then one uniform, also when it cannot matter; accepted when it is below the
+    probability. When `initial_position` is None, `dim` uniforms for each attempted start come first
+    (see `nuts`).
 
     References
     ----------

@@ -112,13 +112,14 @@ def metropolis_hastings(
     initial_position : array_like, shape (dim,) or (num_chains, dim), optional
         None draws a start for each chain, see Notes.
     propose : callable
-        propose(theta, rng, *args) -> (dim,), or a number when dim is 1: drawn from q(. | theta) by
-        the methods of the Generator `rng` and nothing else. theta is (dim,) float64, read-only.
+        ``propose(theta, rng, *args) -> (dim,)``, or a number when dim is 1: drawn from
+        ``q(. | theta)`` by the methods of the Generator `rng` and nothing else. ``theta`` is
+        (dim,) float64, read-only.
     log_ratio : callable or None
-        log_ratio(proposed, current, *args) -> float: the Hastings correction
-        log q(current | proposed) - log q(proposed | current). None says that the proposal is
-        symmetric, q(a | b) = q(b | a), which makes it the Metropolis algorithm; said of a
-        proposal that is not, the chain samples another distribution.
+        ``log_ratio(proposed, current, *args) -> float``: the Hastings correction
+        ``log q(current | proposed) - log q(proposed | current)``. None is for a symmetric
+        proposal, ``q(a | b) = q(b | a)``, which makes it the Metropolis algorithm; with one that
+        is not symmetric, the chain samples another distribution.
     args : tuple of arrays and numbers
         Passed on to both functions, never compiled in.
     num_samples : int
@@ -140,9 +141,15 @@ def metropolis_hastings(
     Returns
     -------
     Draws
-        stats: ``acceptance_rate``, the probability with which the proposal was accepted, and
-        ``accepted``, whether it was. Settings: ``acceptance``, the share accepted, and
-        ``compiled``. Interrupted, it returns what was drawn, ``settings["interrupted"]`` set.
+        Interrupted, it returns what was drawn, ``settings["interrupted"]`` set. Stats:
+
+        - ``acceptance_rate``: the probability with which the proposal was accepted;
+        - ``accepted``: whether it was.
+
+        Settings:
+
+        - ``acceptance``: the share accepted;
+        - ``compiled``: whether the functions ran as machine code.
 
     Raises
     ------
@@ -166,14 +173,15 @@ def metropolis_hastings(
 
     Notes
     -----
-    The proposal theta' is accepted with probability
-    min(1, p(theta') q(theta | theta') / (p(theta) q(theta' | theta))). Draw order, for each
-    iteration: whatever `propose` draws, then one uniform, also when it cannot matter; accepted
-    when it is below the probability. Normals, uniforms and exponentials are the same compiled and
-    in plain Python; of other variates the last bit may differ. `log_ratio` is asked only where the
-    density is positive. A proposal where the density is nan is rejected and counted
-    (``settings["num_nan"]``). When `initial_position` is None, `dim` uniforms for each attempted
-    start come first (see `nuts`).
+    The proposal ``new`` is accepted with probability
+    ``min(1, p(new) q(theta | new) / (p(theta) q(new | theta)))``. `log_ratio` is asked only where
+    the density is positive. A proposal where the density is nan is rejected and counted, in
+    ``settings["num_nan"]``.
+
+    Draw order, for each iteration: whatever `propose` draws, then one uniform, also when it cannot
+    matter; accepted when it is below the probability. Normals, uniforms and exponentials are the
+    same compiled and in plain Python; of other variates the last bit may differ. When
+    `initial_position` is None, `dim` uniforms for each attempted start come first (see `nuts`).
 
     References
     ----------

@@ -283,14 +283,20 @@ def parallel_tempering(
     Returns
     -------
     Draws
-        Those of the coldest rung. stats: ``acceptance_rate`` and ``accepted`` of its walk;
-        ``replica`` (num_chains, num_samples, r), which replica is at each rung; with a reference
-        ``log_ratio``, log p - log q at each rung. Settings, one row a chain:
-        ``inverse_temperatures``; ``scale``; ``swap_acceptance`` of each pair of neighbours;
-        ``barrier``, the sum of their rejections; ``round_trips`` of replicas from the hottest rung
-        to the coldest and back. ``log_evidence``, by stepping stones, if the reference's is known
+        Those of the coldest rung. `log_evidence`, by stepping stones, if the reference's is known
         and the ladder begins at 0; None for fewer than 4 draws a chain. Interrupted, it returns
-        what was drawn, ``settings["interrupted"]`` set.
+        what was drawn, ``settings["interrupted"]`` set. Stats:
+
+        - ``acceptance_rate`` and ``accepted``, of the walk of that rung;
+        - ``replica`` (num_chains, num_samples, r): which replica is at each rung;
+        - ``log_ratio``, with a reference: ``log p - log q`` at each rung.
+
+        Settings, one row a chain:
+
+        - ``inverse_temperatures``, ``scale``: as given or adapted;
+        - ``swap_acceptance``, of each pair of neighbours;
+        - ``barrier``: the sum of their rejections;
+        - ``round_trips``, of replicas from the hottest rung to the coldest and back.
 
     Raises
     ------
@@ -311,17 +317,17 @@ def parallel_tempering(
 
     Notes
     -----
-    An iteration moves each rung, hottest first, by a random-walk Metropolis step; then neighbours
-    k and k + 1 (the hottest is 0) exchange their states with probability
-    min(1, exp((b[k+1] - b[k]) (l[k] - l[k+1]))), l being log p - log q, for the k that are even in
-    even iterations and odd in odd ones. That order is not reversible, and is what lets replicas
-    travel in one direction. Every evaluation counts, at all rungs; those of the reference do not.
+    An iteration moves each rung, hottest first, by a random-walk Metropolis step. Then neighbours k
+    and k + 1 (the hottest is 0) exchange their states with probability
+    ``min(1, exp((b[k+1] - b[k]) * (l[k] - l[k+1])))``, l being ``log p - log q``: even k in even
+    iterations, odd k in odd ones. That order is not reversible, and is what lets replicas travel in
+    one direction. Every evaluation counts, at all rungs; those of the reference do not. A proposal
+    where a density is nan is rejected and counted, in ``settings["num_nan"]``.
 
     Draw order, for each iteration: for each rung `dim` standard normals and one uniform; then one
     uniform for each pair whose turn it is; accepted when it is below the probability. While the
     scales of the coordinates are learned, one at a time, one normal in place of `dim`. When
-    `initial_position` is None, `dim` uniforms for each attempted start come first (see `nuts`). A
-    proposal where a density is nan is rejected and counted (``settings["num_nan"]``).
+    `initial_position` is None, `dim` uniforms for each attempted start come first (see `nuts`).
 
     References
     ----------

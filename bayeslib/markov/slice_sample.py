@@ -191,10 +191,12 @@ def slice_sample(
     Returns
     -------
     Draws
-        stats: ``num_evals``, evaluations spent on the draw; ``reached_max_steps_out``, an interval
-        was widened as often as it may be. Settings: ``width`` (num_chains, dim), and
-        ``tail_index`` (see `nuts`). Interrupted, it returns what was drawn,
-        ``settings["interrupted"]`` set.
+        Interrupted, it returns what was drawn, ``settings["interrupted"]`` set. Stats:
+
+        - ``num_evals``: evaluations spent on the draw;
+        - ``reached_max_steps_out``: whether an interval was widened as often as it may be.
+
+        Settings: ``width`` (num_chains, dim), and ``tail_index`` (see `nuts`).
 
     Raises
     ------
@@ -213,14 +215,19 @@ def slice_sample(
 
     Notes
     -----
-    For coordinate i at x, with the others fixed: a level log y = log p + log(1 - u1); an interval
-    from left = x - width * u2 to left + width; of the steps out at most floor(u3 *
-    (max_steps_out + 1)) to the left and the rest to the right, each while log p >= log y at that
-    end; then x' = left + u * (right - left) until log p >= log y there, the interval being cut at
-    every x' that fails, on its side of x. Draw order, for each update: under random order a
-    uniform u0, i = floor(u0 * dim); u1, u2, u3; and one uniform for each x'. Where the density is
-    nan counts as outside the slice (``settings["num_nan"]``). When `initial_position` is None,
-    `dim` uniforms for each attempted start come first (see `nuts`).
+    An update of coordinate i at x, the others fixed, takes uniforms u1, u2, ... and has three
+    steps. Where the density is nan counts as outside the slice (``settings["num_nan"]``).
+
+    - A level: ``log y = log p + log(1 - u1)``.
+    - An interval from ``left = x - width * u2`` to ``left + width``. It may take `max_steps_out`
+      steps out, of which ``floor(u3 * (max_steps_out + 1))`` to the left; each side goes on while
+      ``log p >= log y`` at its end.
+    - Points ``left + u * (right - left)`` until ``log p >= log y`` at one, the next state. One that
+      fails cuts the interval on its side of x.
+
+    Draw order, for each update: under random order a uniform u0, ``i = floor(u0 * dim)``; u1, u2,
+    u3; and one uniform for each point. When `initial_position` is None, `dim` uniforms for each
+    attempted start come first (see `nuts`).
 
     References
     ----------

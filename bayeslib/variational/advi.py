@@ -83,15 +83,18 @@ def advi(
     Gaussian
         With ``transform`` where a parameter has an end, ``elbo`` with its standard error, and
         ``elbo_trace``, an estimate of the bound by `num_draws` draws before each step. Settings:
-        ``step_sizes`` (rounds,), ``num_steps`` taken, ``converged`` (False when `num_steps` was
-        given: nothing was judged), ``khat`` of the weights of its own draws, ``num_weighed``, how
-        many draws of both kinds judged it, ``num_scouted``, evaluations that looked for another
-        mode, ``elbos`` (num_restarts,), ``num_outside``, how many
-        draws had no finite density or gradient,
-        ``seed``; ``interrupted``, when it is what an interrupt left; ``family``, ``estimator``,
-        ``num_draws``, ``max_steps``, ``tolerance``, ``initial_scale`` and ``num_check`` as
-        asked for; and with `keep_path` ``means`` and ``scales`` (standard deviations),
-        (num_steps, dim), of the unconstrained coordinates.
+
+        - ``converged``: False also when `num_steps` was given, as nothing was judged;
+        - ``num_steps`` taken; ``step_sizes`` (rounds,); ``elbos`` (num_restarts,);
+        - ``khat``: of the weights of its own draws; ``num_weighed``: how many draws of both kinds
+          judged it;
+        - ``num_scouted``: evaluations that looked for another mode;
+        - ``num_outside``: how many draws had no finite density or gradient;
+        - ``seed``; ``interrupted``: when it is what an interrupt left;
+        - as asked for, ``family``, ``estimator``, ``num_draws``, ``max_steps``, ``tolerance``,
+          ``initial_scale`` and ``num_check``;
+        - with `keep_path`, ``means`` and ``scales`` (standard deviations), (num_steps, dim), of the
+          unconstrained coordinates.
 
     Raises
     ------
@@ -112,25 +115,27 @@ def advi(
 
     Notes
     -----
-    The approximation is x = m + L z. With v = L' grad log p(x), and u = v + z for "stl", or v for
-    "entropy", the gradient in the coordinates m + L a, L (I + b) is the average over the draws of u
-    for a, and of the lower triangle of u z' for b (the diagonal for "meanfield"), plus the identity
-    for "entropy": a natural gradient. A step moves m by L times step_size a, each component of
-    which is clipped to [-1, 1], and multiplies L by the matrix with exp(step_size b_ii), the
-    exponent clipped to [-0.2, 0.2], on the diagonal and step_size b_ij below it, shrunk to a
-    Frobenius norm of at most 0.2. Averages are of m, of the logarithms of L's diagonal, and of its
-    other entries. A draw without a finite density counts as a = 0, b = -I.
+    The approximation is ``x = m + L @ z``. With ``v = L.T @ grad`` of log p at x, and ``u = v + z``
+    for "stl", or v for "entropy", the gradient in the coordinates ``m + L @ a``, ``L @ (I + b)`` is
+    the average over the draws of u for a, and of the lower triangle of ``outer(u, z)`` for b (the
+    diagonal for "meanfield"), plus the identity for "entropy": a natural gradient.
 
-    What "meanfield" cannot see are correlations: its spreads are those of a coordinate while all
+    Step: m moves by L times ``step_size * a``, each component of which is clipped to [-1, 1]. L is
+    multiplied by the matrix with ``exp(step_size * b[i, i])`` on the diagonal, the exponent clipped
+    to [-0.2, 0.2], and ``step_size * b[i, j]`` below it, shrunk to a Frobenius norm of at most 0.2.
+    Averages are of m, of the logarithms of L's diagonal, and of its other entries. A draw without a
+    finite density counts as a = 0, b = -I.
+
+    Verdict: "meanfield" cannot see correlations; its spreads are those of a coordinate while all
     others are held fixed, the narrower the more these move together. k-hat hardly objects before
-    the ratio is near one half (for one Gaussian by another it is 1 - ratio²), so moments are
+    the ratio is near one half (for one Gaussian by another it is ``1 - ratio**2``). So moments are
     compared, by weighting draws of the fit and a fifth of draws of a Student-t of 3 degrees of
     freedom and twice the scale. The wide ones reach the tails and some other modes; a far mode
     stays unseen. A k-hat above 0.7 while all moments agree accuses nothing here: it speaks of the
     far tail, and of the fit as a proposal.
 
     Draw order: the start, when it is drawn (`dim` uniforms an attempt; as in `nuts`, restarts 1, 3,
-    5, … begin without, at the mirror image of the one before); for each step num_draws × dim
+    5, ... begin without, at the mirror image of the one before); for each step num_draws × dim
     standard normals in C order; after the last step num_check × dim normals; of the best fit's
     generator, normals and chi-square variates for the wider draws, and for more of both.
 

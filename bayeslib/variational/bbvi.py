@@ -85,9 +85,11 @@ def bbvi(
     Gaussian
         Of unconstrained coordinates where the support is bounded. ``elbo``, ``elbo_trace``
         (num_steps,): the bound as estimated by each step's draws, nan for a step not taken.
-        Settings: the arguments but target, start and `rng`; ``khat``, ``num_weighed`` and
-        ``num_scouted`` as in `advi`, ``seed``, ``interrupted``, and ``num_skipped``, how many
-        draws had no finite log density (their steps are not taken).
+        Settings: the arguments but target, start and `rng`, and
+
+        - ``khat``, ``num_weighed`` and ``num_scouted``, as in `advi`;
+        - ``num_skipped``: how many draws had no finite log density (their steps are not taken);
+        - ``seed``; ``interrupted``.
 
     Raises
     ------
@@ -108,18 +110,19 @@ def bbvi(
 
     Notes
     -----
-    q = N(m, L L'), and f = log p - log q at m + L z. h is the gradient of log q by the parameters,
-    which are m, the logarithms of L's diagonal and, for "fullrank", the entries of L below it,
-    row by row. The estimates, averaged over the draws:
+    ``q = N(m, L @ L.T)``, and ``f = log p - log q`` at ``m + L @ z``. h is the gradient of log q by
+    the parameters, which are m, the logarithms of L's diagonal and, for "fullrank", the entries of
+    L below it, row by row. The estimates, averaged over the draws:
 
-    - "score": h f. No gradient of p is needed, because the expectation of h is zero.
-    - "baseline": h (f - c), c the ratio of E[f h^2] and E[h^2] for each parameter, estimated from
-      earlier steps only (a running average, 0 at the first step), so that nothing is biased.
-    - "loo": h (f - mean of f over the other draws).
-    - "rao_blackwell": h_i (f(theta) - f(theta with coordinate i at its mean)), "meanfield" only.
-      What coordinate i does not enter cancels exactly, as if the factors of p had been told apart
-      by hand; it costs dim + 1 evaluations a draw.
-    - "reparam": the gradient of log p along m + L z, the entropy in closed form.
+    - "score": ``h * f``. No gradient of p is needed, because the expectation of h is zero.
+    - "baseline": ``h * (f - c)``, c the ratio of ``E[f * h**2]`` and ``E[h**2]`` for each
+      parameter, estimated from earlier steps only (a running average, 0 at the first step), so that
+      nothing is biased.
+    - "loo": ``h * (f - mean of f over the other draws)``.
+    - "rao_blackwell": ``h[i] * (f(theta) - f(theta with coordinate i at its mean))``, "meanfield"
+      only. What coordinate i does not enter cancels exactly, as if the factors of p had been told
+      apart by hand; it costs dim + 1 evaluations a draw.
+    - "reparam": the gradient of log p along ``m + L @ z``, the entropy in closed form.
 
     Draw order: the start when it is drawn (dim uniforms an attempt), for each step num_draws × dim
     standard normals in C order, then num_check × dim for the check, and for more of it as in

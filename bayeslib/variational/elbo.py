@@ -48,8 +48,9 @@ def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
 
     Notes
     -----
-    Draw order: ``approximation.sample(num_samples, rng)``, nothing else. The average of
-    E_q[log p] - E_q[log q] is the same in any coordinates, the Jacobian being in both.
+    The bound is the same in any coordinates: the Jacobian is in log p and in log q.
+
+    Draw order: ``approximation.sample(num_samples, rng)``, nothing else.
 
     Examples
     --------

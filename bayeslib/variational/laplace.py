@@ -49,12 +49,16 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
     -------
     Gaussian
         About the highest mode found; ``transform`` is set when it is of unconstrained coordinates
-        and a parameter has an end. ``log_evidence`` is log p(mode) + dim / 2 log(2 pi) - log det H
-        / 2, with nan for its error: it is no average, and nobody tells how far off it is. Settings:
-        ``coordinates``, ``mode`` (dim,) as parameters, ``logdensity`` of the coordinates at it,
-        ``hessian`` H (dim, dim), minus that of the log density, ``modes`` (m, dim) that were found,
-        the highest first, ``mode_logdensities`` (m,), ``num_starts`` and ``num_failed`` climbs;
-        ``khat`` of the weights of its draws, and ``num_weighed``, how many were weighed.
+        and a parameter has an end. Its `log_evidence` is
+        ``log p(mode) + dim / 2 * log(2 * pi) - log det(H) / 2``, with nan for its error: it is no
+        average, and nothing tells how far off it is. Settings:
+
+        - ``coordinates``: which they are;
+        - ``mode`` (dim,), as parameters; ``logdensity`` of the coordinates at it;
+        - ``hessian`` H (dim, dim): minus that of the log density;
+        - ``modes`` (m, dim) that were found, the highest first; ``mode_logdensities`` (m,);
+        - ``num_starts`` and ``num_failed``, of the climbs;
+        - ``khat``, of the weights of its draws; ``num_weighed``: how many were weighed.
 
     Raises
     ------
@@ -74,10 +78,12 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
     Notes
     -----
     Nothing is random: the draws that judge the result, 2500 and in doubt up to 100,000, are the
-    same in every run. From each start L-BFGS climbs; where it ends, unless another climb ended
-    there, Newton steps damped as by Levenberg and Marquardt take over, and plain ones at the end.
-    H comes from differences of the exact gradient of fourth order. What is a fault of the result is
-    said as of `advi`; beyond an edge of the support a draw has no weight.
+    same in every run. What is a fault of the result is said as of `advi`; beyond an edge of the
+    support a draw has no weight.
+
+    Climb: from each start by L-BFGS; where it ends, unless another climb ended there, by Newton
+    steps damped as by Levenberg and Marquardt, and plain ones at the end. H comes from differences
+    of the exact gradient of fourth order.
 
     References
     ----------

@@ -52,11 +52,11 @@ def multipathfinder(
     Returns
     -------
     Draws
-        Independent, shape (1, num_samples, dim), in the target's coordinates, with ``log_weights``,
-        ``log_evidence`` and ``settings["khat"]`` as `importance_sample` has them, and the settings
-        ``elbos``, ``lengths`` and ``num_scouted`` of `pathfinder`, and ``elsewhere``, what is said
-        of another mode, or None. ``num_evals`` counts the paths too. `resample` makes them equally
-        weighted.
+        Independent, shape (1, num_samples, dim), in the target's coordinates, with `log_weights`,
+        `log_evidence` and ``settings["khat"]`` as `importance_sample` has them. `resample` makes
+        them equally weighted. `num_evals` counts the paths too. Other settings: ``elbos``,
+        ``lengths`` and ``num_scouted`` of `pathfinder`, and ``elsewhere``, what is said of another
+        mode, or None.
 
     Raises
     ------
@@ -73,7 +73,9 @@ def multipathfinder(
     The proposal is a mixture in which all paths have equal parts, so that a mode which only some
     reached is weighted by how much they know of it together. Four fifths of a part are the path's
     Gaussian, one fifth is a Student-t of 3 degrees of freedom about the same mean and twice as
-    wide. A Gaussian alone falls faster than most targets: its weights have no variance, and errors
+    wide.
+
+    Tails: a Gaussian alone falls faster than most targets; its weights have no variance, and errors
     come out too small long before k-hat objects. Against the wide share weights are bounded unless
     the target's tails are heavier than the t's; a Gaussian that is exact loses at most a fifth of
     its draws' worth.

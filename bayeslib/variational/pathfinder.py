@@ -56,11 +56,15 @@ def pathfinder(
     Gaussian
         Of unconstrained coordinates where the support is bounded. ``elbo_trace``: the bound at
         each point of the best path, -inf where there was no Gaussian or it left the support.
-        Settings: ``elbos`` (num_paths,), -inf for a path that failed; ``lengths`` (num_paths,),
-        the optimiser's steps; ``path`` (n, dim), the best path in the target's coordinates, its
-        start first, and ``chosen``, the index in it; ``khat``, ``num_weighed`` and
-        ``num_scouted`` as in `advi`, ``seed``. With `keep_path` also ``means`` (n - 1, dim) and
-        ``covs`` (n - 1, dim, dim), in unconstrained coordinates, nan where there was no Gaussian.
+        Settings:
+
+        - ``elbos`` (num_paths,): -inf for a path that failed;
+        - ``lengths`` (num_paths,): the optimiser's steps;
+        - ``path`` (n, dim): the best path in the target's coordinates, its start first;
+          ``chosen``: the index in it;
+        - ``khat``, ``num_weighed`` and ``num_scouted``, as in `advi`; ``seed``;
+        - with `keep_path`, ``means`` (n - 1, dim) and ``covs`` (n - 1, dim, dim), in unconstrained
+          coordinates, nan where there was no Gaussian.
 
     Raises
     ------
@@ -78,15 +82,15 @@ def pathfinder(
 
     Notes
     -----
-    From each start L-BFGS climbs log p. At each point theta after the first, the last `history`
-    steps make an inverse Hessian H, a diagonal plus a matrix of rank 2 * history, and with it the
-    Gaussian N(theta + H grad log p(theta), H). Steps along which the gradient does not fall
-    (no positive curvature) are left out of H.
+    From each start L-BFGS climbs log p. At each point ``theta`` after the first, the last `history`
+    steps make an inverse Hessian H, a diagonal plus a matrix of rank ``2 * history``, and with it
+    the Gaussian ``N(theta + H @ grad, H)``, with the gradient of log p there. Steps along which the
+    gradient does not fall (no positive curvature) are left out of H.
 
     Draw order: one path draws from `rng`, several from ``rng.spawn(num_paths)``: the start when it
-    is drawn (dim uniforms an attempt; as in `nuts`, paths 1, 3, 5, … begin without, at the mirror
-    image of the one before), then num_elbo_draws × dim standard normals for each Gaussian in order.
-    Last, `rng` gives num_check × dim normals for the check, and for more of it as in `advi`.
+    is drawn (`dim` uniforms an attempt; as in `nuts`, paths 1, 3, 5, ... begin without, at the
+    mirror image of the one before), then num_elbo_draws × dim standard normals for each Gaussian in
+    order. Last, `rng` gives num_check × dim normals for the check, and for more of it as in `advi`.
 
     References
     ----------

@@ -30,6 +30,14 @@ def test_words_in_quotes_are_code():
     assert "``{" in reference.quote_types('kind : {"bulk", "tail"}', "Draws")
 
 
+def test_notes_begin_with_a_bold_word_and_the_order_of_draws_is_small():
+    notes = "Starts: drawn.\n\nDraw order, for each step: one.\n\nStarts here.\n"
+    marked = reference.mark_up(f"It: draws.\n\nNotes\n-----\n{notes}", {})
+    assert "\n**Starts**: drawn." in marked and "\n\nStarts here." in marked
+    assert "\n\n.. class:: draw-order\n\n**Draw order**, for each step: one." in marked
+    assert marked.startswith("It: draws.")
+
+
 def test_a_parameter_is_no_entry():
     assert reference.mark_up("`nuts` and `Draws`s", KNOWN, {"nuts"}).startswith("``nuts`` and :py")
     assert "`\\ s" in reference.mark_up("`Draws`s", KNOWN)
