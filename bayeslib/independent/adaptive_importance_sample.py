@@ -58,10 +58,12 @@ def adaptive_importance_sample(
     Returns
     -------
     Draws
-        As `importance_sample` returns; ``num_evals`` counts the rounds too. ``settings`` holds
-        the mixture (``weights``, the last of which is the share of `proposal`; ``means``; ``covs``,
-        the components' scale matrices: their covariances are df / (df - 2) times as large; ``df``)
-        and ``round_ess``, the worth of each round's draws.
+        As `importance_sample` returns; `num_evals` counts the rounds too. Settings besides its own:
+
+        - the mixture: ``weights``, the last of which is the share of `proposal`; ``means``;
+          ``covs``, the components' scale matrices (their covariances are ``df / (df - 2)`` times as
+          large); ``df``;
+        - ``round_ess``: the worth of each round's draws.
 
     Raises
     ------

@@ -34,11 +34,13 @@ def adaptive_rejection_sample(target, *, points, num_samples, rng):
     -------
     Draws
         Independent, shape (1, num_samples, 1), without `logdensity`, which is mostly never
-        computed. ``stats``: ``num_proposals`` and ``num_evals`` that each draw took; the run's
-        `num_evals` adds those at `points` and of the final check. ``settings["hull"]``: the
-        points of the final envelope. ``log_evidence`` is the log of N / sum(1 / area), the sum
-        over the envelopes of all proposals, kept between the areas under the final chords and
-        tangents. Interrupted, it returns what was drawn, ``settings["interrupted"]`` set.
+        computed. `log_evidence` is the log of ``N / sum(1 / area)``, the sum over the envelopes of
+        all proposals, kept between the areas under the final chords and tangents. Interrupted, it
+        returns what was drawn, ``settings["interrupted"]`` set.
+
+        - Stats: ``num_proposals`` and ``num_evals`` that each draw took. The run's `num_evals` adds
+          those at `points` and of the final check.
+        - Settings: ``hull``, the points of the final envelope.
 
     Raises
     ------

@@ -73,10 +73,11 @@ def annealed_importance_sample(
 
     Notes
     -----
+    Cost: ``num_samples * (1 + stages * num_steps)`` evaluations, and the pilot's.
+
     Draw order: a pilot run draws from ``rng.spawn(1)``, not from `rng`. Then
     ``proposal.sample(num_samples, rng)``, and in each Metropolis step num_samples * dim normals,
-    draw by draw, and num_samples uniforms. Cost: num_samples * (1 + stages * num_steps)
-    evaluations, and the pilot's.
+    draw by draw, and num_samples uniforms.
 
     References
     ----------

@@ -38,13 +38,14 @@ def importance_sample(target, proposal, *, num_samples, progress=None, rng):
     -------
     Draws
         Independent, shape (1, num_samples, dim), with raw, unnormalised `log_weights`.
-        ``settings`` holds ``khat``, the Pareto shape of the weights' tail, and ``ess``, what the
-        draws are worth for the mean of a function unrelated to the weights. ``log_evidence`` is
-        the log of the mean weight, with its error by the delta method: the mean weight is
-        unbiased, its logarithm is biased low. ``khat_beyond`` is what k-hat would become further
-        out, see Notes; -inf where the outermost weights are small. ``num_evals`` counts the at
-        most 16 evaluations that it takes. Interrupted, it returns the draws that had been weighted,
-        ``settings["interrupted"]`` set.
+        `log_evidence` is the log of the mean weight, with its error by the delta method: the mean
+        weight is unbiased, its logarithm is biased low. Interrupted, it returns the draws that had
+        been weighted, ``settings["interrupted"]`` set. Settings:
+
+        - ``khat``: the Pareto shape of the weights' tail;
+        - ``ess``: what the draws are worth for the mean of a function unrelated to the weights;
+        - ``khat_beyond``: what k-hat would become further out, see Notes; -inf where the outermost
+          weights are small. `num_evals` counts the at most 16 evaluations that it takes.
 
     Raises
     ------

@@ -35,10 +35,12 @@ def rejection_sample(
     Returns
     -------
     Draws
-        Independent, shape (1, num_samples, dim). ``stats["num_proposals"]`` holds how many
-        proposals each draw took; ``settings`` the totals: ``num_proposed``, up to and including
-        the last one accepted, and ``acceptance``; and ``interrupted``. ``log_evidence`` follows
-        from the acceptance.
+        Independent, shape (1, num_samples, dim). `log_evidence` follows from the acceptance. An
+        interrupt returns what was accepted until then, flagged in ``settings["interrupted"]``.
+
+        - Stats: ``num_proposals``, how many each draw took.
+        - Settings: ``num_proposed`` in all, up to and including the last one accepted, and
+          ``acceptance``.
 
     Raises
     ------
@@ -58,16 +60,15 @@ def rejection_sample(
 
     Notes
     -----
+    Evidence: after N acceptances in T proposals ``a = (N - 1) / (T - 1)`` estimates the acceptance
+    probability without bias (Haldane 1945), and its variance is estimated by ``a * (1 - a) / (T -
+    2)``. The evidence is a times ``exp(log_bound)``; its logarithm gets its error by the delta
+    method.
+
     Draw order: a round is ``proposal.sample(num_samples, rng)`` and then
-    ``rng.random(num_samples)``; proposal i is accepted when
-    ``log u_i < log p~ - log q - log_bound``. Rounds follow until `num_samples` are accepted; what
-    the last round accepts beyond that is dropped, so that the draws come in the order proposed.
-
-    After N acceptances in T proposals (N - 1) / (T - 1) estimates the acceptance probability
-    without bias (Haldane 1945), and its variance is estimated by a (1 - a) / (T - 2). The evidence
-    is that times exp(log_bound); its logarithm gets its error by the delta method.
-
-    An interrupt returns what was accepted until then, flagged in ``settings["interrupted"]``.
+    ``rng.random(num_samples)``; proposal i is accepted when ``log u[i] < log p - log q -
+    log_bound``. Rounds follow until `num_samples` are accepted; what the last round accepts beyond
+    that is dropped, so that the draws come in the order proposed.
 
     References
     ----------

@@ -66,14 +66,19 @@ def smc(
     -------
     Draws
         Shape (1, num_samples, dim), with the weights gained since the last resampling (pass them
-        to `resample` for draws of equal weight). ``stats["family"]``: the index of a first particle
-        each descends from, or of a later one when too few have descendants left; errors count
-        a family as one. ``settings``: ``inverse_temperatures``, ``ess``, ``acceptance_rates``,
-        ``num_moves`` and ``growth`` (of the distance; nan where the next stage moves on) of each
-        stage; ``num_families``, what the families were worth when fewest remembered their modes;
-        ``evenness``, what they were worth over their number, at worst. ``log_evidence`` with the
-        error that the families show: the evidence is unbiased for fixed temperatures, scale and
-        number of steps, and nearly so when they adapt.
+        to `resample` for draws of equal weight). `log_evidence` has the error that the families
+        show: the evidence is unbiased for fixed temperatures, scale and number of steps, and nearly
+        so when they adapt. Stats:
+
+        - ``family``: the index of a first particle each descends from, or of a later one when too
+          few have descendants left; errors count a family as one.
+
+        Settings:
+
+        - of each stage, ``inverse_temperatures``, ``ess``, ``acceptance_rates``, ``num_moves`` and
+          ``growth`` of the distance (nan where the next stage moves on);
+        - ``num_families``: what the families were worth when fewest remembered their modes;
+        - ``evenness``: what they were worth over their number, at worst.
 
     Raises
     ------
@@ -94,12 +99,14 @@ def smc(
     The errors come from one run, and no run knows of a mode that none of its particles has found
     while it was still wide. Families that a few stages ago were one count as several once their
     particles' positions have nothing to do with those they had then. In many dimensions the
-    evidence may be off by far more than its error without a warning, as it was in a hundred.
+    evidence may be off by far more than its error, without a warning; in a hundred it was.
 
-    Draw order: ``proposal.sample(num_samples, rng)``; then in each stage the uniforms of the
-    scheme if it resamples, and in each Metropolis step, with `scale`, num_samples * dim normals,
-    particle by particle, and num_samples uniforms; without, twice num_samples integers and twice
-    num_samples uniforms. Cost: num_samples * (1 + the sum of ``num_moves``) evaluations.
+    Cost: ``num_samples * (1 + sum(num_moves))`` evaluations.
+
+    Draw order: ``proposal.sample(num_samples, rng)``; then in each stage the uniforms of the scheme
+    if it resamples, and in each Metropolis step, with `scale`, num_samples * dim normals, particle
+    by particle, and num_samples uniforms; without, twice num_samples integers and twice num_samples
+    uniforms.
 
     References
     ----------
