@@ -15,6 +15,7 @@ import json
 import re
 from functools import cache
 from pathlib import Path
+from textwrap import indent
 
 import yaml
 from bookext import directives
@@ -28,16 +29,17 @@ ENTRY = re.compile(
 LABEL = re.compile(r"^\((sec-[\w-]+)\)=\n## ", re.MULTILINE)
 PLAIN = "plain-"
 
-# The word that a paragraph of Notes begins with, and what it says of the order of draws.
-LEAD = re.compile(r"(?:(?<=\A\n)|(?<=\n\n))(Draw order|[A-Z][a-z-]+)(?=: |, (?:for|of) )")
+# The word that a paragraph of Notes begins with.
+LEAD = re.compile(r"(?:Draw order|[A-Z][a-z-]+)(?=: |, (?:for|of) )")
 HEADER = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
 TYPED = {"Parameters", "Attributes", "Returns", "Warns"}
-# Literals and roles are kept, names in backquotes and of errors looked up, words in quotes set as
-# code, and bars and stars, as in |x| and *data, made harmless.
+# Literals and roles are kept, names in backquotes and of errors looked up, words in quotes and
+# f(x) -> (n,) set as code, and bars and stars, as in |x| and *data, made harmless.
 MARKED = re.compile(
     r"""``.+?``|:[\w:]+:`[^`]+`
     |`(?P<name>[^`]+)`(?P<glued>(?=\w))?
     |(?P<word>(?<![\w.])(?:\w+=)?"[a-z_][\w/\[\]]*"(?!\w))
+    |(?P<call>(?<![\w.])[a-z]\w*\((?:[^()`]|\([^()`]*\))*\)\s->\s(?:\([^()]*\)|float\b|theta\b|data\b))
     |(?P<trouble>(?<![\w.])[A-Z]\w*(?:Error|Warning)(?!\w))
     |(?P<mark>\||(?<![\w*])\*(?=\w))""",
     re.DOTALL | re.VERBOSE,
@@ -216,8 +218,8 @@ def mark_up(text, known, own=()):
     def replace(match):
         if match["mark"]:
             return f"\\{match['mark']}"
-        if match["word"]:
-            return f"``{match['word']}``"
+        if match["word"] or match["call"]:
+            return f"``{match['word'] or match['call']}``"
         if match["trouble"]:
             line = match.string[match.string.rfind("\n", 0, match.start()) + 1 :]
             heads = section == "Raises" and not line[0].isspace()  # napoleon links these
@@ -239,13 +241,20 @@ def mark_up(text, known, own=()):
         if section in TYPED and classes:
             part = "\n".join(quote_types(line, classes) for line in part.split("\n"))
         part = MARKED.sub(replace, part)
-        out.append(LEAD.sub(lead, part) if section == "Notes" else part)
+        if section == "Notes":
+            part = "\n\n".join(map(lead, part.strip("\n").split("\n\n")))
+            part = f"\n{part}\n\n"
+        out.append(part)
     return "".join(out)
 
 
-def lead(match):
-    """Return the word that a paragraph begins with in bold type; the order of draws has a class."""
-    return (".. class:: draw-order\n\n" if match[1] == "Draw order" else "") + f"**{match[1]}**"
+def lead(paragraph):
+    """Return a paragraph, its first word bold if it is a heading; the order of draws in a box."""
+    if match := LEAD.match(paragraph):
+        paragraph = f"**{match[0]}**{paragraph[match.end() :]}"
+        if match[0] == "Draw order":
+            return ".. container:: draw-order\n\n" + indent(paragraph, "   ")
+    return paragraph
 
 
 def taught_line(where):

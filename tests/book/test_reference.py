@@ -27,6 +27,8 @@ def test_words_in_quotes_are_code():
     assert text == '``"stl"``, not ``family="full"``, but "Sticking the landing" and ``"x"``'
     text = reference.mark_up('"theta[0]", "stats/energy", but "He said"', {})
     assert text == '``"theta[0]"``, ``"stats/energy"``, but "He said"'
+    text = reference.mark_up("f(x (n, dim), *data) -> (n,), or g(theta) -> a number", {})
+    assert text == "``f(x (n, dim), *data) -> (n,)``, or g(theta) -> a number"
     assert "``{" in reference.quote_types('kind : {"bulk", "tail"}', "Draws")
 
 
@@ -34,7 +36,7 @@ def test_notes_begin_with_a_bold_word_and_the_order_of_draws_is_small():
     notes = "Starts: drawn.\n\nDraw order, for each step: one.\n\nStarts here.\n"
     marked = reference.mark_up(f"It: draws.\n\nNotes\n-----\n{notes}", {})
     assert "\n**Starts**: drawn." in marked and "\n\nStarts here." in marked
-    assert "\n\n.. class:: draw-order\n\n**Draw order**, for each step: one." in marked
+    assert "\n\n.. container:: draw-order\n\n   **Draw order**, for each step: one." in marked
     assert marked.startswith("It: draws.")
 
 
