@@ -21,10 +21,11 @@ def ess(draws, *, kind="bulk", probability=None):
     ----------
     draws : Draws or array, shape (num_chains, num_samples[, dim])
     kind : {"bulk", "tail", "mean", "sd", "quantile"}
-        "bulk": for the centre of the distribution, on rank-normalised split chains;
-        "tail": the smaller of those for the 5 % and the 95 % quantile;
-        "mean": for the mean itself, on split chains, without rank normalisation;
-        "sd": for the standard deviation; "quantile": for the quantile at `probability`.
+        - "bulk": for the centre of the distribution, on rank-normalised split chains;
+        - "tail": the smaller of those for the 5 % and the 95 % quantile;
+        - "mean": for the mean itself, on split chains, without rank normalisation;
+        - "sd": for the standard deviation;
+        - "quantile": for the quantile at `probability`.
     probability : float, optional
         Between 0 and 1; for kind "quantile" only.
 
@@ -95,9 +96,10 @@ def mcse(draws, *, kind="mean", probability=None):
     ----------
     draws : Draws or array, shape (num_chains, num_samples[, dim])
     kind : {"mean", "sd", "quantile"}
-        "mean": sd / sqrt(ess of the mean); "sd": by the delta method, from the variance of the
-        squared deviations; "quantile": half the width of the interval of the ordered draws that
-        covers the quantile at `probability` as often as one standard error does.
+        - "mean": ``sd / sqrt(ess of the mean)``;
+        - "sd": by the delta method, from the variance of the squared deviations;
+        - "quantile": half the width of the interval of the ordered draws that covers the quantile
+          at `probability` as often as one standard error does.
     probability : float, optional
         Between 0 and 1; for kind "quantile" only.
 

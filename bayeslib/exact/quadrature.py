@@ -69,14 +69,16 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
 
     Notes
     -----
-    The mass is first looked for at some thousand points spread over the region, from the best of
-    these by Nelder and Mead's method, and from there by Metropolis walkers with a fixed seed.
-    Infinite ranges are mapped to finite ones, centred and scaled at the highest point found. Then
-    the regions with the largest errors are halved across the direction in which a product of 7 and
-    15 point Gauss-Kronrod rules disagrees most, until the errors sum to less than wanted. A region
-    in which one of the points looked at before, or one just across from a neighbour, stands high
-    above all nodes is halved too. A separate peak far narrower than their spacing can still be
-    missed.
+    A peak that stands apart, and is far narrower than the spacing of the points, can be missed.
+
+    Search: the mass is first looked for at some thousand points spread over the region, from the
+    best of these by Nelder and Mead's method, and from there by Metropolis walkers with a fixed
+    seed. Infinite ranges are mapped to finite ones, centred and scaled at the highest point found.
+
+    Refinement: the regions with the largest errors are halved across the direction in which a
+    product of 7 and 15 point Gauss-Kronrod rules disagrees most, until the errors sum to less than
+    wanted. A region in which one of the points looked at before, or one just across from a
+    neighbour, stands high above all nodes is halved too.
 
     Examples
     --------

@@ -18,9 +18,10 @@ class Summary:
     title : str
         The method, the number of draws or points, and what they cost.
     columns : tuple of str
-        Of `Draws`: mean, mcse, sd, three quantiles, and the sample sizes and R-hat that apply. A
-        `Gaussian` has no mcse, a `Grid` has the error of its rule instead, an `Enumeration` only
-        "probability".
+        Of `Draws`: the mean and its Monte Carlo standard error (`mcse`), the standard deviation,
+        three quantiles, and what applies of the effective sample sizes (`ess`) and R-hat
+        (`rhat`). A `Gaussian` has no mcse, a `Grid` has the error of its rule instead, an
+        `Enumeration` only "probability".
     rows : dict
         Name of each dimension, or hypothesis: its numbers, in the order of `columns`.
     problems : tuple of str

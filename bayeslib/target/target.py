@@ -23,19 +23,23 @@ class Target:
     Parameters
     ----------
     logdensity : callable
-        logdensity(theta, *data) -> float, in numba's subset of Python, jitted or not. theta is
-        (dim,) float64, not to be written to; -inf means outside the support. With `parameters`
-        it is logdensity(p, *data), where ``p.alpha`` is the parameter alpha in its shape.
+        ``logdensity(theta, *data) -> float``, in numba's subset of Python, jitted or not.
+        ``theta`` is (dim,) float64, not to be written to; ``-inf`` means outside the support.
+        With `parameters` it is ``logdensity(p, *data)``, where ``p.alpha`` is the parameter alpha
+        in its shape.
     dim : int
         The number of parameters. Left out if `parameters` are given, as are `names` and `support`.
     parameters : dict
         The name of each parameter, and its shape, () for a number, or a constraint: `positive`,
         `lower`, `upper`, `interval`, `ordered`, `simplex`, `unit_vector`, `cholesky_corr`. The
-        density is one of the parameters as they are, without Jacobians. Chains and fits walk in
-        coordinates without constraints, and return the parameters (`metropolis_hastings` and
-        `independence_metropolis`, whose proposals are of the parameters, use these). `gradient`
-        is "auto" or None. `theta` below, and ``values`` of `Draws`, hold the numbers of all
-        parameters in the order declared; a dict of parameters is taken for one point.
+        density is one of the parameters as they are, without Jacobians; `gradient` is "auto" or
+        None.
+
+        - Chains and fits walk in coordinates without constraints, and return the parameters;
+          `metropolis_hastings` and `independence_metropolis` walk in the parameters, of which
+          their proposals are.
+        - `theta` below, and ``values`` of `Draws`, hold the numbers of all parameters in the
+          order declared; a dict of parameters is taken for one point.
     data : tuple of arrays and numbers, optional
         Passed on to every function, never compiled in. Copied; read-only to the functions.
     gradient : "auto", callable or None
@@ -50,9 +54,11 @@ class Target:
     support : sequence of (low, high), optional
         One pair a dimension, or one pair for dim 1; None for an end, or a pair, that is open.
         Beyond it the log density counts as -inf, for every method; chains refuse a density that
-        is not -inf there by itself. Where grids, quadrature and starts look; where
-        `adaptive_rejection_sample` ends; what `unconstrained`, `advi`, `bbvi`, both pathfinders
-        and, if asked, `laplace` map to the line.
+        is not -inf there by itself. The support is
+
+        - where grids, quadrature and starts look, and where `adaptive_rejection_sample` ends;
+        - what `unconstrained`, `advi`, `bbvi`, both pathfinders and, if asked, `laplace` map to
+          the line.
     truth : Truth, optional
 
     Attributes
@@ -73,11 +79,12 @@ class Target:
     Notes
     -----
     Compiled at first use, kept on disk under ``NUMBA_CACHE_DIR`` or the user's cache folder, so
-    that the next process finds it in milliseconds. Arithmetic follows NumPy, not Python:
-    log(0) is -inf and 1/0 is inf. An index out of bounds is not noticed by compiled code (set
-    ``NUMBA_BOUNDSCHECK=1``); each run's start is compared with the plain function. A global, a
-    helper, a closure or a global array that has changed is noticed at the next call, or the next
-    run, and compiled again.
+    that the next process finds it in milliseconds. A global, a helper, a closure or a global
+    array that has changed is noticed at the next call, or the next run, and compiled again.
+
+    Arithmetic: it follows NumPy, not Python; log(0) is -inf and 1/0 is inf. An index out of
+    bounds is not noticed by compiled code (set ``NUMBA_BOUNDSCHECK=1``); each run's start is
+    compared with the plain function.
 
     Examples
     --------

@@ -106,12 +106,14 @@ def advi(
     Warns
     -----
     BayeslibWarning
-        For what is listed in ``problems``: no convergence, draws of the result without a finite
-        density, a fit of several that ended at another mode, or else another mode to which a few
-        climbs from elsewhere led, with a hundredth of the mass or more; by weighted draws, a
-        standard deviation of a parameter below 0.82 or above 1.25 of the posterior's, a mean more
-        than 0.48 of that off, or weights that tell of neither (k-hat above 0.7, or worth below 100
-        draws).
+        For what is listed in ``problems``:
+
+        - no convergence; draws of the result without a finite density;
+        - a fit of several that ended at another mode, or else another mode to which a few climbs
+          from elsewhere led, with a hundredth of the mass or more;
+        - by weighted draws, a standard deviation of a parameter below 0.82 or above 1.25 of the
+          posterior's, or a mean more than 0.48 of that off;
+        - weights that tell of neither (k-hat above 0.7, or worth below 100 draws).
 
     Notes
     -----
@@ -124,7 +126,7 @@ def advi(
     multiplied by the matrix with ``exp(step_size * b[i, i])`` on the diagonal, the exponent clipped
     to [-0.2, 0.2], and ``step_size * b[i, j]`` below it, shrunk to a Frobenius norm of at most 0.2.
     Averages are of m, of the logarithms of L's diagonal, and of its other entries. A draw without a
-    finite density counts as a = 0, b = -I.
+    finite density counts as ``a = 0, b = -I``.
 
     Verdict: "meanfield" cannot see correlations; its spreads are those of a coordinate while all
     others are held fixed, the narrower the more these move together. k-hat hardly objects before

@@ -100,9 +100,9 @@ def train_amortised(
 
     Notes
     -----
-    The network sees 3 arcsinh(u / 3) of u = (y - median) / spread, spread being the quartiles'
-    distance over 1.349, so that a few huge data do not drown the rest; parameters are standardised
-    in unconstrained coordinates. Gradients are exact.
+    The network sees ``3 * arcsinh(u / 3)`` of ``u = (y - median) / spread``, spread being the
+    quartiles' distance over 1.349, so that a few huge data do not drown the rest; parameters are
+    standardised in unconstrained coordinates. Gradients are exact.
 
     Draw order: what `simulate` draws; standard normals for each layer's weights (inputs × outputs)
     and, but for the last layer, its biases; for "elbo" the normals of the validation; then for each

@@ -120,12 +120,13 @@ def geweke_test(
     Notes
     -----
     Each quantity is replaced by its rank among the forward draws, u in (0, 1), so that heavy tails
-    do no harm; compared are the means of u and of (2u - 1)^2.
+    do no harm; compared are the means of u and of ``(2 * u - 1)**2``, after each transition: the
+    new parameters with the data that they were drawn for. As a chain starts where it is to stay,
+    nothing is thrown away.
 
     Draw order: ``rng.spawn(num_chains + 1)``. The first generator makes num_chains * num_steps
     forward draws, prior then data each; every other one a chain: prior, then by turns data and
-    transition. Compared is what holds after each transition, the new parameters with the data that
-    they were drawn for. As a chain starts where it is to stay, nothing is thrown away.
+    transition.
 
     References
     ----------
