@@ -3,7 +3,7 @@
 The pages ``chapters/api_*.md`` name the entries, autodoc and napoleon draw them. What this adds:
 
 * in a docstring, a name in backquotes becomes a link where the reference has it;
-* in its notes, the word that a paragraph begins with is set bold, the order of draws in small type;
+* in its notes, the first word of a paragraph is bold, and the order of draws small, as references;
 * below the first paragraph of an entry stands where the book teaches it, and then its example;
 * below the summary of a chapter stands what of the library it has taught;
 * the directive ``api-index`` draws the table of a page's entries.
@@ -244,6 +244,8 @@ def mark_up(text, known, own=()):
         if section == "Notes":
             part = "\n\n".join(map(lead, part.strip("\n").split("\n\n")))
             part = f"\n{part}\n\n"
+        elif section == "References":
+            part = "\n" + small(part.strip("\n")) + "\n\n"
         out.append(part)
     return "".join(out)
 
@@ -252,9 +254,13 @@ def lead(paragraph):
     """Return a paragraph, its first word bold if it is a heading; the order of draws in a box."""
     if match := LEAD.match(paragraph):
         paragraph = f"**{match[0]}**{paragraph[match.end() :]}"
-        if match[0] == "Draw order":
-            return ".. container:: draw-order\n\n" + indent(paragraph, "   ")
+        return small(paragraph) if match[0] == "Draw order" else paragraph
     return paragraph
+
+
+def small(text):
+    """Return the lines that set a text in small type."""
+    return ".. container:: fine-print\n\n" + indent(text, "   ")
 
 
 def taught_line(where):

@@ -32,11 +32,13 @@ def test_words_in_quotes_are_code():
     assert "``{" in reference.quote_types('kind : {"bulk", "tail"}', "Draws")
 
 
-def test_notes_begin_with_a_bold_word_and_the_order_of_draws_is_small():
+def test_notes_begin_with_a_bold_word_and_what_few_look_up_is_small():
     notes = "Starts: drawn.\n\nDraw order, for each step: one.\n\nStarts here.\n"
-    marked = reference.mark_up(f"It: draws.\n\nNotes\n-----\n{notes}", {})
+    text = f"It: draws.\n\nNotes\n-----\n{notes}\nReferences\n----------\nNeal (2003).\n"
+    marked = reference.mark_up(text, {})
     assert "\n**Starts**: drawn." in marked and "\n\nStarts here." in marked
-    assert "\n\n.. container:: draw-order\n\n   **Draw order**, for each step: one." in marked
+    assert "\n\n.. container:: fine-print\n\n   **Draw order**, for each step: one." in marked
+    assert marked.endswith("\n----------\n.. container:: fine-print\n\n   Neal (2003).\n\n")
     assert marked.startswith("It: draws.")
 
 
