@@ -74,7 +74,10 @@ BOLTZMANN = Algorithm("boltzmann", Chain(units_step, Units, Note), initial)
 
 
 class BoltzmannMachine(Machine):
-    """Units s_i of 0 or 1 with p(s) proportional to exp(sum of W_ij s_i s_j, i < j, + b . s).
+    """Binary units, coupled in pairs by weights, each with a bias.
+
+    A state s, each unit 0 or 1, has a probability proportional to ``exp(-energy)``, where
+    ``-energy`` is the sum of ``W[i, j] * s[i] * s[j]`` over i < j, plus ``b @ s``.
 
     Parameters
     ----------

@@ -227,8 +227,9 @@ def ising_sample(
 ):
     """Sample the Ising model on a rectangular lattice.
 
-    Spins s are -1 or 1, of energy E(s) = -coupling * (sum over bonds of s_i s_j) - sum of
-    field_i s_i, and have probability proportional to exp(-inverse_temperature * E(s)).
+    Spins s are -1 or 1. Their energy E is ``-coupling`` times the sum of ``s[i] * s[j]`` over
+    bonds, minus the sum of ``field[i] * s[i]``; their probability is proportional to
+    ``exp(-inverse_temperature * E)``.
 
     Parameters
     ----------
