@@ -9,35 +9,8 @@ from pathlib import Path
 
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from prose import ROOT
+from small_book import sample
 
-MARKDOWN = r"""# A page
-
-Of all darts {glue:text}`share:.1%` hit ($p$). See {numref}`fig-a`, {eq}`eq-a`, {prf:ref}`thm-a`
-and {cite:t}`One2000`.
-
-$$\E[x] = 1$$ (eq-a)
-
-```{prf:theorem} Title
-:label: thm-a
-It holds.
-```
-
-```{prf:proof}
-:class: dropdown
-Look.
-```
-
-````{exercise} Do
-:label: ex-a
-It.
-````
-
-````{solution-start} ex-a
-:class: dropdown
-````
-
-Done:
-"""
 PROLOGUE = "from myst_nb import glue\n\nglue('share', 0.3846, display=False)"
 BIBLIOGRAPHY = "@book{One2000, author={One, Ann}, title={A Book}, publisher={P}, year={2000}}"
 
@@ -54,7 +27,7 @@ def page():
     return notebook(
         new_code_cell(PROLOGUE),
         new_code_cell(svg, metadata=drawn),
-        new_markdown_cell(MARKDOWN),
+        new_markdown_cell(sample("build")["page.md"]),
         new_code_cell("1 + 1"),
         new_markdown_cell("````{solution-end}\n````\n\n```{bibliography}\n```\n"),
     )

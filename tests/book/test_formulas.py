@@ -5,63 +5,16 @@ import re
 import formula_sheet
 import pytest
 from prose import CHAPTERS, ROOT, notebooks, texts
-from small_book import build
+from small_book import build, sample
 
 STATEMENT = re.compile(rf"^\s*(?:`{{3,}}|:{{3,}}){{prf:({'|'.join(formula_sheet.KINDS)})}}", re.M)
-TOC = """
-root: index
-parts:
-  - caption: One
-    numbered: 1
-    chapters: [{file: chapters/a}, {file: chapters/b}]
-  - caption: Study
-    chapters: [{file: chapters/formulas}]
-"""
-INDEX = "# I\n\n```{toctree}\n:numbered: 1\nchapters/a\nchapters/b\n```\n"
-INDEX += "\n```{toctree}\nchapters/formulas\n```\n"
-A = """# First chapter
-
-````{prf:definition} Of $x$
-:label: def-x
-A thing.
-
-$$
-x = 1
-$$ (eq-x)
-
-$$
-w = 3
-$$
-````
-````{prf:proof}
-Because.
-````
-"""
-B = """# Second chapter
-
-$$
-\\begin{aligned} z = 2, \\end{aligned}
-$$ (eq-z)
-
-````{prf:theorem} Truth
-:label: thm-t
-By {prf:ref}`def-x` and {eq}`eq-x`, $y$ is {eq}`eq-z`. See {prf:ref}`thm-t`.
-````
-````{prf:remark}
-:label: rem
-Aside.
-````
-"""
 
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
     """Return the pages of a small book with a sheet, and what was warned of."""
-    sheet = "# Sheet\n\n```{formula-sheet}\n```\n"
-    names = ("index", "chapters/a", "chapters/b", "chapters/formulas")
-    files = {f"{name}.md": text for name, text in zip(names, (INDEX, A, B, sheet), strict=True)}
     folder = tmp_path_factory.mktemp("book")
-    return build(folder, files | {"_toc.yml": TOC}, "sphinx_proof", "formula_sheet", numfig=True)
+    return build(folder, sample("formulas"), "sphinx_proof", "formula_sheet", numfig=True)
 
 
 def test_a_sheet_has_the_statements_of_all_chapters(book):

@@ -7,7 +7,7 @@ import pytest
 from bookext import mathematics
 from docutils import nodes
 from prose import CHAPTERS, MATHS, markdown, pages
-from small_book import build
+from small_book import build, sample
 
 ENTRIES = glossary.read_glossary(CHAPTERS / "glossary.yml")
 FINDER = glossary.Finder(ENTRIES)
@@ -128,69 +128,12 @@ def test_marks_stop_at_the_limit_and_at_what_is_known():
     assert glossary.mark(paragraph("Nothing here."), FINDER, set()) == []
 
 
-BOOK = {
-    "index": """
-# Book
-
-(sec-index-here)=
-## Here
-
-```{toctree}
-chapters/one
-chapters/two_words
-chapters/exercises
-chapters/glossary
-```
-""",
-    "chapters/exercises": "# Lists\n\nA leapfrog, and a funnel.\n",
-    "chapters/one": """
-# A funnel in a heading
-
-*Entropy in the line below the title.* A `funnel` in code, a [funnel](two_words) in a link, a
-**funnel** in bold.
-
-Entropy, quadrature and the leapfrog; another quadrature. Then a funnel.
-
-| funnel |
-|:---|
-| detailed balance |
-
-```{admonition} Folded
-:class: dropdown
-A Markov blanket.
-```
-
-```{admonition} Open
-:class: note
-* A Kalman filter, and a funnel.
-```
-""",
-    "chapters/two_words": """
-(sec-two-words-here)=
-# Two
-
-A funnel, which this page defines, and quadratures.
-""",
-    "chapters/glossary": "# Glossary\n\n```{glossary-terms}\n```\n",
-}
-TERMS = """
-- {term: detailed balance, text: A rule., at: [sec-index-here]}
-- {term: entropy, text: A word with $p$ and quadrature., at: [sec-index-here]}
-- {term: funnel, symbol: $x$, text: A shape., at: [sec-two-words-here]}
-- {term: Kalman filter, text: A rule., at: [sec-index-here]}
-- {term: leapfrog, text: A rule., at: [sec-index-here]}
-- {term: Markov blanket, text: A rule., at: [sec-index-here], link: false}
-- {term: quadrature, text: A rule., at: [sec-index-here]}
-"""
-
-
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
     """A small book, built as HTML and LaTeX: {name: text}."""
-    files = {f"{name}.md": text for name, text in BOOK.items()} | {"chapters/glossary.yml": TERMS}
     folder, texts = tmp_path_factory.mktemp("book"), {}
     for kind in ("html", "latex"):
-        found, warnings = build(folder, files, "glossary", kind=kind)
+        found, warnings = build(folder, sample("glossary"), "glossary", kind=kind)
         assert not warnings
         texts |= found
     return texts

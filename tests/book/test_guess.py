@@ -5,48 +5,12 @@ import pytest
 from bs4 import BeautifulSoup
 from docutils import nodes
 from docutils.utils import new_document
-from small_book import build
-
-PAGE = """# Zoo
-
-```{guess-score}
-```
-
-## A symptom
-
-Seen.
-
-````{guess} lion
-Who was it?
-
-- [ ] The *first*, with $p$.
-
-  It was not.
-- [x] The second.
-
-  It was.
-````
-
-Told.
-
-## Another
-
-Seen too.
-
-```{guess} bear
-- [x] A.
-
-  Yes, A.
-- [ ] B.
-
-  Not B.
-```
-"""
+from small_book import build, sample
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    texts, warnings = build(tmp_path_factory.mktemp("zoo"), {"index.md": PAGE}, "guess")
+    texts, warnings = build(tmp_path_factory.mktemp("zoo"), sample("guess"), "guess")
     assert not warnings
     return BeautifulSoup(texts["index"], "html.parser")
 
@@ -102,6 +66,6 @@ def test_a_guess_that_cannot_be_answered_is_refused(tmp_path, wrong, words):
 
 
 def test_in_print_the_right_suspect_is_ticked(tmp_path):
-    text = build(tmp_path, {"index.md": PAGE}, "guess", kind="latex")[0]["tex"]
+    text = build(tmp_path, sample("guess"), "guess", kind="latex")[0]["tex"]
     assert text.count(r"$(\checkmark)$") == 2 and text.count(r"$(\times)$") == 2
     assert "Who was it?" in text and guess.FOLD.split(":")[0] in text

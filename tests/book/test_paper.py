@@ -11,7 +11,7 @@ from bookext import mathematics, outputs, paper, press, typesetting
 from docutils import nodes
 from nbformat import v4
 from prose import ROOT
-from small_book import build, write
+from small_book import build, sample, write
 
 from needles import plots
 from needles.arena import arena
@@ -172,79 +172,6 @@ def test_proof_begins_and_ends_as_one():
     assert r"\square" in said.astext()
 
 
-INTRO = """# The book
-
-Begin.
-
-```{toctree}
-:caption: First part
-:numbered: 1
-
-cards
-page
-```
-
-```{toctree}
-:caption: Look up
-
-end
-```
-"""
-TEXT = """# A page
-
-A [deck](cards) of cards. Move the slider, and look. It has two ends.
-
-On the book's page, the field below an exercise takes numbers.
-
-$$x = 1$$ (eq-one)
-
-```{table} Some letters
-:name: tab-letters
-
-| | |
-|---|---|
-| a | b |
-```
-
-````{exercise} Count
-:label: ex-count
-How many letters?
-````
-
-````{solution-start} ex-count
-:class: dropdown
-````
-
-As many as hands.
-
-````{solution-end}
-````
-
-```{prf:proof}
-:class: dropdown
-It holds.
-```
-
-````{admonition} An answer
-:class: ask dropdown
-
-```{admonition} A further answer
-:class: ask dropdown
-
-The leaf.
-```
-````
-
-```{admonition} Letters
-:class: dropdown
-
-| | |
-|---|---|
-| a | b |
-```
-"""
-
-
 @pytest.fixture(scope="module")
 def tex(tmp_path_factory):
     """The LaTeX of a book of some pages, one of which is left out, and the warnings."""
@@ -253,18 +180,14 @@ def tex(tmp_path_factory):
     shutil.copy(ROOT / "_static" / "logo.svg", folder / "_static")
     html = show(bars(), alt="A line rises").html
     out, hidden = v4.new_output("display_data", {"text/html": html}), {"tags": ["hide-input"]}
+    files = sample("paper")
     cells = [
-        v4.new_markdown_cell(TEXT),
+        v4.new_markdown_cell(files.pop("chapters/page.md")),
         v4.new_code_cell("folded = 1", outputs=[out], metadata=hidden),
         v4.new_code_cell("open_ = 1"),
     ]
     language = {"language_info": {"name": "python", "pygments_lexer": "python"}}
-    files = {
-        "chapters/page.ipynb": v4.new_notebook(cells=cells, metadata=language),
-        "chapters/intro.md": INTRO,
-        "chapters/cards.md": "# The deck\n\nMany.\n",
-        "chapters/end.md": "# The end\n\nBye.\n",
-    }
+    files["chapters/page.ipynb"] = v4.new_notebook(cells=cells, metadata=language)
     settings = {
         "source_suffix": {".md": "myst-nb", ".ipynb": "myst-nb"},
         "extensions": ["myst_nb", "sphinx_proof", "sphinx_exercise", "bookext.paper"],

@@ -108,29 +108,11 @@ def test_a_journal_has_one_name():
     assert [name for name, n in short.items() if n > 1] == []
 
 
-BOOK = {
-    "index": "# Book\n\n```{toctree}\ntwo\none\nworks\n```\n",
-    "one": "# Page one\n\n{cite:t}`Zed2001`, {cite:t}`Cerny1985`, again {cite:t}`Zed2001`.\n",
-    "two": "# Page two\n\n{cite:p}`Zed2001`\n",
-    "works": "# Works\n\n```{bibliography}\n:all:\n```\n",
-}
-BIB = r"""
-@book{Zed2001, editor={Zed, Ann and Yew, Bo}, title={A Book}, publisher={P}, year={2001}}
-@article{Adams1990, author={Adams, C. and Zed, Ann and Yew, Bo}, title={On {A}}, journal={J},
-  volume={3}, number={1}, year={1990}}
-@article{Cerny1985, author={{\v{C}}ern{\'y}, V.}, title={Salesmen}, journal={J}, volume={45},
-  pages={41--51}, year={1985}}
-@inproceedings{Cole1984, author={Cole, D.}, title={T}, booktitle={Proceedings}, series={S},
-  volume={32}, number={2}, year={1984}}
-"""
-
-
 def build(folder, style, *extra):
     """Return a small book, built as HTML and LaTeX: {name: text}."""
-    files = {f"{name}.md": text for name, text in BOOK.items()} | {"works.bib": BIB}
     settings = {"bibtex_bibfiles": ["works.bib"], "bibtex_default_style": style}
     settings["bibtex_reference_style"] = "author_year"
-    texts = {}
+    files, texts = small_book.sample("references"), {}
     for kind in ("html", "latex"):
         extensions = ("sphinxcontrib.bibtex", *extra)
         found, warnings = small_book.build(folder, files, *extensions, kind=kind, **settings)

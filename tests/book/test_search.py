@@ -6,65 +6,13 @@ import re
 import pytest
 from bookext import search
 from docutils import nodes
-from small_book import build
-
-PAGES = {
-    "index.md": """# Front
-
-Hello $\\operatorname{hidden}$ there.
-
-```{toctree}
-one
-two
-nets
-```
-""",
-    "one.md": """# One page
-
-A lead about lampreys.
-
-## On eels
-
-Eels, eels, and eels.
-
-### Young eels
-
-Elvers.
-
-## On pike
-
-Pike eat eels.
-
-<div>raw</div>
-""",
-    "two.md": """# Words
-
-```{glossary}
-warm-up–time
-  Draws thrown away.
-```
-""",
-    "nets.md": """# Nets
-
-```{eval-rst}
-.. py:module:: lib
-.. py:class:: Drag_net(mesh)
-
-   Catches whitebait.
-
-   >>> plankton
-
-   .. py:method:: mend()
-```
-""",
-    "quiet.md": "---\nnosearch: true\norphan: true\n---\n\n# Quiet\n\nOwls.\n",
-}
+from small_book import build, sample
 
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
     folder = tmp_path_factory.mktemp("book")
-    _, heard = build(folder, PAGES, "bookext.search")
+    _, heard = build(folder, sample("search"), "bookext.search")
     assert not heard
     text = (folder / "html" / "searchindex.js").read_text("utf-8")
     assert "Owls" not in text

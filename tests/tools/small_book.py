@@ -1,12 +1,14 @@
-"""Small books, built for a test in its own process."""
+"""Small books, built for a test in its own process; those of several pages stand in tests/data."""
 
 import io
 import json
 import warnings
+from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
+SAMPLES = Path(__file__).parents[1] / "data" / "books"
 # Sphinx keeps the suffixes of one application for the next of the same process, unless told.
 SETTINGS = {
     "source_suffix": {".md": "markdown"},
@@ -14,6 +16,13 @@ SETTINGS = {
     "html_math_renderer": "mathjax",
     "html_theme": "basic",
 }
+
+
+def sample(name):
+    """Return the files of a book of tests/data/books: {path in its folder: text}."""
+    folder = SAMPLES / name
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in files}
 
 
 def write(folder, files):
