@@ -6,11 +6,15 @@ without scripts, and answers all that it is asked there.
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
-from browsing import HTML, PHONE, built, violations
+import yaml
+from browsing import HTML, PHONE, ROOT, built, violations
 
 MAX_KILOBYTES = 400
+LAY_OUT = Path(__file__).with_name("lay_out.js").read_text("utf-8")
+QUERIES = yaml.safe_load((ROOT / "tests" / "data" / "queries.yml").read_text("utf-8"))
 every_page = pytest.mark.parametrize("name", [*built(), "search", "genindex"])
 pytestmark = pytest.mark.usefixtures("book")
 
@@ -31,43 +35,6 @@ BRIGHTNESS = """() => {
 # the rules of axe whose answer depends on colours and on the width; the rest is as at a desk
 SEEN = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]
 TOO_WIDE = "document.documentElement.scrollWidth - innerWidth"
-# A line box is taller than its letters, so boxes may share a little.
-LAY_OUT = """
-(spoilt) => {
-  const place = document.createElement("div");
-  place.style.cssText = "position: absolute; left: 0; top: 0; width: 640px";
-  document.body.append(place);
-  const found = [];
-  const look = (name, k, svg) => {
-    if (!svg) return; // a table
-    place.replaceChildren(svg.cloneNode(true));
-    const frame = place.firstChild.getBoundingClientRect();
-    const texts = [...place.querySelectorAll("text")].filter((text) => text.textContent.trim());
-    if (spoilt && texts.length > 1) texts[0].replaceWith(texts[1].cloneNode(true));
-    const boxes = [...place.querySelectorAll("text")]
-      .map((text) => [text.textContent.trim(), text.getBoundingClientRect()])
-      .filter(([words]) => words);
-    boxes.forEach(([words, p], i) => {
-      if (p.left < frame.left - 2 || p.right > frame.right + 2 ||
-          p.top < frame.top - 4 || p.bottom > frame.bottom + 4)
-        found.push(`${name}, frame ${k}: "${words}" sticks out`);
-      for (const [others, q] of boxes.slice(0, i)) {
-        const width = Math.min(p.right, q.right) - Math.max(p.left, q.left);
-        const height = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
-        if (width > 1.5 && height > 0.4 * Math.min(p.height, q.height))
-          found.push(`${name}, frame ${k}: "${words}" lies on "${others}"`);
-      }
-    });
-  };
-  for (const figure of document.querySelectorAll(".explorer, .picture")) {
-    const name = figure.closest("[id^=fig-]")?.id ?? "a figure without a name";
-    const frames = [...figure.querySelectorAll("template")].map((frame) => frame.content);
-    [figure, ...frames].forEach((frame, k) => look(name, k, frame.querySelector("svg")));
-  }
-  place.remove();
-  return found;
-}
-"""
 
 
 def small_targets(page):
@@ -227,35 +194,6 @@ def test_a_link_to_a_late_section_arrives_on_a_phone(visit, place, way):
     if way == "hash":
         page.evaluate("(address) => { location.hash = address; }", address)
     page.wait_for_function(STAYS, arg=address)
-
-
-# what a reader may ask, and what is to come first
-QUERIES = {
-    "burn-in": "glossary#term-burn-in",
-    "warmup": "glossary#term-warm-up",
-    "ELBO": "glossary#term-evidence-lower-bound",
-    "KL divergence": "glossary#term-kullbackleibler-divergence",
-    "effective sample size": "glossary#term-effective-sample-size",
-    "detailed balance": "glossary#term-detailed-balance",
-    "Metropolis algorithm": "glossary#term-metropolis-algorithm",
-    "reparameterization": "glossary#term-reparameterisation",
-    "particle filter": "glossary#term-particle-filter",
-    "stationary distribution": "glossary#term-stationary-distribution",
-    "hastings proposals": "mcmc#hastings-lopsided-proposals",
-    "choose the step size": "nuts#who-chooses-the-step-size",
-    "draws that remember": "diagnostics#what-draws-that-remember-are-worth",
-    "is my code right": "diagnostics#is-the-code-right",
-    "adaptive importance sampling": "particles#adaptive-importance-sampling",
-    "estimator error": "monte_carlo#the-estimator-and-its-error",
-    "Markov chains": "mcmc",
-    "Hamiltonian Monte Carlo": "glossary#term-hamiltonian-monte-carlo",
-    "which method": "choose",
-    "models of your own": "models",
-    "bl.nuts": "api_flow#bayeslib.nuts",
-    "max_tree_depth": "api_flow#bayeslib.nuts",
-    "student t": "api_target#bayeslib.logpdf.student_t",
-    "bounded parameter": "api_target#parameters-with-bounds",
-}
 
 
 def test_search_puts_first_what_teaches(visit):

@@ -2,59 +2,18 @@
 passes what is said to be blind, and the cured lines pass everything, over several seeds."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from prose import CHAPTERS, cells, markdown
 from twins import run
 
 PAGE = CHAPTERS / "bug_zoo_draws.ipynb"
 SEEDS = (2, 3)  # the page itself judges with 1
-
-# specimen: what catches it; what looks at it and lets it pass
-VERDICTS = {
-    "raw-weights": ("identity, truth", "own numbers"),
-    "forgotten-proposal": ("identity, truth, calibration", "own numbers, repeat"),
-    "light-tails": ("own numbers, repeat, truth", ""),
-    "bounded-weights": ("truth", "identity"),
-    "signed-optimum": ("truth", "own numbers, repeat"),
-    "weights-twice": ("truth, calibration", "own numbers"),
-    "weights-never": ("truth", "own numbers, calibration"),
-    "soft-acceptance": ("truth", "own numbers, repeat, calibration"),
-    "loose-squeeze": ("truth", "own numbers, repeat"),
-    "lost-bound": ("truth", "repeat"),
-    "heavy-mixture": ("identity, truth", "own numbers, repeat"),
-    "lost-two-pi": ("truth", "identity"),
-    "turned-determinant": ("identity, truth", ""),
-    "sd-for-error": ("repeat", "truth"),
-    "as-if-independent": ("repeat", "identity, truth"),
-    "one-seed": ("repeat, identity", "own numbers, truth"),
-    "one-generator": ("identity", "own numbers, repeat, truth"),
-    "unsplit": ("truth", "identity"),
-    "uncut": ("identity, truth", ""),
-    "unshrunk": ("identity", "truth"),
-    "precision": ("identity, truth, calibration", ""),
-    "lost-jacobian": ("truth, calibration", "own numbers, slope"),
-    "lost-slope": ("identity, slope, truth", ""),
-    "density-of-a-fit": ("own numbers, identity, truth", ""),
-    "lost-way-back": ("truth", "own numbers, identity"),
-    "lost-entropy": ("identity, truth", "own numbers, slope"),
-    "subtracted-entropy": ("own numbers, identity, truth", "slope"),
-    "not-transposed": ("slope", "truth"),
-    "straight-tanh": ("slope", "own numbers"),
-    "plain-score": ("identity, slope, truth", ""),
-    "own-baseline": ("slope", "identity, truth"),
-    "one-start": ("truth", "own numbers, repeat"),
-    "descent": ("own numbers, truth", ""),
-    "any-curvature": ("identity", "truth"),
-    "downhill": ("truth", "identity"),
-    "left-over-index": ("truth, calibration", "identity"),
-    "wrong-count": ("identity, truth, calibration", ""),
-}
-
-
-def listed(text):
-    return {name for name in text.split(", ") if name}
+TABLE = Path(__file__).parents[1] / "data" / "zoo_draws.yml"
+VERDICTS = {row["specimen"]: row for row in yaml.safe_load(TABLE.read_text("utf-8"))}
 
 
 def tagged():
@@ -112,8 +71,8 @@ def test_the_rooms_hold_as_many_bugs_as_the_visitor_is_told():
 
 @pytest.mark.parametrize("name", VERDICTS)
 def test_a_specimen_is_caught_by_what_is_said_and_passes_the_rest(page, cure, name):
-    caught, passes = map(listed, VERDICTS[name])
-    expected = dict.fromkeys(caught, True) | dict.fromkeys(passes, False)
+    told = VERDICTS[name]
+    expected = dict.fromkeys(told["caught"], True) | dict.fromkeys(told["passes"], False)
     on_page, wrong, right = cure(name)
     assert on_page == expected
     for seed in SEEDS:

@@ -3,9 +3,10 @@
 import ast
 from pathlib import Path
 
-from bad_inputs import ROWS
+import yaml
 
 TESTS = Path(__file__).parents[1]
+ROWS = yaml.safe_load((TESTS / "data" / "bad_inputs.yml").read_text("utf-8"))
 
 
 def rows(text):

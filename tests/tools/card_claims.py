@@ -1,68 +1,16 @@
-"""What backs the numbers on the cards: a computation, or why there is none here.
-
-Most of what a card says its page asserts when it runs, or a test of the page: that is a reason.
-"""
+"""What backs the numbers on the cards: the computations."""
 
 import inspect
 import itertools
 
 import numpy as np
 import pytest
-from card_numbers import GIVEN, claim, given, near
+from card_numbers import claim, given, near
 from scipy import optimize, stats
 
 import bayeslib as bl
 from bayeslib.diagnostics import trouble
 from bayeslib.hamiltonian.dynamics import DIVERGENT
-
-ON_PAGE, CHOSEN, READING = "asserted on the page", "chosen", "a reading, chosen"
-GIVEN |= {
-    "challenge-deterministic": {"ten": "many powers of ten: an order of magnitude"},
-    "challenge-grid": {"2": "asserted in test_claims_challenge.py", "10": "the base of digits"},
-    "challenge-missing-mass": {"10": CHOSEN, "ten": "the same likelihood", "third": "an ordinal"},
-    "monte_carlo-unbiased-consistent": {"5": "any positive number would do"},
-    "mcmc-forgotten": {"3": CHOSEN, "2": ON_PAGE, "1.00": "a reading in the page's table"},
-    "diagnostics-ess": {"2": "the definition"},
-    "diagnostics-pairs": {"2": "asserted in test_claims_diagnostics.py"},
-    "diagnostics-same-start": {"1.00": READING, "eight": "asserted in test_claims_diagnostics.py"},
-    "diagnostics-burn-in": {"half": CHOSEN, "2": "asserted in test_claims_diagnostics.py"},
-    "minds-anchor": {"2": "the index of the first eigenvalue below one"},
-    "minds-sum": {"2": "the index of the first eigenvalue below one"},
-    "annealing-hajek": {"2": "a shift, so that log(k + 2) is positive", "1988": "a year"},
-    "annealing-flags": {"1.00": READING},
-    "ising-boltzmann-equation": {"2": "the values of a unit", "twice": ON_PAGE},
-    "ising-heatbath": {"2": "draws are held to enumeration in test_ising.py"},
-    "ising-one-sign": {"0.91": READING},
-    "ising-restoration": {r"\frac12": "asserted in test_claims_ising.py"},
-    "ising-slowing": {"2.17": "measured: 2.1665(12), Nightingale and Blöte 1996"},
-    "hmc-equations": {r"\tfrac12": "the definition of the kinetic energy"},
-    "hmc-leapfrog": {
-        "2": "asserted in test_claims_hmc.py",
-        r"\varepsilon^2": ON_PAGE,
-        "half": "of a step, twice: what makes the step its own mirror image",
-    },
-    "hmc-shear": {"half": "of the coordinates: positions or momenta"},
-    "nuts-dropped": {"half": "the part that a doubling adds"},
-    "nuts-pick": {"half": "the part that a doubling adds"},
-    "nuts-slice": {"2014": "a year"},
-    "nuts-bfmi": {"0.1": READING},
-    "nuts-clean": {"1.003": READING, "hundred": READING},
-    "sghmc-naive": {r"\frac12": ON_PAGE},
-    "sghmc-friction": {"2": "chains are held to this law in test_stochastic.py"},
-    "sghmc-b": dict.fromkeys((r"\frac12", "2"), "asserted in test_claims_sghmc.py"),
-    "sghmc-sgld": {r"\frac12": "the definition of the step", "4": "asserted in test_specimens.py"},
-    "sghmc-lie": {"1.00": READING, "halve": "an instruction"},
-    "laplace-evidence": dict.fromkeys((r"\tfrac12", "2"), "asserted in test_vi_laplace.py"),
-    "laplace-bic": {r"\frac12": "of Laplace's evidence", "2": "the definition of BIC"},
-    "laplace-bic-error": dict.fromkeys((r"\frac12", "2"), ON_PAGE),
-    "vi-gaussian": {r"\frac12": "asserted in test_claims_vi.py"},
-    "advi-landing": {"half": "asserted in test_claims_advi.py"},
-    "advi-stopping": {"per cent": "of the rule that the card rejects"},
-    "hybrid-dimension": {"d^2": ON_PAGE},
-    "amortised-slopes": {"2": "s is the logarithm of a standard deviation"},
-    "amortised-calibration": {"half": "the strength of the reaction, chosen"},
-    "together-steps": {"ten": "the number of steps, chosen"},
-}
 
 
 def default(function, name):
@@ -177,7 +125,7 @@ def _():
 @claim("minds-worth")
 def _():
     one, three = (3 / 4 - 1 / (4 * (n + 2)) for n in (1, 3))
-    return dict.fromkeys((r"\frac34", "4", "2"), given(ON_PAGE)) | {
+    return dict.fromkeys((r"\frac34", "4", "2"), given("asserted on the page")) | {
         "third": [one / 2, 2 * one - 1],  # a guess is right in one of two
         "quarter": (3 / 4) / 3,
         r"\frac13": 2 * one - 1,
@@ -204,7 +152,10 @@ def _():
 
 @claim("hmc-acceptance")
 def _():
-    computed = {"0.651": given(ON_PAGE), "2": given("asserted in test_claims_hmc.py")}
+    computed = {
+        "0.651": given("asserted on the page"),
+        "2": given("asserted in test_claims_hmc.py"),
+    }
     return computed | {"0.8": default(bl.nuts, "target_accept")}
 
 

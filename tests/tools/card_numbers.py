@@ -7,12 +7,17 @@ the same number stands for several things, `near(value, relative error)`, or `gi
 import re
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import yaml
 
 CLAIMS = {}  # card: the function that backs its numbers
-GIVEN = {}  # card: numbers that need no computing here, each with the reason
+# Card: numbers that need no computing, each with the reason; most of what a card says its page
+# asserts when it runs, or a test of the page.
+REASONS = Path(__file__).parents[1] / "data" / "card_reasons.yml"
+GIVEN = yaml.safe_load(REASONS.read_text("utf-8"))
 
 MARK = re.compile(r"^\s*\d+\.\s", re.MULTILINE)  # of a numbered list
 POWER = re.compile(r"[\^_](?:\d|\{\s*-?\d+(?:/\d+)?\s*\})")
