@@ -9,6 +9,7 @@ import re
 import numpy as np
 import pytest
 from bad_inputs import refused
+from browsing import javascript
 from test_plots import contrast
 
 from bayeslib.errors import BayeslibTypeError
@@ -281,32 +282,14 @@ def test_the_exact_marginals_stand_out_from_the_page(opened, source, mode):
     """A contrast of 4.5 for their dashed line, above the square: its most opaque dot."""
     page = opened(source, color_scheme=mode)
     canvas = page.locator(".arena canvas").first
-    found = canvas.evaluate(
-        """(canvas) => {
-          const { width } = canvas;
-          const { data } = canvas.getContext("2d").getImageData(0.2 * width, 0, 0.6 * width, 50);
-          let best = 0;
-          for (let k = 4; k < data.length; k += 4) if (data[k + 3] > data[best + 3]) best = k;
-          const page = getComputedStyle(document.body).backgroundColor.match(/\\d+/g);
-          return [[...data.slice(best, best + 3)], page.slice(0, 3).map(Number)];
-        }"""
-    )
+    found = canvas.evaluate(javascript("arena", "mostOpaque"))
     assert contrast(*np.divide(found, 255)) > 4.5
 
 
 def test_a_coordinate_with_two_decimals_fits_its_box(root):
     box = root.get_by_label("Start θ₁")
     box.fill("-0.84")
-    wide = box.evaluate(
-        """(box) => {
-          const style = getComputedStyle(box);
-          const pen = document.createElement("canvas").getContext("2d");
-          pen.font = style.font;
-          const padding = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
-          const arrows = 20;
-          return [pen.measureText("-0.84").width + arrows, box.clientWidth - padding];
-        }"""
-    )
+    wide = box.evaluate(javascript("arena", "room"))
     assert wide[0] <= wide[1]
 
 
@@ -341,19 +324,7 @@ def test_ink_follows_the_mode_while_the_page_is_open(opened, source):
 def test_an_output_that_a_notebook_inserts_comes_to_life(opened):
     """As JupyterLab does: the HTML parsed apart, its scripts made anew, all of it then attached."""
     page = opened("<!doctype html><html lang=en><title>t</title><main></main></html>")
-    page.evaluate(
-        """(html) => {
-          const host = document.createElement("div");
-          host.innerHTML = html;
-          for (const old of host.querySelectorAll("script")) {
-            const script = document.createElement("script");
-            script.textContent = old.textContent;
-            old.replaceWith(script);
-          }
-          document.querySelector("main").append(host);
-        }""",
-        arena(alt=ALT).html,
-    )
+    page.evaluate(javascript("arena", "insert"), arena(alt=ALT).html)
     root = page.locator(".arena")
     press(root, "Step")
     assert words(root).startswith("Draw 1: ")

@@ -6,32 +6,17 @@ without scripts, and answers all that it is asked there.
 
 import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
 import yaml
-from browsing import HTML, PHONE, ROOT, built, violations
+from browsing import HTML, PHONE, ROOT, built, javascript, violations
 
 MAX_KILOBYTES = 400
-LAY_OUT = Path(__file__).with_name("lay_out.js").read_text("utf-8")
 QUERIES = yaml.safe_load((ROOT / "tests" / "data" / "queries.yml").read_text("utf-8"))
 every_page = pytest.mark.parametrize("name", [*built(), "search", "genindex"])
 pytestmark = pytest.mark.usefixtures("book")
 
-# whether an element has stood still, near the top of the window, for forty frames
-STAYS = """(id) => {
-  const { top } = document.getElementById(id).getBoundingClientRect();
-  window.still = top === window.before && -20 <= top && top <= 200 ? window.still + 1 : 0;
-  window.before = top;
-  return window.still >= 40;
-}"""
-BRIGHTNESS = """() => {
-  const canvas = new OffscreenCanvas(1, 1).getContext("2d");
-  canvas.fillStyle = getComputedStyle(document.body).backgroundColor;
-  canvas.fillRect(0, 0, 1, 1);
-  const [red, green, blue] = canvas.getImageData(0, 0, 1, 1).data;
-  return (red + green + blue) / 3;
-}"""
+STAYS, BRIGHTNESS, LAY_OUT = (javascript("pages", n) for n in ("stays", "brightness", "layOut"))
 # the rules of axe whose answer depends on colours and on the width; the rest is as at a desk
 SEEN = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]
 TOO_WIDE = "document.documentElement.scrollWidth - innerWidth"

@@ -335,23 +335,7 @@ def test_the_pages_ask_what_the_checkers_know():
         assert 2 <= len(found) <= 7
 
 
-PAGE = """````{exercise} Half
-:label: ex-a-half
-*(warm-up)* What is half of two?
-````
----
-answer = ...
-check("a-half", answer)
----
-````{solution-start} ex-a-half
-````
----
-answer = 2 / 2
-check("a-half", answer)
----
-````{solution-end}
-````
-"""
+PAGE = (ROOT / "tests" / "data" / "exercise.md").read_text("utf-8")
 
 
 def notebook(path, text=PAGE, said=("Nothing to check yet.", "Right. Yes.")):

@@ -11,21 +11,7 @@ from docutils import nodes, utils
 from nbformat import v4
 from prose import CHAPTERS
 
-ERRATA = r"""
-- {source: D0, place: L1, kind: error, topic: "Of $x$", said: '$x = \frac12$', is: "*three*",
-   at: a#sec-a, cell: shown, specimen: b#sec-c}
-- {source: D0, place: L1, kind: gap, topic: Lost, said: "x", is: "y", at: a#sec-a, cell: fig-a,
-   also: [b#sec-b, b#sec-c]}
-- {source: D0, place: L2, kind: claim, topic: Much, said: "x", is: "y", at: a#sec-a, cell: secret}
-- {source: D0, place: L3, kind: claim, topic: More, said: "x", is: "y", at: b#sec-b, no_cell: proof}
-- {source: D1, place: throughout, kind: slip, said: "teh", is: "the"}
-"""
 ALONE = "---\norphan: true\n---\n"
-COVERAGE = """
-- {source: D0, item: "Half, $x$", at: {b#sec-b: x, a#sec-a: x}}
-- {source: D0, item: "Another", at: {b#sec-b: x}}
-- {source: own, item: "New", at: {a#sec-a: x}}
-"""
 
 
 def code(source, *tags, **metadata):
@@ -43,13 +29,7 @@ def folder(tmp_path):
         code("fig, ax = figure()", mystnb={"figure": {"name": "fig-a"}}),
         code("secret = 2", "remove-cell"),
     ]
-    sections = "(sec-b)=\n## Section B\n\n(sec-c)=\n## C\n"
-    files = {
-        "a.ipynb": {"cells": notebook},
-        "b.md": f"{ALONE}# Page B\n\n{sections}",
-        "errata.yml": ERRATA,
-        "coverage.yml": COVERAGE,
-    }
+    files = small_book.sample("ledgers") | {"a.ipynb": {"cells": notebook}}
     small_book.write(chapters, files)
     return chapters
 
@@ -152,11 +132,15 @@ def test_errata_are_counted_by_kind(build):
     assert counted(html) == [[1, 2, 1], [0, 0, 0], [1, 2, 1]]
 
 
+def change(path, old, new):
+    path.write_text(path.read_text("utf-8").replace(old, new), "utf-8")
+
+
 def test_what_cannot_be_found_is_said(build, folder):
     assert "no source 'D7'" in build("# X\n\n```{errata} D7\n```\n")[1]
-    (folder / "errata.yml").write_text(ERRATA.replace("cell: shown", "cell: lost"), "utf-8")
+    change(folder / "errata.yml", "cell: shown", "cell: lost")
     assert "0 cells of a#sec-a are called lost" in build("# X\n\n```{errata} D0\n```\n")[1]
-    (folder / "coverage.yml").write_text(COVERAGE.replace("a#sec-a: x}}", "a#sec-z: x}}"), "utf-8")
+    change(folder / "coverage.yml", "a#sec-a: x}}", "a#sec-z: x}}")
     assert "a has no section sec-z" in build("# X\n\n```{coverage} D0\n```\n")[1]
 
 

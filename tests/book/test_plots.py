@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import yaml
 from bad_inputs import refused
 from calling import python
 from matplotlib.figure import Figure
@@ -37,25 +38,9 @@ def pages():
 
 PAGES = pages()
 
-# How the three kinds of dichromats see linear RGB (Machado, Oliveira & Fernandes 2009).
-VISION = {
-    "all cones": np.eye(3),
-    "protanopia": [
-        [0.152286, 1.052583, -0.204868],
-        [0.114503, 0.786281, 0.099216],
-        [-0.003882, -0.048116, 1.051998],
-    ],
-    "deuteranopia": [
-        [0.367322, 0.860646, -0.227968],
-        [0.280085, 0.672501, 0.047413],
-        [-0.011820, 0.042940, 0.968881],
-    ],
-    "tritanopia": [
-        [1.255528, -0.076749, -0.178779],
-        [-0.078411, 0.930809, 0.147602],
-        [0.004733, 0.691367, 0.303900],
-    ],
-}
+VISION = yaml.safe_load((ROOT / "tests" / "data" / "vision.yml").read_text("utf-8"))
+TO_CONES, TO_LAB = (np.array(VISION.pop(name)) for name in ("to cones", "to lab"))
+EYES = [np.eye(3), *map(np.array, VISION.values())]
 
 
 def rgb(color):
@@ -74,31 +59,16 @@ def contrast(a, b):
 
 def oklab(light):
     """Björn Ottosson's OKLab of linear RGB, in which distances are roughly perceptual."""
-    to_cones = np.array(
-        [
-            [0.4122214708, 0.5363325363, 0.0514459929],
-            [0.2119034982, 0.6806995451, 0.1073969566],
-            [0.0883024619, 0.2817188376, 0.6299787005],
-        ]
-    )
-    to_lab = np.array(
-        [
-            [0.2104542553, 0.7936177850, -0.0040720468],
-            [1.9779984951, -2.4285922050, 0.4505937099],
-            [0.0259040371, 0.7827717662, -0.8086757660],
-        ]
-    )
-    return to_lab @ np.cbrt(np.clip(to_cones @ light, 0, None))
+    return TO_LAB @ np.cbrt(np.clip(TO_CONES @ light, 0, None))
 
 
 def smallest_distance(colors):
     """The distance of the two most alike colours, in the eyes that see them most alike."""
     return min(
         np.linalg.norm(
-            oklab(np.clip(np.array(eye) @ linear(rgb(a)), 0, 1))
-            - oklab(np.clip(np.array(eye) @ linear(rgb(b)), 0, 1))
+            oklab(np.clip(eye @ linear(rgb(a)), 0, 1)) - oklab(np.clip(eye @ linear(rgb(b)), 0, 1))
         )
-        for eye in VISION.values()
+        for eye in EYES
         for a, b in itertools.combinations(colors, 2)
     )
 

@@ -16,16 +16,7 @@ from bayeslib import (
     Draws,
     Gaussian,
     Target,
-    advi,
-    bbvi,
-    elbo,
-    grid_posterior,
-    laplace,
-    leapfrog,
     metropolis,
-    pathfinder,
-    quadrature,
-    unconstrained,
 )
 from bayeslib.errors import (
     BayeslibError,
@@ -351,22 +342,3 @@ def test_more_digits_than_compiled_code_has_are_refused(number, kind):
 def test_a_target_does_not_change(name):
     with pytest.raises(AttributeError, match=f"{name} of a Target is fixed"):
         setattr(gaussian2(), name, 3)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda f: grid_posterior(f, (0, 1), num_points=5),
-        lambda f: quadrature(f, (0, 1)),
-        lambda f: leapfrog(f, [0.0], [0.0], step_size=1, num_steps=1),
-        lambda f: advi(f, rng=1),
-        lambda f: bbvi(f, rng=1),
-        lambda f: elbo(f, Gaussian(0, 1), rng=1),
-        lambda f: pathfinder(f, rng=1),
-        laplace,
-        unconstrained,
-    ],
-)
-def test_a_function_in_place_of_a_target_is_told_the_way(call):
-    with pytest.raises(TypeError, match=r"write Target\(logdensity, dim=...\)"):
-        call(lambda theta: -0.5 * theta[0] ** 2)

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from bad_inputs import jump
 from densities import standard
 from numba import njit
 
@@ -14,10 +15,6 @@ from bayeslib.hamiltonian.leapfrog import leapfrog
 
 WIDE = bl.Gaussian([1.0], [[9.0]])
 SHORT = {"num_samples": 30, "num_warmup": 20, "num_chains": 1, "rng": 1}
-
-
-def jump(theta, rng):
-    return theta + rng.standard_normal(1)
 
 
 CHAINS = {
@@ -148,6 +145,13 @@ def test_what_is_not_finite_in_the_data_is_named_first(door, bad, monkeypatch):
     monkeypatch.setattr("warnings.warn", lambda *args, **options: None)
     with pytest.raises(bl.BayeslibError, match=words):
         door(target)
+
+
+@pytest.mark.trust("S15")
+@pytest.mark.parametrize("door", sorted({*FITS, *NUMBERS} - {"call", "many", "gradient"}))
+def test_a_function_in_place_of_a_target_is_told_the_way(door):
+    with pytest.raises(bl.BayeslibTypeError, match=r"write Target\(logdensity, dim=...\)"):
+        DOORS[door](lambda theta: -0.5 * theta[0] ** 2)  # of samplers: test_registry.py
 
 
 CENTRE = 0.0

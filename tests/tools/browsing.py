@@ -60,6 +60,12 @@ def soup(name):
     return BeautifulSoup(markup(name), "html.parser")
 
 
+def javascript(file, name):
+    """Return a function of tests/book/`file`.js, an object of functions, as a page is asked it."""
+    text = (ROOT / "tests" / "book" / f"{file}.js").read_text("utf-8")
+    return f"{text.rstrip()}.{name}"
+
+
 @contextmanager
 def serving(folder):
     """Serve a folder on a free port and give its address."""

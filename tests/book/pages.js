@@ -1,0 +1,52 @@
+({
+  // whether an element has stood still, near the top of the window, for forty frames
+  stays: (id) => {
+    const { top } = document.getElementById(id).getBoundingClientRect();
+    window.still = top === window.before && -20 <= top && top <= 200 ? window.still + 1 : 0;
+    window.before = top;
+    return window.still >= 40;
+  },
+  brightness: () => {
+    const canvas = new OffscreenCanvas(1, 1).getContext("2d");
+    canvas.fillStyle = getComputedStyle(document.body).backgroundColor;
+    canvas.fillRect(0, 0, 1, 1);
+    const [red, green, blue] = canvas.getImageData(0, 0, 1, 1).data;
+    return (red + green + blue) / 3;
+  },
+  // labels of figures that stick out of them or lie on another; if `spoilt`, one of each figure is
+  // moved first; a line box is taller than its letters, so boxes may share a little
+  layOut: (spoilt) => {
+    const place = document.createElement("div");
+    place.style.cssText = "position: absolute; left: 0; top: 0; width: 640px";
+    document.body.append(place);
+    const found = [];
+    const look = (name, k, svg) => {
+      if (!svg) return; // a table
+      place.replaceChildren(svg.cloneNode(true));
+      const frame = place.firstChild.getBoundingClientRect();
+      const texts = [...place.querySelectorAll("text")].filter((text) => text.textContent.trim());
+      if (spoilt && texts.length > 1) texts[0].replaceWith(texts[1].cloneNode(true));
+      const boxes = [...place.querySelectorAll("text")]
+        .map((text) => [text.textContent.trim(), text.getBoundingClientRect()])
+        .filter(([words]) => words);
+      boxes.forEach(([words, p], i) => {
+        if (p.left < frame.left - 2 || p.right > frame.right + 2 ||
+            p.top < frame.top - 4 || p.bottom > frame.bottom + 4)
+          found.push(`${name}, frame ${k}: "${words}" sticks out`);
+        for (const [others, q] of boxes.slice(0, i)) {
+          const width = Math.min(p.right, q.right) - Math.max(p.left, q.left);
+          const height = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
+          if (width > 1.5 && height > 0.4 * Math.min(p.height, q.height))
+            found.push(`${name}, frame ${k}: "${words}" lies on "${others}"`);
+        }
+      });
+    };
+    for (const figure of document.querySelectorAll(".explorer, .picture")) {
+      const name = figure.closest("[id^=fig-]")?.id ?? "a figure without a name";
+      const frames = [...figure.querySelectorAll("template")].map((frame) => frame.content);
+      [figure, ...frames].forEach((frame, k) => look(name, k, frame.querySelector("svg")));
+    }
+    place.remove();
+    return found;
+  },
+})
