@@ -49,4 +49,25 @@
     place.remove();
     return found;
   },
+  // what a search puts first, for each query
+  first: (queries) => queries.map((query) => {
+    const found = Search._performSearch(...Search._parseQuery(spelled(query)));
+    const [name, , anchor] = found.at(-1) ?? [];
+    return name?.replace("chapters/", "") + anchor;
+  }),
+  // how many folds a click leaves as they were
+  stuck: (folds) => folds.filter((fold) => {
+    const wasOpen = fold.open;
+    fold.querySelector("summary").click();
+    return fold.open === wasOpen;
+  }).length,
+  // whether words in the book's font are as wide as in another
+  fontIsUsed: () => {
+    const pen = document.createElement("canvas").getContext("2d");
+    const width = (font) => {
+      pen.font = `40px ${font}`;
+      return pen.measureText("All the Needles").width;
+    };
+    return width('"Source Serif 4", monospace') !== width("monospace");
+  },
 })

@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from browsing import javascript
 from scipy import special, stats
 from stepping import Z_LIMIT, paired_z
 from twins import page, plain_twin
@@ -27,34 +28,22 @@ SETTING = {
     "hmc": {"step_size": 0.3, "num_steps": 7},
     "nuts": {"step_size": 0.3},
 }
-# Replays recorded draws in place of the generator: [is normal, value] one after another.
-REPLAY = """
-const replay = (tape) => {
-  let k = 0;
-  const next = (isNormal) => {
-    const [kind, value] = tape[k++];
-    if (kind !== isNormal) throw new Error(`draw ${k} is of the other kind`);
-    return value;
-  };
-  return { normal: () => next(1), uniform: () => next(0) };
-};
-"""
 
 every_target = pytest.mark.parametrize("name", TARGETS)
 
 
 @pytest.fixture(scope="module")
 def script(browser):
-    """Return ``script(body, input, bugs=())``: what the body returns after the arena's own code."""
+    """Return ``script(name, input, bugs=())``: what a function of arena_samplers.js returns."""
     page = browser.new_page()
 
-    def run(body, given=None, bugs=()):
+    def run(name, given=None, bugs=()):
         source = SOURCE
         for old, new in bugs:
             assert source.count(old) == 1, f"{old!r} occurs {source.count(old)} times"
             source = source.replace(old, new)
-        whole = f"{source}\n{REPLAY}\nreturn JSON.stringify((() => {{ {body} }})());"
-        call = f"(text) => {{ const input = JSON.parse(text); {whole} }}"
+        asked = f"({javascript('arena_samplers', name)})(JSON.parse(text))"
+        call = f"(text) => {{ {source}\nreturn JSON.stringify({asked}); }}"
         return json.loads(page.evaluate(call, json.dumps(given)))
 
     return run
@@ -76,12 +65,7 @@ def grid(name, *, beyond=1.4, count=41):
 @every_target
 def test_densities_and_gradients_are_the_librarys(script, name):
     points = grid(name)
-    found = script(
-        """const target = createTarget(input.facts);
-        return input.points.map((q) => { const g = [0, 0]; return [target.evaluate(q, g), ...g]; });
-        """,
-        {"facts": describe(name), "points": points.tolist()},
-    )
+    found = script("densities", {"facts": describe(name), "points": points.tolist()})
     found = np.array(found)
     target = targets()[name]
     np.testing.assert_allclose(found[:, 0], target.many(points), rtol=1e-10, atol=1e-10)
@@ -91,11 +75,10 @@ def test_densities_and_gradients_are_the_librarys(script, name):
 
 @every_target
 def test_the_certificate_would_notice_a_parameter_that_differs(script, name):
-    body = "return largestDifference(createTarget(input), input.checks);"
-    assert script(body, describe(name)) < 1e-12
+    assert script("difference", describe(name)) < 1e-12
     bug = ("-v / 9 +", "-v / 9.00001 +")  # the funnel has no parameter
     changed = describe(name) | {"parameters": nudged(describe(name)["parameters"])}
-    assert script(body, changed, [bug]) > 1e-10
+    assert script("difference", changed, [bug]) > 1e-10
 
 
 def nudged(parameters):
@@ -115,11 +98,8 @@ def test_marginals_hold_the_librarys_quantiles(script, name):
         edges = np.array([truth.quantiles[p][i] for p in probabilities])
         fine = np.linspace(edges[:-1], edges[1:], 5, axis=1)
         nodes, weights = zip(*(panels(row) for row in fine), strict=True)
-        heights = script(
-            """const target = createTarget(input.facts);
-            return input.at.map((x) => target.marginal(input.i, x));""",
-            {"facts": describe(name), "i": i, "at": np.ravel(nodes).tolist()},
-        )
+        at = np.ravel(nodes).tolist()
+        heights = script("marginal", {"facts": describe(name), "i": i, "at": at})
         masses = (np.reshape(heights, np.shape(nodes)) * weights).sum(axis=(1, 2))
         np.testing.assert_allclose(masses, np.diff(probabilities), atol=1e-6)
 
@@ -136,11 +116,7 @@ def test_contours_hold_their_mass(name):
 
 def test_a_contour_lies_where_the_density_has_its_level(script):
     level = describe("donut")["levels"][2]
-    found = script(
-        """const target = createTarget(input);
-        return contour(onGrid(target.density, input.window), input.levels[2], input.window);""",
-        describe("donut"),
-    )
+    found = script("contour", describe("donut"))
     ends = np.array(found).reshape(-1, 2)
     assert len(ends) > 200
     assert np.abs(targets()["donut"].many(ends) - level).max() < 0.05
@@ -154,30 +130,25 @@ def test_a_contour_lies_where_the_density_has_its_level(script):
 def test_the_generator_is_xoshiro128_star_star(script):
     """Blackman and Vigna's own outputs from the state 1, 2, 3, 4, and splitmix32 from 0."""
     words = [11520, 0, 5927040, 70819200, 2031721883, 1637235492, 1287239034, 3734860849]
-    found = script(
-        """const random = createRandom(0, new Uint32Array([1, 2, 3, 4]));
-        return [Array.from({ length: 8 }, random.word), [...seedState(0)]];"""
-    )
+    found = script("words")
     assert found == [words, [1684164658, 3653269916, 2939563536, 2141751570]]
 
 
 def test_uniforms_and_normals_are_what_they_are_called(script):
     """Kolmogorov-Smirnov at alpha 1e-7 each, and neighbours are not correlated."""
-    body = """const random = createRandom(input.seed);
-    return Array.from({ length: 100000 }, random[input.kind]);"""
     for kind, cdf, wrong in (("uniform", stats.uniform.cdf, 1.02), ("normal", special.ndtr, 1.1)):
-        x = np.array(script(body, {"seed": 5, "kind": kind}))
+        x = np.array(script("draws", {"seed": 5, "kind": kind}))
         assert stats.kstest(x, cdf).pvalue > 1e-7
         assert stats.kstest(wrong * x, cdf).pvalue < 1e-7
         assert abs(np.corrcoef(x[:-1], x[1:])[0, 1]) * np.sqrt(len(x)) < 5.3
-        assert x.tolist() != script(body, {"seed": 6, "kind": kind})
+        assert x.tolist() != script("draws", {"seed": 6, "kind": kind})
 
 
 @pytest.mark.parametrize("rho", [-0.7, 0.0, 0.5, 0.95, 0.999])
 @pytest.mark.parametrize("size", [20, 21, 500, 3001])
 def test_estimators_are_the_librarys(script, rho, size):
     (x,) = page("diagnostics", "autoregression")(rho, 1, size, np.random.default_rng(size))
-    found = script("return estimateMean(Float64Array.from(input));", x.tolist())
+    found = script("estimate", x.tolist())
     assert found["mean"] == pytest.approx(x.mean(), rel=1e-12, abs=1e-14)
     assert found["ess"] == pytest.approx(bl.ess(x[None], kind="mean"), rel=1e-9)
     assert found["mcse"] == pytest.approx(bl.mcse(x[None]), rel=1e-9)
@@ -253,10 +224,7 @@ def test_samplers_take_the_librarys_steps(script, name, algorithm):
     for seed, start in enumerate(starts):
         values, tape = run_library(algorithm, target, start, num_samples, seed)
         found = script(
-            """const chain = createChain(createTarget(input.facts), input.algorithm, input.settings,
-              input.start, replay(input.tape));
-            for (let k = 0; k < input.count; k++) chain.step();
-            return Array.from({ length: input.count }, (_, k) => chain.draw(k));""",
+            "steps",
             {
                 "facts": describe(name),
                 "algorithm": algorithm,
@@ -273,21 +241,12 @@ def test_samplers_take_the_librarys_steps(script, name, algorithm):
 
 # Gibbs, which the library does by conditionals of the user's own, in distribution
 
-INVARIANCE = """
-const target = createTarget(input.facts);
-const random = createRandom(input.seed);
-return input.starts.map((start) => {
-  const chain = createChain(target, "gibbs", input.settings, start, random);
-  for (let k = 0; k < input.count; k++) chain.step();
-  return chain.state.q;
-});"""
-
 
 def after_gibbs(script, name, starts, *, count=4, bugs=()):
     given = {"facts": describe(name), "settings": SETTING["gibbs"], "starts": starts.tolist()}
     # A chain reserves room for all the draws it may keep, which these do not need.
     room = ("const MAX_DRAWS = 20000;", "const MAX_DRAWS = 16;")
-    return np.array(script(INVARIANCE, given | {"seed": 23, "count": count}, [room, *bugs]))
+    return np.array(script("gibbs", given | {"seed": 23, "count": count}, [room, *bugs]))
 
 
 @every_target

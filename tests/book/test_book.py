@@ -106,12 +106,7 @@ def test_a_page_reads_without_scripts(visit, name):
     for arena in page.locator(".arena").all():
         assert arena.locator("svg").is_visible()
     folds = page.locator("details.admonition:not(.hide, details details)")
-    stuck = """(folds) => folds.filter((fold) => {
-        const wasOpen = fold.open;
-        fold.querySelector("summary").click();
-        return fold.open === wasOpen;
-    }).length"""
-    assert folds.evaluate_all(stuck) == 0
+    assert folds.evaluate_all(javascript("pages", "stuck")) == 0
     for fold in folds.all()[:1]:
         was_open = fold.evaluate("(fold) => fold.open")
         fold.locator("summary").first.click()
@@ -184,14 +179,7 @@ def test_a_link_to_a_late_section_arrives_on_a_phone(visit, place, way):
 def test_search_puts_first_what_teaches(visit):
     page = visit().open("search.html?q=needle")
     page.wait_for_function("Search.hasIndex()")
-    first = page.evaluate(
-        """(queries) => queries.map((query) => {
-            const found = Search._performSearch(...Search._parseQuery(spelled(query)));
-            const [name, , anchor] = found.at(-1) ?? [];
-            return name?.replace("chapters/", "") + anchor;
-        })""",
-        list(QUERIES),
-    )
+    first = page.evaluate(javascript("pages", "first"), list(QUERIES))
     assert dict(zip(QUERIES, first, strict=True)) == QUERIES
 
 

@@ -5,7 +5,7 @@ import zipfile
 import pytest
 import yaml
 from bookext import archive
-from browsing import DESKTOP, HTML, ROOT, Visit, built
+from browsing import DESKTOP, HTML, ROOT, Visit, built, javascript
 from test_book import move_sliders, step_arenas
 from test_book_exercises import PRICE, TOTAL, give, total
 
@@ -43,17 +43,6 @@ def open_file(visitor, folder):
     return start
 
 
-# whether words in the book's font are as wide as in another
-USED = """() => {
-  const pen = document.createElement("canvas").getContext("2d");
-  const width = (font) => {
-    pen.font = `40px ${font}`;
-    return pen.measureText("All the Needles").width;
-  };
-  return width('"Source Serif 4", monospace') !== width("monospace");
-}"""
-
-
 @pytest.mark.parametrize("name", [*built(), "search", "genindex"])
 def test_a_page_opens_from_disk(open_file, name):
     page = open_file(f"{name}.html")
@@ -61,7 +50,7 @@ def test_a_page_opens_from_disk(open_file, name):
     fonts = page.evaluate("[...document.fonts].map(({family, status}) => [family, status])")
     assert not [family for family, status in fonts if status == "error"]
     loaded = {family.strip('"') for family, status in fonts if status == "loaded"}
-    assert page.evaluate(USED)
+    assert page.evaluate(javascript("pages", "fontIsUsed"))
     assert not page.locator(".katex").count() or any(f.startswith("KaTeX") for f in loaded)
     broken = "[...document.images].filter((i) => i.complete && !i.naturalWidth).length"
     assert page.evaluate(broken) == 0

@@ -9,7 +9,7 @@ from bookext import live
 from bookext.mathematics import draw
 from bs4 import BeautifulSoup
 
-BOX = '<p class="admonition-title">{}</p><p>{}</p>'
+PAGE = Path(__file__).parents[1] / "data" / "live.html"
 
 
 @functools.cache
@@ -18,23 +18,7 @@ def page():
     short, long = draw(r"\KL(q) < |x|", display=False), draw(r"\E x", display=True)
     formula = f'<span class="math">{short}</span>'
     display = f'<div class="math"><span class="eqno">(7)</span>{long}</div>'
-    return f"""<html><article class="bd-article"><section>
-<h1>A page<a class="headerlink">#</a></h1>
-<p>See <a class="reference internal" href="other.html#there">Figure 3</a>: {formula} is 2*3_4.</p>
-{display}
-<div class="admonition theorem">{BOX.format("Theorem 1 (Truth)", "It holds.")}</div>
-<div class="cell tag_hide-input"><figcaption><span class="caption-number">Figure 1</span> A dart.
-</figcaption></div>
-<section><h2>Exercises</h2>
-<p>On the book's page, so. <a href="x.zip">All</a>, with data. There, run the above.</p>
-<div class="admonition exercise">{BOX.format("Exercise 1 (Try)", "How many?")}</div>
-<div class="cell"></div>
-<details class="solution admonition"><summary>Solution to Exercise 1</summary><p>Count.</p>
-<div class="cell"></div></details>
-<details class="admonition"><summary>More <em>of</em> <code>x</code></summary>
-<ul><li>one</li><li><p>two</p><p>three</p></li></ul></details>
-<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>{formula} | b</td></tr></tbody></table>
-</section></section></article></html>"""
+    return PAGE.read_text("utf-8").format(formula=formula, display=display)
 
 
 def code(source, *tags):

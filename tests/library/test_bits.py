@@ -1,5 +1,7 @@
 """The same seed gives the same bits: compiled here or loaded from disk, wherever arrays lie."""
 
+import hashlib
+
 import numpy as np
 import pytest
 from calling import python
@@ -7,49 +9,41 @@ from calling import python
 import bayeslib as bl
 from bayeslib import posteriors
 
-START = """
-import hashlib, sys
-import numpy as np
-import bayeslib as bl
-from bayeslib import posteriors
 
-run = {"num_samples": 200, "num_warmup": 200, "rng": int(sys.argv[1])}
-target = posteriors.eight_schools(centered=False)
-"""
-FUNCTIONS = """
 def helper(x):
     total = 0.0
     for i in range(x.size):
         total += x[i] * x[i]
     return total
 
+
 def vectors(theta, X, y):
     residual = y - X @ theta
     return -0.5 * np.sum(residual**2) - helper(theta) / 2
 
+
 def passes(theta, X, y):
     return bl.logistic_log_likelihood(theta, X, y) + bl.linear_log_likelihood(theta, X, y, 2.0)
+
 
 def on_a_tape(theta, X, y, group):
     eta = X @ theta + theta[group]
     return np.sum(y * eta - np.log1p(np.exp(eta))) - helper(theta) / 2
 
-rng = np.random.default_rng(1)
-X, y = rng.standard_normal((40, 50)), rng.standard_normal(40)
-targets = [bl.Target(f, dim=5, data=(X[:, :5], y)) for f in (vectors, passes)]
-targets += [bl.Target(on_a_tape, dim=50, data=(X, 1.0 * (y > 0.0), rng.integers(0, 50, 40)))]
-made = []
-for t in (*targets, target):
-    made += [bl.hmc(t, num_steps=5, **run), bl.metropolis(t, None, **run)]
-"""
-END = """
-for draws in made:
-    print(hashlib.sha256(draws.values.tobytes()).hexdigest())
-"""
+
+def show(seed):
+    """Print a digest of the draws of each run."""
+    rng, run = np.random.default_rng(1), {"num_samples": 200, "num_warmup": 200, "rng": seed}
+    X, y = rng.standard_normal((40, 50)), rng.standard_normal(40)
+    targets = [bl.Target(f, dim=5, data=(X[:, :5], y)) for f in (vectors, passes)]
+    targets += [bl.Target(on_a_tape, dim=50, data=(X, 1.0 * (y > 0.0), rng.integers(0, 50, 40)))]
+    for target in (*targets, posteriors.eight_schools(centered=False)):
+        for draws in (bl.hmc(target, num_steps=5, **run), bl.metropolis(target, None, **run)):
+            print(hashlib.sha256(draws.values.tobytes()).hexdigest())
 
 
 def digests(folder, seed):
-    code = START + FUNCTIONS + END
+    code = "import sys, test_bits; test_bits.show(int(sys.argv[1]))"
     return python(code, seed, NUMBA_CACHE_DIR=folder, PYTHONWARNINGS="ignore").split()
 
 
