@@ -3,19 +3,17 @@
 Statistical limits: |z| < 5.5 fails a right program once in some ten million comparisons.
 """
 
-import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
+from prose import CHAPTERS, cells
 from sparing import every_seed
 from twins import page
 
 import bayeslib as bl
 from bayeslib import posteriors
 
-PAGE = Path(__file__).parents[2] / "chapters" / "mcmc.ipynb"
 per_thousand = page("mcmc", "per_thousand")
 
 
@@ -159,8 +157,8 @@ def test_mcmc_each_way_to_write_a_chain_down_has_its_own_average():
     from needles.exercises.mcmc import EXERCISES
 
     (exercise,) = (e for e in EXERCISES if e.id == "mcmc-repeat")
-    cells = json.loads(PAGE.read_text("utf-8"))["cells"]
-    (asked,) = (s for s in ("".join(c["source"]) for c in cells) if ":label: ex-mcmc-repeat" in s)
+    sources = (cell.source for cell in cells(CHAPTERS / "mcmc.ipynb"))
+    (asked,) = (source for source in sources if ":label: ex-mcmc-repeat" in source)
     start = float(re.search(r"starts at \$(\d+)\$", asked)[1])
     proposed = [(float(x), a == "accepted") for x, a in re.findall(r"\$(\d+)\$ \((\w+)\)", asked)]
     here, draws, moves = start, [], []
