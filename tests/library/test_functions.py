@@ -2,6 +2,7 @@
 
 import decimal
 from decimal import Decimal
+from functools import cache
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ each = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 SMALLEST = 5e-324
 
 
+@cache
 def exact(function, x):
     """To 60 digits."""
     with decimal.localcontext(prec=60, Emin=-(10**6)):
