@@ -27,7 +27,7 @@ def page():
     return notebook(
         new_code_cell(PROLOGUE),
         new_code_cell(svg, metadata=drawn),
-        new_markdown_cell(sample("build")["page.md"]),
+        new_markdown_cell(sample("one_page")["page.md"]),
         new_code_cell("1 + 1"),
         new_markdown_cell("````{solution-end}\n````\n\n```{bibliography}\n```\n"),
     )
