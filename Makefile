@@ -113,6 +113,6 @@ bench: $(READY) $(PEERS_READY)  ## measure speed against other samplers and C (B
 canary:  ## try the newest versions of all packages in .venv-canary, and say what breaks
 	$(PYTHON) .ci/canary.py .venv-canary
 
-clean:  ## delete the built book and every cache, keep .venv, .venv-peers and .venv-canary
+clean:  ## delete the built book and every cache here, keep .venv, .venv-peers and .venv-canary
 	rm -rf _build .pytest_cache .ruff_cache
 	find . -path './.venv*' -prune -o -name __pycache__ -type d -exec rm -rf {} +

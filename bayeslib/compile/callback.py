@@ -18,8 +18,8 @@ from numba.extending import intrinsic
 from ..waiting import blocks, compiling, count, watching
 from .arithmetic import INLINED, JIT
 from .autodiff.arena import new_tape
-from .disk import cache_of
-from .fingerprint import fingerprint, stamped
+from .disk import Stored
+from .fingerprint import fingerprint
 from .internals import cgutils, keep_in
 from .kinds import ADDRESS, BYTE, DOUBLE, FLOAT, HANDLE, INT, MATRIX, NATIVE, VECTOR
 
@@ -121,10 +121,10 @@ class Kernel:
         return self._compiled
 
     def _dispatcher(self):
-        function = stamped(self.py_func, fingerprint(self.py_func, JIT))
-        made = njit(**JIT)(function)
+        function, made = self.py_func, njit(**JIT)(self.py_func)
+        digest = fingerprint(function, JIT, str(self.signature))
         with compiling(function.__name__.removesuffix("_kernel"), self.seconds) as missed:
-            keep_in(made, cache_of(function, missed))
+            keep_in(made, Stored(function.__name__, digest, missed))
             made.compile(self.signature)
         made.disable_compile()
         return made

@@ -1,12 +1,8 @@
 """From a Python function to a callback: compiled, kept on disk, and errors in words."""
 
 import contextlib
-import os
 import re
-import shutil
-import sys
 import threading
-import types as pytypes
 from pathlib import Path
 
 import numba
@@ -21,12 +17,11 @@ from .autodiff import compilable, differentiate, differentiate_by_tape, prefers_
 from .autodiff.explain import of_scipy, only_raises
 from .autodiff.rewrite import unique
 from .callback import Bound, PlainCallback
+from .disk import Stored
 from .fingerprint import Reading
-from .internals import compile_function, user_cache
+from .internals import compile_function
 
 _TEMPLATE = 8  # raise when the generated code changes its meaning
-_SOURCE = "def density():\n    pass\n"
-_KEPT = 400  # stubs on disk; the oldest go first
 _compiled = {}
 _lock = threading.RLock()
 
@@ -70,7 +65,7 @@ def bind(kind, functions, data, dim, support=None):
     bounded = support is not None and bool(np.isfinite(support).any())
     bounds = np.ascontiguousarray(np.transpose(support)) if bounded else None
     form = tuple((a.dtype.str, a.ndim) for a in data), bounded
-    reading = Reading(kind, functions, form, _TEMPLATE, numba.__version__, _rules(kind, dim))
+    reading = Reading(kind, functions, form, _TEMPLATE, _rules(kind, dim))
     if numba.config.DISABLE_JIT:
         function = plain_function(kind, functions, dim)
         callback = PlainCallback(function, as_arguments(data), dim, bounded)
@@ -121,38 +116,21 @@ def _rules(kind, dim):
 
 
 def _compile(key, kind, functions, data, dim, bounded, by_tape):
-    path = _cache_folder() / f"density_{key}" / f"density_{key}.py"
-    if path.exists():
-        found = entry.load(_stub(path))
-        if found is not None:
-            return found
-        # The stub is on disk, its machine code is not: another processor, or a pruned cache.
-    compiled = _compiled_entry(kind, functions, data, dim, path.stem, bounded, by_tape)
-    if path.exists() or _write(path):
-        entry.store(_stub(path), compiled)
+    stored = Stored("density", key)
+    compiled = stored.load_overload()
+    if compiled is None:
+        compiled = _compiled_entry(kind, functions, data, dim, bounded, by_tape)
+        stored.save_overload(None, compiled)
     return entry.Entry(compiled)
 
 
-def _stub(path):
-    """Return a function of the file at `path`, under which numba keeps the machine code."""
-    namespace = _module(path.stem).__dict__
-    exec(compile(_SOURCE, str(path), "exec"), namespace)
-    return namespace["density"]
-
-
-def _module(name):
-    # Known by name: else numba stores the code as of '<dynamic>' and the next process fails.
-    return sys.modules.setdefault(name, pytypes.ModuleType(name))
-
-
-def _compiled_entry(kind, functions, data, dim, name, bounded, by_tape):
-    _module(name)
+def _compiled_entry(kind, functions, data, dim, bounded, by_tape):
     f, readonly = functions[0], kind != "auto"
     compiled, num_vectors = None, 3 if by_tape else 1 if kind == "value" else 2
     if by_tape:
         kinds = entry.argument_types(data, num_vectors, readonly_theta=readonly)
         with contextlib.suppress(Exception):  # dual numbers may be able to, or theirs is the error
-            compiled = _compile_as(name, differentiate_by_tape(f, dim), kinds)
+            compiled = _compiled_of(differentiate_by_tape(f, dim), kinds)
     if compiled is None:
         num_vectors = min(num_vectors, 2)
         kinds = entry.argument_types(data, num_vectors, readonly_theta=readonly)
@@ -166,7 +144,7 @@ def _compiled_entry(kind, functions, data, dim, name, bounded, by_tape):
                 _check_alone(functions[1], *more, alone, False)
                 jitted = numba.njit(**INLINED)(paired(jitted, *more))
         try:
-            compiled = _compile_as(name, jitted, kinds)
+            compiled = _compiled_of(jitted, kinds)
         except Exception as error:
             raise _explained(error, f, jitted) from None
     _check_return_type(f, compiled.signature.return_type, True)
@@ -174,8 +152,8 @@ def _compiled_entry(kind, functions, data, dim, name, bounded, by_tape):
     return compiled
 
 
-def _compile_as(module, jitted, kinds):
-    jitted.py_func.__module__ = module
+def _compiled_of(jitted, kinds):
+    jitted.py_func.__module__ = __name__  # which the next process has, other than a reader's own
     return compile_function(jitted, kinds)
 
 
@@ -252,31 +230,3 @@ def _explained(error, function, jitted):
     if found := of_scipy(text):
         reason, remedy = found[0], f"{found[1][0].upper()}{found[1][1:]}."
     return BayeslibTypeError(f"{function.__name__!r} does not compile{line}: {reason}. {remedy}")
-
-
-def _cache_folder():
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    if chosen:
-        return Path(chosen) / "bayeslib"
-    folder = user_cache("bayeslib")
-    # an empty XDG_CACHE_HOME counts as unset; else wrappers land in the reader's folder
-    return folder if folder.is_absolute() else Path.home() / ".cache" / "bayeslib"
-
-
-def _write(path):
-    """Write the stub for other processes to find; say whether that was possible."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _prune(path.parent.parent)
-        path.write_text(_SOURCE)
-    except OSError:
-        return False
-    return True
-
-
-def _prune(folder):
-    wrappers = list(folder.glob("density_*"))
-    if len(wrappers) > _KEPT:
-        wrappers.sort(key=lambda path: path.stat().st_mtime)
-        for path in wrappers[: _KEPT // 4]:
-            shutil.rmtree(path, ignore_errors=True)

@@ -1,35 +1,97 @@
-"""Machine code on disk: numba's cache, which a full disk or a damaged file does not stop.
+"""Machine code on disk: a file for each function, named by what the function is made of.
 
 What cannot be read is compiled again and replaced; what cannot be stored is done without.
 """
 
-from ..errors import warn
-from .internals import Cache, NoCache
+import contextlib
+import os
+import secrets
+from hashlib import sha256
+from pathlib import Path
 
+from ..errors import warn
+from .internals import as_bytes, from_bytes, global_compiler_lock, machine, user_cache
+
+_KEPT = 1000  # files; those that were used least recently go first
+_DIGEST = sha256().digest_size
 _said = []  # folders that a warning has named: one
 
 
-def cache_of(function, missed=lambda: None):
-    """Return where numba shall keep the machine code of `function`.
+class Stored:
+    """In the place of numba's cache of a function, of which there is one signature.
 
     Parameters
     ----------
-    function : callable
-        Plain Python, of a file.
+    name : str
+    digest : str
+        Of all that the function is made of.
     missed : callable
         Called when there is nothing to load, so that it has to be compiled.
+
+    Attributes
+    ----------
+    cache_path : Path
+        The folder.
     """
-    try:
-        return Cache(function, missed, _say)
-    except (OSError, RuntimeError) as error:  # no folder that can be written to
-        _say("the cache folder", error)
-        return NoCache(missed)
+
+    def __init__(self, name, digest, missed=lambda: None):
+        made_of = sha256(repr((digest, machine())).encode()).hexdigest()[:32]
+        self.cache_path, self._missed = cache_folder(), missed
+        self._path = self.cache_path / f"{name}-{made_of}.nbc"
+
+    @global_compiler_lock
+    def load_overload(self, signature=None, context=None):
+        """Return what was compiled, or None."""
+        try:
+            content = self._path.read_bytes()
+            code, checksum = content[:-_DIGEST], content[-_DIGEST:]
+            if sha256(code).digest() == checksum:
+                with contextlib.suppress(OSError):
+                    os.utime(self._path)
+                return from_bytes(code)
+        except Exception:  # no file; or stored by a module that cannot be imported here
+            pass
+        self._missed()
+        return None
+
+    @global_compiler_lock
+    def save_overload(self, signature, compiled):
+        """Store what was compiled, whole or not at all."""
+        if (code := as_bytes(compiled)) is None:
+            return
+        unfinished = self._path.with_suffix(f".{secrets.token_hex(8)}.tmp")
+        try:
+            self.cache_path.mkdir(parents=True, exist_ok=True)
+            try:
+                unfinished.write_bytes(code + sha256(code).digest())
+                unfinished.replace(self._path)
+            finally:
+                unfinished.unlink(missing_ok=True)
+        except OSError as error:
+            if not _said:
+                _said.append(self.cache_path)
+                warn(
+                    f"compiled code cannot be stored in {self.cache_path} "
+                    f"({error.strerror or error}), so that every new process compiles again: make "
+                    "room there, or let NUMBA_CACHE_DIR name another folder"
+                )
+        with contextlib.suppress(OSError):  # another process may do the same
+            _prune(self.cache_path)
 
 
-def _say(folder, reason):
-    if not _said:
-        _said.append(folder)
-        warn(
-            f"compiled code cannot be stored in {folder} ({reason}), so that every new process "
-            "compiles again: make room there, or let NUMBA_CACHE_DIR name another folder"
-        )
+def cache_folder():
+    """Return where machine code is kept."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        return Path(chosen) / "bayeslib"
+    folder = user_cache("bayeslib")
+    # an empty XDG_CACHE_HOME counts as unset; else code lands in the reader's folder
+    return folder if folder.is_absolute() else Path.home() / ".cache" / "bayeslib"
+
+
+def _prune(folder):
+    files = list(folder.glob("*.nbc"))
+    if len(files) > _KEPT:
+        files.sort(key=lambda path: path.stat().st_mtime)
+        for path in files[: len(files) - _KEPT * 3 // 4]:
+            path.unlink(missing_ok=True)

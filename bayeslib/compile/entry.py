@@ -12,12 +12,9 @@ from numba import from_dtype, types
 
 from . import internals
 from .autodiff.arena import BUSY, NUM_WORDS, discard, emit
-from .disk import cache_of
 from .internals import array_over, cgutils, cpu_target, global_compiler_lock
-from .kinds import DOUBLE, DOUBLES, FLOAT, HALF, INT, INTS, NATIVE, VECTOR, WORD, WORDS
+from .kinds import DOUBLE, DOUBLES, FLOAT, HALF, INTS, NATIVE, VECTOR, WORD, WORDS
 
-# The same of every density: the name of its folder tells one from another.
-_KEY = FLOAT(types.CPointer(FLOAT), types.CPointer(FLOAT), INT, types.CPointer(INT))
 _NEVER = DOUBLE(float("-inf"))
 # NATIVE, as Python knows it.
 PROTOTYPE = ctypes.CFUNCTYPE(
@@ -46,19 +43,6 @@ class Entry:
         result, x, d, h = ctypes.c_double(), theta.ctypes, grad.ctypes, handle.ctypes
         self._native(result, None, x.data, d.data, theta.size, h.data)
         return result.value
-
-
-@global_compiler_lock
-def load(stub):
-    """Return the Entry stored on disk under the function `stub`, or None."""
-    compiled = cache_of(stub).load_overload(_KEY, cpu_target.target_context)
-    return None if compiled is None else Entry(compiled)
-
-
-@global_compiler_lock
-def store(stub, compiled):
-    """Put on disk what `compile_function` returned, and `add_entry` completed."""
-    cache_of(stub).save_overload(_KEY, compiled)
 
 
 def argument_types(data, num_vectors, *, readonly_theta):

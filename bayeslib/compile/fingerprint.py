@@ -216,17 +216,3 @@ def _pickled(item):
         return hashlib.sha256(pickle.dumps(item)).hexdigest()
     except Exception:
         return None
-
-
-def stamped(function, stamp):
-    """Return the function with `stamp` as a closure variable that it does not use.
-
-    numba's disk cache notices an edit of the function's own file and other values of its closure,
-    but not an edit of what the function calls; a stale kernel would call densities wrongly.
-    """
-    code = function.__code__
-    code = code.replace(co_freevars=(*code.co_freevars, "stamp"))
-    closure = (*(function.__closure__ or ()), types.CellType(stamp))
-    return types.FunctionType(
-        code, function.__globals__, function.__name__, function.__defaults__, closure
-    )

@@ -7,19 +7,20 @@ is there, and again when a density multiplies matrices.
 """
 
 import pickle
+import sys
 import warnings
-from hashlib import sha256
 from pathlib import Path
 
 from llvmlite import ir
-from numba import NumbaPerformanceWarning, types
-from numba.core import caching, cgutils, fastmathpass, inline_closurecall
+from numba import NumbaPerformanceWarning, __version__, types
+from numba.core import cgutils, fastmathpass, inline_closurecall
 from numba.core.ccallback import CFunc, _CFuncCompiler
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 from numba.core.imputils import lower_constant
 from numba.core.registry import cpu_target
+from numba.core.serialize import dumps
 from numba.core.typeconv import Conversion
 from numba.core.typing.builtins import NumberClassAttribute
 from numba.core.typing.templates import CallableTemplate, infer_global
@@ -229,85 +230,26 @@ def errands_kept(compiled):
 
 # ---- the cache on disk ----
 
-_DIGEST = sha256().digest_size
+
+def machine():
+    """Return what else machine code depends on: releases, and the processor."""
+    return __version__, sys.version_info[:2], cpu_target.target_context.codegen().magic_tuple()
 
 
-class _Files(caching.IndexDataCacheFile):
-    """Each file of machine code ends in a checksum; one that is damaged counts as missing."""
-
-    def _load_index(self):
-        try:
-            found = super()._load_index()
-        except Exception:  # whatever unpickling makes of a damaged file
-            return {}
-        return found if isinstance(found, dict) else {}
-
-    def _load_data(self, name):
-        stored = Path(self._data_path(name)).read_bytes()
-        if sha256(stored[:-_DIGEST]).digest() != stored[-_DIGEST:]:
-            return None
-        return pickle.loads(stored[:-_DIGEST])
-
-    def _save_data(self, name, data):
-        data = self._dump(data)
-        with self._open_for_write(self._data_path(name)) as file:
-            file.write(data + sha256(data).digest())
+def as_bytes(compiled):
+    """Return what was compiled for storage, or None where it has addresses of this process."""
+    return None if compiled.library.has_dynamic_globals else dumps(compiled._reduce())
 
 
-class _Contents(caching.CompileResultCacheImpl):
-    def check_cachable(self, compiled):
-        return not compiled.library.has_dynamic_globals  # addresses of this process; no warning
-
-
-class Cache(caching.FunctionCache):
-    """Machine code of one function, in files.
-
-    Parameters
-    ----------
-    function : callable
-        Plain Python, of a file; OSError or RuntimeError where there is no folder to write to.
-    missed : callable
-        Called when there is nothing to load.
-    refused : callable
-        Called with the folder and the reason when something cannot be stored.
-    """
-
-    _impl_class = _Contents
-
-    def __init__(self, function, missed, refused):
-        super().__init__(function)
-        self._missed, self._refused = missed, refused
-        files = self._cache_file
-        self._cache_file = _Files(self._cache_path, self._impl.filename_base, files._source_stamp)
-
-    def load_overload(self, sig, target_context):
-        try:
-            found = super().load_overload(sig, target_context)
-        except Exception:  # stored by a module that cannot be imported here, for one
-            found = None
-        if found is None:
-            self._missed()
-        return found
-
-    def save_overload(self, sig, data):
-        try:
-            super().save_overload(sig, data)
-        except OSError as error:
-            self._refused(self._cache_path, error.strerror or error)
-
-
-class NoCache(caching.NullCache):
-    """Where nothing is stored."""
-
-    def __init__(self, missed):
-        self._missed = missed
-
-    def load_overload(self, sig, target_context):
-        self._missed()
+def from_bytes(code):
+    """Return what was compiled, ready to run, having done the errands that it names."""
+    context = cpu_target.target_context
+    context.refresh()
+    return CompileResult._rebuild(context, *pickle.loads(code))
 
 
 def keep_in(compiled, cache):
-    """Let a dispatcher or a CFunc load from a cache, and store there."""
+    """Let a dispatcher or a CFunc load from a `Stored`, and store there."""
     compiled._cache = cache
 
 

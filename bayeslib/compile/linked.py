@@ -7,12 +7,12 @@ import importlib
 import threading
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 
 import llvmlite.binding as llvm
 
 from .arithmetic import JIT
-from .disk import cache_of
-from .fingerprint import stamped
+from .disk import Stored
 from .internals import CFunc, before_linking, cgutils, keep_in
 
 _lock = threading.Lock()
@@ -29,7 +29,7 @@ class Linked:
         In numba's subset.
     signature : numba.core.typing.Signature
     files : sequence of Path
-        Those of all that it calls: numba's cache on disk notices an edit of its own only.
+        Those of all that it calls, beside its own.
     """
 
     def __init__(self, symbol, function, signature, files):
@@ -53,10 +53,10 @@ def load(symbol, module):
     with _lock:
         if symbol not in _loaded:
             function, signature, files = _known[symbol]
-            stamp = sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
-            function = stamped(function, symbol + stamp)
+            own = Path(function.__code__.co_filename)
+            stamp = sha256(b"".join(path.read_bytes() for path in (own, *files))).hexdigest()
             code = CFunc(function, (signature.args, signature.return_type), {}, JIT)
-            keep_in(code, cache_of(function))
+            keep_in(code, Stored(symbol, stamp))
             code.compile()
             llvm.add_symbol(symbol, code.address)
             _loaded[symbol] = code

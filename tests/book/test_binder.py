@@ -83,7 +83,7 @@ def test_every_kernel_is_compiled_once_and_no_page_is_run(tmp_path):
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = os.environ | {"HOME": str(tmp_path), "PATH": path}
     subprocess.run([script], cwd=ROOT, env=environment, check=True)
-    kept = {file.name.split(".")[1].split("-")[0] for file in tmp_path.rglob("*.nbi")}
+    kept = {file.name.rpartition("-")[0] for file in tmp_path.rglob("*.nbc")}
     modules = (p.read_text("utf-8") for p in (ROOT / "bayeslib").rglob("*.py"))
     chains = {name for text in modules for name in re.findall(r"\bChain\((\w+)_step\b", text)}
     assert {"metropolis", "nuts", "anneal"} <= chains <= kept
