@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ..validate import as_rng, check_memory
-from .blocks import Outcome, advance, run_chains, spawn
+from ..waiting import blocks
+from .blocks import Outcome, run_chains, spawn
 from .far import tail_index
 from .loop import Chain, Density
 from .run import into_draws, join_chains
@@ -203,7 +204,11 @@ class Run:
         self.account.log_p = self.bound(self.state.position, gradient)
 
     def advance(self, first, last):
-        """Do the iterations first, …, last - 1; return where it stopped."""
+        """Do the iterations first, …, last - 1; return where it stopped.
+
+        That is before `last` only for a reason noted in its account or handle. All it needs to go
+        on is in its own arrays, so that the sizes of blocks leave no trace in the draws.
+        """
         at_window = self.algorithm.at_window
         ends = self.windows[: -1 if at_window else 0]
         for end in [*ends[(first < ends) & (ends < last)], last]:
@@ -229,7 +234,11 @@ class Run:
 
 
 def run_chain(control, index, target, rng, start, algorithm, options, counts):
-    """Run one chain; what goes to threads or an executor."""
+    """Run one chain in blocks of about a tenth of a second; what threads or an executor do."""
     run = Run(algorithm, target, rng, start, options, counts)
-    run.done = advance(run.advance, run.bound, control, index, run.num_warmup + run.num_samples)
+    control.watch(run.bound)
+    for first, last in blocks(run.num_warmup + run.num_samples):
+        run.done = control.done[index] = run.advance(first, last)
+        if run.done < last:
+            break
     return run.outcome()

@@ -1,4 +1,4 @@
-"""Running chains: in threads or any executor, in blocks, with progress and a way out."""
+"""Running chains: in threads or any executor, with progress and a way out."""
 
 import concurrent.futures as futures
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
-from ..waiting import Progress, blocks
+from ..waiting import Progress
 from .loop import FINE
 
 _POLL_SECONDS = 0.05
@@ -63,36 +63,6 @@ class Control:
         self.stopped = True
         for bound in self._handles:
             bound.stop()
-
-
-def advance(step, bound, control, chain, num_iterations):
-    """Call a kernel over all iterations, in blocks that take about a tenth of a second.
-
-    Parameters
-    ----------
-    step : callable
-        step(first, last) -> reached: does the iterations first, …, last - 1 and returns where it
-        stopped, which is before `last` only for a reason noted in its record or handle. All it
-        needs to go on is in its own arrays, so that the blocks' sizes leave no trace in the draws.
-    bound : Bound
-        Or what else has its `stop`.
-    control : Control
-    chain : int
-    num_iterations : int
-
-    Returns
-    -------
-    int
-        Iterations completed.
-    """
-    control.watch(bound)
-    reached = 0
-    for first, last in blocks(num_iterations):
-        reached = step(first, last)
-        control.done[chain] = reached
-        if reached < last:
-            break
-    return reached
 
 
 def spawn(rng, num_chains):

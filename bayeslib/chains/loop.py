@@ -16,7 +16,6 @@ An algorithm is a state, a note and up to three functions that compiled code can
 The functions are plain Python too: nothing in them but numbers and arrays with names.
 """
 
-from types import FunctionType
 from typing import NamedTuple
 
 import numpy as np
@@ -126,33 +125,39 @@ def copy(vector, into):
         into[i] = vector[i]
 
 
-def chain(target, rng, span, windows, state, draws, log_ps, notes):
-    """Do the iterations ``span[0]``, …, ``span[1] - 1``; the first ``windows[-1]`` are warm-up.
+def loop(step, begin, learn):
+    """Return the loop that calls an algorithm's functions, as `Chain` compiles it."""
 
-    Returns where it stopped. The last of `notes` is the warm-up's, and is not kept.
-    """
-    target, rng, state, notes = borrowed(target), borrowed(rng), borrowed(state), borrowed(notes)
-    num_warmup, log_p = windows[windows.size - 1], target.account.log_p
-    for t in range(span[0], span[1]):
-        warming = t < num_warmup
-        target.account.t, target.account.warming = t, warming
-        note = notes[notes.size - 1 if warming else t - num_warmup]
-        if warming:
-            begin(t, windows, target, rng, log_p, state)  # noqa: F821 (`Chain` gives all three)
+    def chain(target, rng, span, windows, state, draws, log_ps, notes):
+        """Do the iterations ``span[0]``, …, ``span[1] - 1``; the first ``windows[-1]`` are warm-up.
+
+        Returns where it stopped. The last of `notes` is the warm-up's, and is not kept.
+        """
+        target, rng = borrowed(target), borrowed(rng)
+        state, notes = borrowed(state), borrowed(notes)
+        num_warmup, log_p = windows[windows.size - 1], target.account.log_p
+        for t in range(span[0], span[1]):
+            warming = t < num_warmup
+            target.account.t, target.account.warming = t, warming
+            note = notes[notes.size - 1 if warming else t - num_warmup]
+            if warming:
+                begin(t, windows, target, rng, log_p, state)
+                if ended(target):
+                    return t
+            log_p = step(target, rng, log_p, state, note)
             if ended(target):
                 return t
-        log_p = step(target, rng, log_p, state, note)  # noqa: F821
-        if ended(target):
-            return t
-        target.account.log_p = log_p
-        if warming:
-            learn(t, windows, target, rng, log_p, state, note)  # noqa: F821
-            target.account.window += t + 1 == windows[target.account.window]
-            continue
-        for i in range(draws.shape[1]):
-            draws[t - num_warmup, i] = state.position[i]
-        log_ps[t - num_warmup] = log_p
-    return span[1]
+            target.account.log_p = log_p
+            if warming:
+                learn(t, windows, target, rng, log_p, state, note)
+                target.account.window += t + 1 == windows[target.account.window]
+                continue
+            for i in range(draws.shape[1]):
+                draws[t - num_warmup, i] = state.position[i]
+            log_ps[t - num_warmup] = log_p
+        return span[1]
+
+    return chain
 
 
 def nothing(*unused):
@@ -160,7 +165,7 @@ def nothing(*unused):
 
 
 class Chain(Kernel):
-    """`chain` with an algorithm's functions, compiled once for all targets and kept on disk.
+    """The `loop` of an algorithm's functions, compiled once for all targets and kept on disk.
 
     Parameters
     ----------
@@ -184,17 +189,10 @@ class Chain(Kernel):
     ):
         self.step, self.begin, self.learn = step, begin, learn
         self.state, self.note, self.target = state, note, target
-        # The functions are globals of a loop of their own rather than closed over: a closure over
-        # what is jitted is never found on disk again.
-        name = step.__name__.removesuffix("_step")
-        parts = {"step": helper(step), "begin": helper(begin), "learn": helper(learn)}
-        code = chain.__code__.replace(co_name=name, co_qualname=name)
+        chain = loop(helper(step), helper(begin), helper(learn))
+        chain.__name__ = chain.__qualname__ = step.__name__.removesuffix("_step")
         takes = (numba_type(target), GENERATOR, INTS, INTS, numba_type(state), MATRIX, VECTOR)
-        super().__init__(
-            FunctionType(code, chain.__globals__ | parts, name),
-            INT(*takes, from_dtype(note)[::1]),
-            seconds,
-        )
+        super().__init__(chain, INT(*takes, from_dtype(note)[::1]), seconds)
 
 
 def numba_type(cls):

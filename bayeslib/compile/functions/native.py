@@ -1,7 +1,6 @@
 """Machine code of its own for a pass over the rows of data."""
 
 from pathlib import Path
-from types import FunctionType
 
 from llvmlite import ir
 from numba import carray, types
@@ -26,9 +25,15 @@ def native_pass(rows):
     rows : numba dispatcher
         Adds to `grad`, which may be None.
     """
-    names = _native.__globals__ | {"rows": rows}
-    function = FunctionType(_native.__code__, names, rows.__name__)
-    linked = Linked(f"bayeslib.{rows.__name__}", function, _SIGNATURE, _FILES)
+
+    def compiled(theta, grad, X, y, dim, n, wanted):
+        theta, X, y = carray(theta, (dim,)), carray(X, (n, dim)), carray(y, (n,))
+        if wanted:
+            return rows(theta, carray(grad, (dim,)), X, y)
+        return rows(theta, None, X, y)
+
+    compiled.__qualname__ = rows.__name__
+    linked = Linked(f"bayeslib.{rows.__name__}", compiled, _SIGNATURE, _FILES)
     native = ir.FunctionType(DOUBLE, [*[DOUBLES] * 4, *[WORD] * 3])
 
     @intrinsic
@@ -57,10 +62,3 @@ def takes(theta, grad, X, y):
         and (kind.dtype, kind.ndim, kind.layout) == (types.float64, ndim, "C")
         for kind, ndim in arrays
     )
-
-
-def _native(theta, grad, X, y, dim, n, wanted):
-    theta, X, y = carray(theta, (dim,)), carray(X, (n, dim)), carray(y, (n,))
-    if wanted:
-        return rows(theta, carray(grad, (dim,)), X, y)  # noqa: F821
-    return rows(theta, None, X, y)  # noqa: F821
