@@ -10,8 +10,7 @@ import ctypes
 from types import SimpleNamespace
 
 import numpy as np
-from numba import config, types
-from numba.core import cgutils
+from numba import config
 from numba.extending import intrinsic
 
 from ..compile.arguments import as_data, as_function
@@ -22,25 +21,15 @@ from ..compile.kinds import GENERATOR
 from ..errors import BayeslibError, BayeslibTypeError, warn
 from ..validate import shown
 
-_BITS = types.NumPyRandomBitGeneratorType("bit_generator")
-_FUNCTIONS = ("next_uint64", "next_uint32", "next_double")
-
 
 @intrinsic
 def generator(typingctx, words):
-    """Make a Generator of the addresses of its state and functions."""
+    """Make a Generator of the numbers that numba has in its place."""
 
     def codegen(context, builder, signature, args):
         found = context.make_array(signature.args[0])(context, builder, args[0])
-        bits = cgutils.create_struct_proxy(_BITS)(context, builder)
-        fields = ["state_address", "state", *(f"fnptr_{name}" for name in _FUNCTIONS)]
-        for i, field in enumerate([*fields, "bit_generator"]):
-            place = cgutils.gep_inbounds(builder, found.data, i)
-            setattr(bits, field, builder.load(place))
-        # It owns nothing: its memory is the caller's.
-        made = cgutils.create_struct_proxy(GENERATOR)(context, builder)
-        made.bit_generator = bits._getvalue()
-        return made._getvalue()
+        kind = context.get_value_type(GENERATOR).as_pointer()
+        return builder.load(builder.bitcast(found.data, kind))
 
     return GENERATOR(words), codegen
 
@@ -48,9 +37,11 @@ def generator(typingctx, words):
 def addresses(rng):
     """Return what `generator` needs of a Generator, which must outlive its use."""
     found = rng.bit_generator.ctypes
-    words = [found.state_address, found.state.value]
-    words += [ctypes.cast(getattr(found, name), ctypes.c_void_p).value for name in _FUNCTIONS]
-    return aligned(np.array([*words, found.bit_generator.value], dtype=np.int64))
+    calls = found.next_uint64, found.next_uint32, found.next_double
+    calls = [ctypes.cast(call, ctypes.c_void_p).value for call in calls]
+    # It owns nothing: that is what the zeros say.
+    words = [0, found.state_address, found.state.value, *calls, found.bit_generator.value, 0, 0]
+    return aligned(np.array(words, dtype=np.int64))
 
 
 class Interpreted:

@@ -124,10 +124,7 @@ def _emit_native(context, module, fndesc, kinds, num_vectors, bounded):
             inside = builder.not_(outside)
             first = builder.icmp_signed("==", count, WORD(0))
             with builder.if_then(builder.and_(first, inside)):
-                failed = word(failed_at, DOUBLES)
-                with cgutils.for_range(builder, n, intp=WORD) as loop:
-                    component = builder.load(builder.gep(x, [loop.index]))
-                    builder.store(component, builder.gep(failed, [loop.index]))
+                cgutils.raw_memcpy(builder, word(failed_at, DOUBLES), x, n, 8)
             builder.store(builder.add(count, builder.zext(inside, WORD)), errors)
             builder.store(_NEVER, result)
         with fine:

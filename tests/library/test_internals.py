@@ -14,6 +14,7 @@ import pytest
 from calling import python
 from llvmlite import ir
 from numba import njit, types
+from numba.core.datamodel import default_manager
 from numba.extending import intrinsic
 
 from bayeslib import Target
@@ -22,6 +23,7 @@ from bayeslib.compile.arithmetic import FAST
 from bayeslib.compile.autodiff import differentiate
 from bayeslib.compile.entry import Entry, add_entry
 from bayeslib.compile.internals import cgutils
+from bayeslib.compile.kinds import GENERATOR
 
 TRIED = "0.63.0", "0.68.1"
 ROOT = Path(__file__).parents[2]
@@ -348,3 +350,22 @@ def test_the_compilers_lock_may_be_taken_twice():
 def test_the_folder_for_caches_is_the_systems():
     folder = internals.user_cache("bayeslib")
     assert isinstance(folder, Path) and "bayeslib" in folder.parts
+
+
+def test_what_was_compiled_comes_back_from_bytes():
+    """A CompileResult is taken apart by _reduce, and made again by _rebuild."""
+    made = njit(abs_)
+    made.compile((types.float64,))
+    (compiled,) = made.overloads.values()
+    assert internals.from_bytes(internals.as_bytes(compiled)).entry_point(-1.5) == 1.5
+    *_, (triple, processor, features) = internals.machine()
+    assert triple and processor and isinstance(features, str)
+
+
+def test_a_generator_is_words_in_this_order():
+    """`chains.functions.addresses` lays them out as numba does."""
+    outer = default_manager.lookup(GENERATOR)
+    inner = default_manager.lookup(outer._members[0])
+    calls = "fnptr_next_uint64", "fnptr_next_uint32", "fnptr_next_double"
+    words = "parent", "state_address", "state", *calls, "bit_generator"
+    assert (inner._fields, outer._fields[1:]) == (words, ("meminfo", "parent"))
