@@ -11,8 +11,8 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic, overload
 
+from ..arithmetic import EXACT
 from ..kinds import REAL
-from .logistic import EXACT
 
 STRICT = {"error_model": "numpy", "fastmath": False}
 WRITTEN = []  # all functions made here, which plain Python differentiates too
@@ -46,9 +46,14 @@ def active(kinds):
     return [kind for kind in found if not isinstance(kind, (*REAL, types.Omitted))]
 
 
+def entry_type(kinds):
+    """The type of an entry of what is made of arguments of `kinds`."""
+    return (*active(kinds), types.float64)[0]
+
+
 @intrinsic
 def _result_type(typingctx, a, b):
-    dtype = types.DType((*active((a, b)), types.float64)[0])
+    dtype = types.DType(entry_type((a, b)))
     return dtype(a, b), lambda context, *_: context.get_dummy_value()
 
 
@@ -89,8 +94,7 @@ def elementwise(formula, ruled=False):
     def choose(*kinds, **named):
         given = signature.bind(*kinds, **named).arguments
         if any(isinstance(kind, types.Array) for kind in given.values()):
-            dtype = (*active(given.values()), types.float64)[0]
-            return loop_over(function, signature, given, dtype)
+            return loop_over(function, signature, given, entry_type(given.values()))
         return None if ruled and active(given.values()) else formula
 
     overload(function, strict=False, jit_options=STRICT if ruled else EXACT)(choose)

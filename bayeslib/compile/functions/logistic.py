@@ -4,6 +4,7 @@ Their compiled forms are plain arithmetic, without calls of the C library: LLVM 
 over rows into vector instructions.
 """
 
+import inspect
 import math
 
 import numpy as np
@@ -11,11 +12,9 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-from ..arithmetic import INLINED
+from ..arithmetic import EXACT
 from ..kinds import REAL
-
-# No reassociation: it would undo the rounding by addition in `exp_negative`.
-EXACT = INLINED | {"fastmath": {"contract"}}
+from .elementwise import entry_type, loop_over
 
 _LOG2_E = 1.0 / math.log(2.0)
 _ROUND = 1.5 * 2.0**52  # added to a small number, leaves it rounded in the lowest bits
@@ -161,16 +160,7 @@ def _register(function, scalar_form):
         if not isinstance(x, types.Array):
             return None
         # of dual numbers too, whose scalar form is registered by autodiff
-        dtype = types.float64 if isinstance(x.dtype, REAL) else x.dtype
-
-        def elementwise(x):
-            flat = x.ravel()
-            out = np.empty(flat.size, dtype)
-            for i in range(flat.size):
-                out[i] = function(flat[i])
-            return out.reshape(x.shape)
-
-        return elementwise
+        return loop_over(function, inspect.signature(function), {"x": x}, entry_type([x]))
 
 
 for _function, _form in ((log1pexp, _log1pexp), (sigmoid, _sigmoid), (log_sigmoid, _log_sigmoid)):
