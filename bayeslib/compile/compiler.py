@@ -14,7 +14,7 @@ from ..errors import BayeslibError, BayeslibTypeError, GradientError
 from . import entry
 from .arithmetic import INLINED
 from .autodiff import compilable, differentiate, differentiate_by_tape, prefers_tape
-from .autodiff.explain import of_scipy, only_raises
+from .autodiff.explain import explain, of_scipy, only_raises
 from .autodiff.rewrite import unique
 from .callback import Bound, PlainCallback
 from .disk import Stored
@@ -146,7 +146,7 @@ def _compiled_entry(kind, functions, data, dim, bounded, by_tape):
         try:
             compiled = _compiled_of(jitted, kinds)
         except Exception as error:
-            raise _explained(error, f, jitted) from None
+            raise (explain if kind == "auto" else _explained)(error, f) from None
     _check_return_type(f, compiled.signature.return_type, True)
     entry.add_entry(compiled, kinds, num_vectors, bounded=bounded)
     return compiled
@@ -178,7 +178,7 @@ def _check_alone(function, jitted, kinds, is_density):
     try:
         jitted.get_call_template(kinds, {})
     except Exception as error:
-        raise _explained(error, function, jitted) from None
+        raise _explained(error, function) from None
     _check_return_type(function, jitted.nopython_signatures[-1].return_type, is_density)
 
 
@@ -205,10 +205,8 @@ def _check_return_type(function, returned, is_density):
     raise BayeslibTypeError(f"{name!r} must return a float, got {reason or returned}")
 
 
-def _explained(error, function, jitted):
+def _explained(error, function):
     """Return what to raise when the compiler has raised, a NumbaError or something else."""
-    if hasattr(jitted, "explain"):
-        return jitted.explain(error)
     if isinstance(error, BayeslibError):
         return error
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))

@@ -453,9 +453,9 @@ def raising(theta):
         (raising, r"always raises; return -np.inf outside the support"),
     ],
 )
-def test_errors_name_the_construct_and_the_remedy(derive, function, words):
+def test_errors_name_the_construct_and_the_remedy(function, words):
     with pytest.raises(GradientError, match=words) as caught:
-        gradient_of(derive(function, 2), np.array([0.3, 0.4]))
+        bl.Target(function, dim=2).gradient([0.3, 0.4])
     assert len(str(caught.value)) < 360
     assert "Dual" not in str(caught.value)
 

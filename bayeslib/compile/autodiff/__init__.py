@@ -23,14 +23,11 @@ more, from 20 parameters on if the function is made of whole arrays, from 100 if
 numbers, it is reverse mode: a tape, whose cost does not grow with the dimension.
 """
 
-import functools
-
 from numba import config, njit
 
 from ..arithmetic import INLINED
 from ..functions.regression import SUMS_OVER_ROWS
 from ..functions.special import teach
-from .explain import explain
 from .rewrite import calls_any, convert, looks, unique
 
 __all__ = ["compilable", "differentiate", "differentiate_by_tape", "prefers_tape"]
@@ -121,7 +118,7 @@ def differentiate(function, dim):
                 grad[first + lane] = partial(result, lane)
         return value
 
-    return _explained(fused, function)
+    return _jitted(fused)
 
 
 def differentiate_by_tape(function, dim):
@@ -153,25 +150,13 @@ def differentiate_by_tape(function, dim):
     from . import arrays, linear, scalars, tape  # noqa: F401  (they teach numba about active numbers)
 
     logdensity = compilable(function, no_cpython_wrapper=True, **INLINED)
-    return _explained(tape.fused_with_tape(logdensity, dim), function)
+    return _jitted(tape.fused_with_tape(logdensity, dim))
 
 
-def _explained(fused, function):
-    """Compile `fused`, and let its errors be told in words about `function`."""
+def _jitted(fused):
     fused.__qualname__ = unique(fused.__qualname__)
     # Inlined, or a first process and the next, which has it from the disk, could round differently.
-    fused = njit(**INLINED)(fused)
-    compile_fused = fused.compile
-
-    @functools.wraps(compile_fused)
-    def compile_or_explain(signature):
-        try:
-            return compile_fused(signature)
-        except Exception as error:
-            raise explain(error, function) from None
-
-    fused.compile, fused.explain = compile_or_explain, functools.partial(explain, function=function)
-    return fused
+    return njit(**INLINED)(fused)
 
 
 def prefers_tape(function, dim):
