@@ -101,12 +101,12 @@ def as_counts(num_samples, num_warmup, num_chains):
     return num_samples, num_warmup, as_count(num_chains, "num_chains")
 
 
-def as_real(value, name, *, minimum=None, maximum=None, finite=True):
-    """Return `value` as a float; with bounds (inclusive), and finite unless said otherwise."""
+def as_real(value, name, *, minimum=None, maximum=None):
+    """Return `value` as a float, finite and within bounds (inclusive)."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise BayeslibTypeError(f"{name} must be a number, got {value!r}")
     value = float(value)
-    if np.isnan(value) or (finite and np.isinf(value)):
+    if not np.isfinite(value):
         raise BayeslibError(f"{name} must be finite, got {value!r}")
     _check_range(value, name, minimum, maximum)
     return value

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import BayeslibError
-from ..validate import as_floats, as_pairs, shown
+from ..validate import as_floats, as_support, shown
 from .curves import CURVES
 
 
@@ -60,13 +60,13 @@ class Transform:
             alone = len(support) == 2 and np.ndim(support[0]) == np.ndim(support[1]) == 0
             if alone and tuple(support) != (None, None):
                 support = (support,)
-            pairs = as_pairs(support, "support", len(support))
+            support = as_support(support, len(support))
         except (TypeError, ValueError):
             raise BayeslibError(
                 "support must be pairs (low, high) with low < high, one a parameter, got "
                 f"{self.support!r}"
             ) from None
-        blocks, size = tuple(map(tuple, self.blocks)), len(pairs)
+        blocks, size = tuple(map(tuple, self.blocks)), len(support)
         parameters, coordinates, curves, end, dim = [], [], [], 0, 0
         for kind, first, several in (*sorted(blocks, key=lambda block: block[1]), ("", size, 0)):
             parameters += range(end, first)
@@ -77,7 +77,6 @@ class Transform:
                 curves.append((kind, slice(first, end), places))
                 dim = places.stop
         alone = np.array(parameters, dtype=int), np.array(coordinates, dtype=int)
-        support = tuple((float(low), float(high)) for low, high in pairs)
         vars(self).update(
             support=support, blocks=blocks, size=size, dim=dim, alone=alone, _curves=curves
         )
