@@ -13,7 +13,7 @@ from ..target.target import as_target
 from ..validate import as_count, as_rng, check_memory
 from ..waiting import watched
 from .elsewhere import scout
-from .path import find_paths
+from .pathfinder import find_paths
 
 _WIDE_SHARE = 0.2  # of the draws
 _WIDTH = 2.0  # of a wide part, in units of its Gaussian, which the bound makes too narrow

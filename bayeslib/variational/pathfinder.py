@@ -1,14 +1,200 @@
-"""Pathfinder: the best of the Gaussians that an optimiser passes on its way up."""
+"""Pathfinder: the best of the Gaussians that a quasi-Newton optimiser passes on its way up."""
+
+from typing import NamedTuple
 
 import numpy as np
 
+from ..chains.blocks import spawn
+from ..chains.starts import initial_positions
+from ..errors import BayeslibError
 from ..results import Gaussian
-from ..target.target import as_target
-from ..validate import as_bool, as_count, as_rng, check_memory
+from ..target import as_target, unconstrained
+from ..validate import as_bool, as_count, as_floats, as_rng, check_memory
 from ..waiting import watched
 from .elsewhere import elsewhere_problem
-from .path import find_paths
+from .gaussian_family import log_density
+from .newton import Slopes, run_optimiser
 from .verdict import checked
+
+_MOST_DIMENSIONS = 1000
+_NUM_PATHS = 4
+_CURVATURE = 1e-12  # the least curvature, in units of the gradient's change, that is learned from
+
+
+class PathGaussian(NamedTuple):
+    """N(mean, cov) with cov = D (I + Q (M - I) Q') D, D diagonal, M = L L' and Q orthonormal.
+
+    Attributes
+    ----------
+    mean, root : numpy.ndarray, shape (dim,)
+        `root` is the diagonal of D.
+    basis : numpy.ndarray, shape (dim, k)
+        Q.
+    factor : numpy.ndarray, shape (k, k)
+        L.
+    """
+
+    mean: np.ndarray
+    root: np.ndarray
+    basis: np.ndarray
+    factor: np.ndarray
+
+    def place(self, normals):
+        """Return draws, (n, dim), and their log densities, (n,), for (n, dim) normals."""
+        inside = normals @ self.basis
+        moved = normals + (inside @ self.factor.T - inside) @ self.basis.T
+        log_det = np.log(self.root).sum() + np.log(np.diag(self.factor)).sum()
+        log_q = log_density(log_det, np.square(normals).sum(axis=1), self.mean.size)
+        return self.mean + self.root * moved, log_q
+
+    @property
+    def cov(self):
+        """The covariance, (dim, dim)."""
+        across = self.basis @ (self.factor - np.eye(len(self.factor))) @ self.basis.T
+        factor = self.root[:, None] * (np.eye(self.mean.size) + across)
+        return factor @ factor.T
+
+
+def gaussians(positions, gradients, history):
+    """Yield (index, PathGaussian) for each point after the first that allows one.
+
+    Parameters
+    ----------
+    positions, gradients : numpy.ndarray, shape (n, dim)
+        Gradients of the log density, uphill.
+    history : int
+        Pairs of steps and changes of the gradient that an inverse Hessian is made of.
+    """
+    diagonal = np.ones(positions.shape[1])
+    steps, changes = [], []
+    for i in range(1, len(positions)):
+        step, change = positions[i] - positions[i - 1], gradients[i - 1] - gradients[i]
+        if step @ change > _CURVATURE * (change @ change):
+            diagonal = next_diagonal(diagonal, step, change)
+            steps, changes = [*steps, step][-history:], [*changes, change][-history:]
+        if steps:
+            found = _gaussian(
+                positions[i], gradients[i], diagonal, np.array(steps), np.array(changes)
+            )
+            if found is not None:
+                yield i, found
+
+
+def next_diagonal(diagonal, step, change):
+    """Update the diagonal inverse Hessian by one pair (Gilbert and Lemaréchal 1989)."""
+    a, b = change @ (diagonal * change), change @ step
+    c = step @ (step / diagonal)
+    precision = a / (b * diagonal) + change**2 / b - a * step**2 / (b * c * diagonal**2)
+    return 1.0 / np.maximum(precision, np.finfo(float).tiny)
+
+
+def inverse_hessian(diagonal, steps, changes):
+    """Return B (dim, 2k) and C (2k, 2k): the inverse Hessian is diag(diagonal) + B C B'.
+
+    The compact form of k BFGS updates (Byrd, Nocedal and Schnabel 1994) by `steps` and `changes`,
+    (k, dim), the oldest first.
+    """
+    k = len(steps)
+    products = steps @ changes.T
+    inverse = np.linalg.inv(np.triu(products))
+    scaled = changes * diagonal
+    middle = np.zeros((2 * k, 2 * k))
+    middle[:k, k:] = -inverse
+    middle[k:, :k] = -inverse.T
+    middle[k:, k:] = inverse.T @ (np.diag(np.diag(products)) + scaled @ changes.T) @ inverse
+    return np.concatenate([scaled, steps]).T, middle
+
+
+def _gaussian(position, gradient, diagonal, steps, changes):
+    try:
+        outer, middle = inverse_hessian(diagonal, steps, changes)
+        root = np.sqrt(diagonal)
+        basis, triangle = np.linalg.qr(outer / root[:, None])
+        core = triangle @ middle @ triangle.T
+        factor = np.linalg.cholesky(np.eye(len(core)) + 0.5 * (core + core.T))
+    except np.linalg.LinAlgError:
+        return None
+    mean = position + diagonal * gradient + outer @ (middle @ (outer.T @ gradient))
+    found = PathGaussian(mean, root, basis, factor)
+    finite = all(np.isfinite(part).all() for part in found)
+    return found if finite and np.diag(factor).min() > 0.0 else None
+
+
+class Path(NamedTuple):
+    """One path: its points, and for each a Gaussian with its bound, or None, as for the first.
+
+    `chosen` is where the bound is highest, `elbo` this bound, and `gaussian` the `Gaussian` there,
+    or None where no bound is finite.
+    """
+
+    positions: np.ndarray
+    found: list
+    elbos: np.ndarray
+    chosen: int
+    elbo: float
+    gaussian: Gaussian | None
+    num_evals: int
+
+
+def find_paths(
+    target, initial_position, rng, *, num_paths, history, max_iterations, num_elbo_draws
+):  # fmt: skip
+    """Return the target without constraints, its `Path`s, evaluations, and what settings say."""
+    free = unconstrained(as_target(target))
+    if free.dim > _MOST_DIMENSIONS:
+        raise BayeslibError(
+            f"pathfinder takes at most {_MOST_DIMENSIONS} dimensions, got {free.dim}: take advi"
+        )
+    how = {
+        "history": as_count(history, "history", maximum=10_000),
+        "max_iterations": as_count(max_iterations, "max_iterations"),
+        "num_elbo_draws": as_count(num_elbo_draws, "num_elbo_draws"),
+    }
+    check_memory((num_elbo_draws, 2 * free.dim), "the draws")
+    if num_paths is not None:
+        num_paths = as_count(num_paths, "num_paths", maximum=10_000)
+    if initial_position is not None:
+        shape = as_floats(target.flatten(initial_position), "initial_position").shape
+        rows = shape[0] if len(shape) == 2 or (shape and target.dim == 1) else 1
+        if num_paths not in (None, rows):
+            raise BayeslibError(
+                f"initial_position has {rows} rows, but num_paths={num_paths}: give one start a "
+                "path, or none; from one point all paths would be the same"
+            )
+        num_paths = rows
+    num_paths = num_paths or _NUM_PATHS
+    generators = spawn(rng, num_paths)
+    starts = free.starts(initial_position, num_paths)
+    starts, num_evals = initial_positions(free, starts, generators, gradient=True)
+    paths = [_path(free, *pair, **how) for pair in zip(starts, generators, strict=True)]
+    num_evals += sum(path.num_evals for path in paths)
+    if not any(path.gaussian for path in paths):
+        raise BayeslibError(
+            f"none of {num_paths} paths met a Gaussian whose evidence lower bound is finite: a "
+            "start at the mode, a density that grows without end, or one with an edge; begin "
+            "elsewhere, say the target's support, or use advi"
+        )
+    elbos = np.array([path.elbo for path in paths])
+    lengths = np.array([len(path.elbos) - 1 for path in paths])
+    settings = how | {"num_paths": num_paths, "elbos": elbos, "lengths": lengths}
+    return free, paths, num_evals, settings
+
+
+def _path(free, start, rng, *, history, max_iterations, num_elbo_draws):
+    slopes = Slopes(free)
+    positions, gradients = run_optimiser(
+        slopes, start, history=history, max_iterations=max_iterations
+    )
+    size = max(len(positions), 1)
+    found, elbos = [None] * size, np.full(size, -np.inf)
+    for i, gaussian in gaussians(positions, gradients, history):
+        x, log_q = gaussian.place(rng.standard_normal((num_elbo_draws, free.dim)))
+        slopes.num_evals += num_elbo_draws
+        elbo = np.mean(free.many(x) - log_q)
+        found[i], elbos[i] = gaussian, elbo if np.isfinite(elbo) else -np.inf
+    chosen = int(np.argmax(elbos))
+    best = found[chosen] and Gaussian(found[chosen].mean, found[chosen].cov)
+    return Path(positions, found, elbos, chosen, float(elbos[chosen]), best, slopes.num_evals)
 
 
 @watched("for before its path has ended no Gaussian is the best")

@@ -12,7 +12,7 @@ from sparing import over
 import bayeslib as bl
 from bayeslib import posteriors
 from bayeslib.errors import BayeslibError, BayeslibWarning, StartError
-from bayeslib.variational import path
+from bayeslib.variational import pathfinder
 
 Z_LIMIT = float(stats.norm.isf(1e-6 / 16 / 2))
 
@@ -41,7 +41,7 @@ def test_draws_and_densities_are_those_of_mean_and_covariance(dim):
     steps, changes, precision = pairs_of_a_quadratic(dim, 4, seed=dim)
     positions = np.cumsum(np.vstack([np.ones((1, dim)), steps]), axis=0)
     gradients = -positions @ precision
-    (_, *_, (last, found)) = path.gaussians(positions, gradients, history=4)
+    (_, *_, (last, found)) = pathfinder.gaussians(positions, gradients, history=4)
     assert last == 4
     normals = np.random.default_rng(1).standard_normal((20, dim))
     x, log_q = found.place(normals)
@@ -51,7 +51,7 @@ def test_draws_and_densities_are_those_of_mean_and_covariance(dim):
     np.testing.assert_allclose(factor.T @ factor, found.cov, rtol=1e-8, atol=1e-8)
     diagonal = np.ones(dim)
     for step, change in zip(steps, changes, strict=True):
-        diagonal = path.next_diagonal(diagonal, step, change)
+        diagonal = pathfinder.next_diagonal(diagonal, step, change)
     expected = dense_updates(diagonal, steps, changes)
     np.testing.assert_allclose(found.cov, expected, rtol=1e-6, atol=1e-8)
     newton = positions[-1] + expected @ gradients[-1]
@@ -62,12 +62,12 @@ def test_a_step_without_curvature_is_not_learned_from():
     """The second step goes where the gradient rises: its Gaussian is made of the first alone."""
     positions = np.array([[3.0, 0.0], [2.0, 0.1], [1.0, 0.3], [0.5, 0.2]])
     gradients = np.array([[-3.0, 0.1], [-2.0, 0.0], [-2.5, 0.0], [-1.0, -0.1]])
-    found = dict(path.gaussians(positions, gradients, history=6))
+    found = dict(pathfinder.gaussians(positions, gradients, history=6))
     assert set(found) == {1, 2, 3}
     np.testing.assert_allclose(found[1].cov, found[2].cov, rtol=1e-12)
     assert np.abs(found[2].cov - found[3].cov).max() > 1e-3
     assert all(np.linalg.eigvalsh(g.cov)[0] > 0.0 for g in found.values())
-    first_up = dict(path.gaussians(positions[1:], gradients[1:], history=6))
+    first_up = dict(pathfinder.gaussians(positions[1:], gradients[1:], history=6))
     assert set(first_up) == {2}
 
 

@@ -11,7 +11,7 @@ from bayeslib.variational.bbvi_ascent import LOO, estimate
 from bayeslib.variational.elbo import mean_of
 from bayeslib.variational.gaussian_family import LOG_2_PI, place, score
 from bayeslib.variational.multipathfinder import _Mixture
-from bayeslib.variational.path import _gaussian
+from bayeslib.variational.pathfinder import _gaussian
 from bayeslib.variational.verdict import checked
 
 _logdensity, _of_the_mixture = Proposal.logdensity, _Mixture.logdensity
@@ -127,13 +127,13 @@ BUGS = {
         "test_hybrid_paths.test_eight_schools",
     ),
     "a step is learned from whatever its curvature": Bug(
-        f"{_HOME}.path._CURVATURE",
+        f"{_HOME}.pathfinder._CURVATURE",
         -1e300,
         "test_hybrid_paths.test_a_step_without_curvature_is_not_learned_from",
         error=Exception,
     ),
     "the path's Gaussian steps downhill": Bug(
-        f"{_HOME}.path._gaussian",
+        f"{_HOME}.pathfinder._gaussian",
         downhill,
         "test_hybrid_paths.test_draws_and_densities_are_those_of_mean_and_covariance",
         {"dim": 5},
