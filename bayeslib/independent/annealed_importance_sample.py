@@ -5,7 +5,7 @@ import numpy as np
 from ..target import as_proposal, as_separate
 from ..validate import as_count, as_rng, as_scales, check_memory
 from ..waiting import watched
-from .bridge import BEST_JUMP, Cloud, as_temperatures
+from .cloud import BEST_JUMP, Cloud, as_temperatures
 from .importance_sample import no_weight, warn_of_weights, weighted, with_tails
 from .mixture import weighted_cov
 from .resample import choose, normalised

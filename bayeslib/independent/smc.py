@@ -6,8 +6,7 @@ from ..results import Draws, Estimate
 from ..target import as_proposal, as_separate
 from ..validate import as_choice, as_count, as_fraction, as_rng, as_scale, check_memory
 from ..waiting import watched
-from .bridge import Cloud, as_temperatures
-from .cloud import Walk
+from .cloud import Cloud, Walk, as_temperatures
 from .genealogy import Genealogy
 from .importance_sample import no_weight, warn_of_weights, with_tails
 from .resample import SCHEMES, choose, normalised

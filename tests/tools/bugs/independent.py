@@ -6,7 +6,7 @@ import numpy as np
 from planting import Bug
 
 from bayeslib.diagnostics.tails import fit_pareto
-from bayeslib.independent.bridge import Cloud
+from bayeslib.independent.cloud import Cloud
 from bayeslib.independent.hull import _invert
 from bayeslib.independent.rejection_sample import _Rounds
 from bayeslib.independent.resample import _spread, choose, normalised
@@ -82,7 +82,7 @@ def _biased(scheme, wrong):
 
 def _on_a_ladder(method, wrong, name):
     return Bug(
-        f"{_HOME}.bridge.Cloud.{method}",
+        f"{_HOME}.cloud.Cloud.{method}",
         wrong,
         "test_importance_tempering.test_the_evidence_is_unbiased_over_400_runs",
         {"name": name, "target": 1, "proposal": 1},
