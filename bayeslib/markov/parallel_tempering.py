@@ -9,6 +9,7 @@ from numba import from_dtype, types
 from ..chains.algorithm import Algorithm
 from ..chains.loop import Chain, acceptance, ask, copy, ended, judged, laid_out, record
 from ..chains.run import FAR
+from ..chains.sweeps import Unasked
 from ..compile.callback import density, helper
 from ..compile.kinds import ADDRESS, HANDLE, INT, INTS, MATRIX, VECTOR
 from ..diagnostics import mcse
@@ -163,20 +164,19 @@ def initial(run, start, reference, betas, scale, moves_rungs):
         for name, value in tuned(dim, run.num_warmup).items():
             tunings[name] = value
     roots = np.ones((num_rungs, 1, dim)) if scale is None else scale[:, None, :].copy()
-    run.kept = other = None if reference is None else reference.bind(gradient=False)
+    run.kept = other = Unasked(dim) if reference is None else reference.bind(gradient=False)
     adapts, unused = scale is None or moves_rungs, np.empty(dim)
     x = laid_out(
         Ladder, position=start, betas=betas, states=np.tile(start, (num_rungs, 1)),
         log_p=np.full(num_rungs, run.bound(start, unused)),
-        log_q=np.full(num_rungs, 0.0 if other is None else other(start, unused)),
+        log_q=np.full(num_rungs, other(start, unused)),
         proposal=(dim,), scales=np.exp(tunings["average"][:, None]) * roots[:, 0], roots=roots,
         moments=np.zeros((num_rungs, 2, dim)), tunings=tunings,
         windows=walk_windows(run.num_warmup, dim if adapts else 0),
-        reference=0 if other is None else other.address,
-        reference_handle=np.zeros(1, dtype=np.int64) if other is None else other.handle,
+        reference=other.address, reference_handle=other.handle,
         replica=np.arange(num_rungs), history=np.zeros(num_rungs, dtype=np.int64),
         swaps=(2, num_rungs - 1), replicas=np.zeros((num_samples, num_rungs), dtype=np.int64),
-        log_ratios=(0 if other is None else num_samples, num_rungs),
+        log_ratios=(num_samples if reference else 0, num_rungs),
     )  # fmt: skip
     return x._replace(position=x.states[-1])
 
@@ -203,14 +203,14 @@ def settings(run):
 
 
 def stats(run):
-    found = {"replica": run.state.replicas}
-    return found if run.kept is None else found | {"log_ratio": run.state.log_ratios}
+    x = run.state
+    return {"replica": x.replicas} | ({"log_ratio": x.log_ratios} if x.reference else {})
 
 
 def raised(run):
     """Return the error that the reference raised, or that a hot state's flight calls for."""
     other, x = run.kept, run.state
-    if other is not None and other.num_errors:
+    if other.num_errors:
         error = run.options["reference"].explain(other.failed_at)
         error.add_note(f"bayeslib: raised by the reference at theta={shown(other.failed_at)}")
         return error
