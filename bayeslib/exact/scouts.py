@@ -76,10 +76,7 @@ def find_peaks(target, bounds):
 
     dim = target.dim
     place = Place(bounds, scatter(np.full(dim, 0.5), bounds.tolist()), np.full(dim, 0.5))
-    # additive recurrence with the generalised golden ratio (Roberts 2018): evenly spread points
-    ratio = generalised_golden_ratio(dim)
-    t = (0.5 + np.arange(1, _NUM_SCOUTS + 1)[:, None] * ratio ** -np.arange(1.0, dim + 1.0)) % 1.0
-    scouts = place(t)
+    scouts = place(evenly_spread(np.arange(1, _NUM_SCOUTS + 1), dim))
     heights = evaluate(target, scouts)
     if heights.max() == -np.inf:
         words = (
@@ -142,9 +139,12 @@ def _widths(target, bounds, centre, height):
     return widths, 2 * target.dim * steps.size
 
 
-def generalised_golden_ratio(dim):
-    """Return what an additive recurrence fills the cube most evenly by (Roberts 2018)."""
+def evenly_spread(numbers, dim):
+    """Return the points of these numbers, (n, dim), of a sequence that fills the unit cube evenly.
+
+    An additive recurrence by the generalised golden ratio (Roberts 2018); number 0 is the middle.
+    """
     ratio = 2.0
     for _ in range(60):
         ratio = (1.0 + ratio) ** (1.0 / (dim + 1.0))
-    return ratio
+    return (0.5 + numbers[:, None] * ratio ** -np.arange(1.0, dim + 1.0)) % 1.0

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..chains.starts import initial_positions, scatter
 from ..errors import BayeslibError, StartError, warn
-from ..exact.scouts import generalised_golden_ratio
+from ..exact.scouts import evenly_spread
 from ..results import Estimate, Gaussian
 from ..results.coordinates import identity
 from ..target import as_separate, as_target, unconstrained
@@ -170,10 +170,7 @@ def _modes(slopes, starts, max_steps):
 def _starts(target, initial_position):
     """Return points to climb from, (k, dim), in the parameters of `target`."""
     if initial_position is None:
-        # an additive recurrence fills the cube evenly; half first, its middle
-        rates = generalised_golden_ratio(target.dim) ** -np.arange(1.0, target.dim + 1.0)
-        places = np.arange(_NUM_STARTS)[:, None]
-        cube = np.mod(0.5 + places * rates, 1.0)
+        cube = evenly_spread(np.arange(_NUM_STARTS), target.dim)
         return np.array([scatter(u, target.support) for u in np.clip(cube, 1e-3, 1.0 - 1e-3)])
     starts = as_floats(initial_position, "initial_position")
     rows = max(len(starts), 1) if starts.ndim == 2 else 1
