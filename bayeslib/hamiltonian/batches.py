@@ -272,8 +272,7 @@ def sample(algorithm, target, initial_position, setting, options, *, settings, *
         target, initial_position, {"setting": setting, **options}, prepare=prepare, tails=False,
         settings=settings | setting.settings, **how,
     )  # fmt: skip
-    warn(heat_problem(draws))
-    warn(negative_problem(draws))
+    warn(heat_problem(draws), negative_problem(draws))
     warn_of_divergences(draws, 'there a chain stays: see stats["diverging"]')
     known = draws.logdensity if rows is None else None
     return dataclasses.replace(draws, logdensity=known, num_evals=draws.num_evals + spent)
