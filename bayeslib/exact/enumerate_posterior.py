@@ -11,7 +11,7 @@ from ..results import Estimate, Summary
 from ..results.estimate import as_estimate
 from ..results.rows import apply_rows
 from ..results.summary import Summarised
-from ..validate import as_count, as_floats, as_rng
+from ..validate import as_count, as_floats, as_rng, check_shape
 
 _LISTED = 10
 
@@ -157,10 +157,8 @@ def enumerate_posterior(log_joint, hypotheses):
     if callable(log_joint):
         log_joint = np.array([_value(log_joint, h) for h in hypotheses])
     log_joint = as_floats(log_joint, "log_joint")
-    if log_joint.shape != (len(hypotheses),):
-        raise BayeslibError(
-            f"log_joint must have shape ({len(hypotheses)},), as hypotheses, got {log_joint.shape}"
-        )
+    shape = (len(hypotheses),)
+    check_shape(log_joint, "log_joint", shape, f"have shape {shape}, as hypotheses")
     bad = np.flatnonzero(~(log_joint < np.inf))  # nan too
     if bad.size:
         raise BayeslibError(

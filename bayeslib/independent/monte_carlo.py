@@ -5,7 +5,7 @@ import numpy as np
 from ..errors import BayeslibError, BayeslibTypeError
 from ..results.estimate import as_estimate
 from ..results.rows import apply_rows
-from ..validate import as_count, as_rng, check_callable, check_memory, shown
+from ..validate import as_count, as_rng, check_callable, check_memory, check_shape, shown
 
 
 def monte_carlo(f, sample, *, num_samples, rng):
@@ -148,10 +148,8 @@ def inverse_cdf_sample(ppf, *, num_samples, rng):
     rng, _ = as_rng(rng)
     u = rng.random(num_samples)
     values = apply_rows(ppf, u, "ppf")
-    if values.shape != u.shape:
-        raise BayeslibError(
-            f"ppf must return one number for each of {num_samples} uniforms, got {values.shape}"
-        )
+    rule = f"return one number for each of {num_samples} uniforms"
+    check_shape(values, "ppf", u.shape, rule)
     nan = np.isnan(values)
     if nan.any():
         raise BayeslibError(f"ppf({u[nan.argmax()]:.6g}) is nan")

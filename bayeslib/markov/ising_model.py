@@ -6,7 +6,7 @@ import numpy as np
 
 from ..compile.functions import sigmoid
 from ..errors import BayeslibError, BayeslibTypeError
-from ..validate import as_bool, as_count, as_floats, as_real, check_finite
+from ..validate import as_bool, as_count, as_floats, as_real, check_finite, check_shape
 
 _LARGEST = 35.0  # of inverse temperature times coupling, so that odds stay finite
 _CERTAIN = 80.0  # log odds that no uniform of 53 bits tells from certainty
@@ -57,8 +57,7 @@ def as_model(shape, inverse_temperature, field, coupling, periodic):
     check_finite(np.atleast_1d(field), "field")
     if field.ndim == 0:
         return Model(shape, beta, coupling, np.empty((0, 0)), float(field), periodic)
-    if field.shape != shape:
-        raise BayeslibError(f"field must be a number or have shape {shape}, got {field.shape}")
+    check_shape(field, "field", shape, f"be a number or have shape {shape}")
     if beta * abs(coupling) > _LARGEST:
         raise BayeslibError(
             f"inverse_temperature * coupling is {beta * coupling:.3g}; with a field for every site "

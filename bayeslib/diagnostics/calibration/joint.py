@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from ...errors import BayeslibError
-from ...validate import as_count, as_rng
+from ...validate import as_count, as_rng, check_shape
 from .shared import Judged, Simulator, as_vector
 
 
@@ -168,10 +167,7 @@ def _chain(simulator, transition, num_steps, rng):
         if step > 0:
             data = simulator.simulate(theta, rng)
         new = as_vector(transition(theta.copy(), data, rng), "transition")
-        if new.shape != theta.shape:
-            raise BayeslibError(
-                f"transition must return theta of shape {theta.shape}, got {new.shape}"
-            )
+        check_shape(new, "transition", theta.shape, f"return theta of shape {theta.shape}")
         theta = new
         rows.append(simulator.values(theta, data))
     return rows
