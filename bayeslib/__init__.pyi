@@ -79,13 +79,13 @@ from .target.target import Target as Target
 from .target.target import Truth as Truth
 from .target.transforms import unconstrained as unconstrained
 from .variational.advi import advi as advi
-from .variational.amortised import Amortised as Amortised
 from .variational.bbvi import bbvi as bbvi
 from .variational.bbvi_gradients import bbvi_gradients as bbvi_gradients
 from .variational.elbo import elbo as elbo
 from .variational.laplace import laplace as laplace
 from .variational.multipathfinder import multipathfinder as multipathfinder
 from .variational.pathfinder import pathfinder as pathfinder
+from .variational.train_amortised import Amortised as Amortised
 from .variational.train_amortised import train_amortised as train_amortised
 
 __version__: str
