@@ -32,7 +32,11 @@ Note = record(acceptance_rate="f8", accepted="?")
 def metropolis_step(target, rng, log_p, walk, note):
     """Propose theta + L z, and accept it with probability min(1, p(theta') / p(theta))."""
     propose(rng, walk)
-    return accept_or_stay(target, rng, log_p, walk, note)
+    log_new = log_density(target, walk.proposal)
+    if not accepts(rng, log_new - log_p, note):
+        return log_p
+    copy(walk.proposal, walk.position)
+    return log_new
 
 
 @helper
@@ -55,15 +59,11 @@ def propose(rng, walk):
 
 
 @helper
-def accept_or_stay(target, rng, log_p, walk, note):
-    uniform = rng.random()
-    log_new = log_density(target, walk.proposal)
-    note.acceptance_rate = acceptance(log_new - log_p)
-    note.accepted = uniform < note.acceptance_rate
-    if not note.accepted:
-        return log_p
-    copy(walk.proposal, walk.position)
-    return log_new
+def accepts(rng, log_ratio, note):
+    """Whether a proposal is accepted, which has the probability min(1, exp(log_ratio))."""
+    note.acceptance_rate = acceptance(log_ratio)
+    note.accepted = rng.random() < note.acceptance_rate
+    return note.accepted
 
 
 def initial(run, start, root, adapted):

@@ -6,23 +6,14 @@ import numpy as np
 
 from ..chains.algorithm import Algorithm
 from ..chains.functions import Compares, Draws, bind_moves, compile_all, error_of_moves
-from ..chains.loop import (
-    UNDEFINED,
-    Chain,
-    acceptance,
-    ask,
-    copy,
-    ended,
-    laid_out,
-    log_density,
-    record,
-)
+from ..chains.loop import UNDEFINED, Chain, ask, copy, ended, laid_out, log_density, record
 from ..compile.arguments import as_data
 from ..compile.callback import helper
 from ..compile.kinds import ADDRESS, HANDLE, VECTOR
 from ..errors import BayeslibError
 from ..target.target import as_target
 from ..validate import as_counts, shown
+from .metropolis import accepts
 
 
 class Moves(NamedTuple):
@@ -44,12 +35,9 @@ def metropolis_hastings_step(target, rng, log_p, m, note):
     ask(target, m.propose, m.position, m.proposal, m.propose_handle)
     if ended(target):
         return log_p
-    uniform = rng.random()
     log_new = log_density(target, m.proposal)
-    ratio = log_new - log_p + correction(target, log_new, m)
-    note.acceptance_rate = acceptance(ratio)
-    note.accepted = uniform < note.acceptance_rate
-    if ended(target) or not note.accepted:
+    accepted = accepts(rng, log_new - log_p + correction(target, log_new, m), note)
+    if ended(target) or not accepted:
         return log_p
     copy(m.proposal, m.position)
     return log_new

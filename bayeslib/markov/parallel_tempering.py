@@ -7,7 +7,7 @@ import numpy as np
 from numba import from_dtype, types
 
 from ..chains.algorithm import Algorithm
-from ..chains.loop import Chain, acceptance, ask, copy, ended, judged, laid_out, record
+from ..chains.loop import Chain, ask, copy, ended, judged, laid_out, record
 from ..chains.run import FAR
 from ..chains.sweeps import Unasked
 from ..compile.callback import density, helper
@@ -20,7 +20,7 @@ from ..target.transforms import walked
 from ..validate import as_counts, as_scales, shown
 from .adaptation import Tuning, learn_walk, set_scale, tuned, walk_windows
 from .ladder import as_ladder, log_normaliser, respace
-from .metropolis import Walk, propose
+from .metropolis import Walk, accepts, propose
 
 # What became of a replica: it has been at the hottest rung, and then at the coldest.
 _HEATED, _COOLED = 1, 2
@@ -88,9 +88,7 @@ def move_rung(target, rng, x, k, note):
     propose(rng, walk)
     log_p, log_q = log_densities(target, x)
     here = tempered(x.betas[k], x.log_p[k], x.log_q[k])
-    note.acceptance_rate = acceptance(tempered(x.betas[k], log_p, log_q) - here)
-    note.accepted = rng.random() < note.acceptance_rate
-    if note.accepted:
+    if accepts(rng, tempered(x.betas[k], log_p, log_q) - here, note):
         x.log_p[k], x.log_q[k] = log_p, log_q
         copy(walk.proposal, walk.position)
     if target.account.warming:

@@ -33,23 +33,26 @@ def old_weight(target, rng, log_p, x, note):
     return log_p
 
 
-def _unconserved(place, wrong, row):
-    name = {"name": f"{place.split('.')[0]} {row}"}
-    return Bug(f"bayeslib.markov.{place}", wrong, "test_invariance.test_conserves_the_target", name)
+def _unconserved(place, wrong, name):
+    test = "test_invariance.test_conserves_the_target"
+    return Bug(f"bayeslib.{place}", wrong, test, {"name": name})
+
+
+_HASTINGS = "metropolis_hastings log_gamma_normal"
 
 
 def _hastings(place, wrong):
-    return _unconserved(f"metropolis_hastings.{place}", wrong, "log_gamma_normal")
+    return _unconserved(f"markov.metropolis_hastings.{place}", wrong, _HASTINGS)
 
 
 def _independence(place, wrong, row="mixture"):
-    return _unconserved(f"independence_metropolis.{place}", wrong, row)
+    where = f"markov.independence_metropolis.{place}"
+    return _unconserved(where, wrong, f"independence_metropolis {row}")
 
 
 BUGS = {
     name: _hastings(place, wrong)
     for name, place, wrong in [
-        *((n, "acceptance", wrong) for n, wrong in list(ACCEPTANCES.items())[1:]),
         ("the correction is left out", "correction", lambda target, log_new, m: 0.0),
         ("the correction has the wrong sign", "correction", wrong_sign),
         ("the correction asks for the way back", "correction", way_back),
@@ -66,6 +69,8 @@ BUGS = {
     ),
     "independence: the weight is never refreshed": _independence("independence_step", old_weight),
 }
+for name, wrong in list(ACCEPTANCES.items())[1:]:
+    BUGS[name] = _unconserved("chains.loop.acceptance", wrong, _HASTINGS)
 for name, wrong in ACCEPTANCES.items():
     row = "wide mixture" if "floored" in name else "mixture"
     BUGS[f"independence: {name}"] = _independence("acceptance", wrong, row)
