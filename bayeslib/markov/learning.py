@@ -6,8 +6,8 @@ import numpy as np
 
 from ..errors import warn
 from ..validate import as_count, as_positive, as_rng
-from .machine import MOST_UNITS, Gradient, Machine
 
+MOST_UNITS = 20  # of which all states are enumerated
 _SPREAD = 1.0  # of the weights that part hidden units
 _FALL = 1e-9  # of the log likelihood in one exact step, above which it is no rounding
 _LARGE = 10.0  # a log odds that data hardly ever ask for
@@ -44,7 +44,7 @@ class Learned:
     [0.2 0.2 0.2 0.4]
     """
 
-    machine: Machine
+    machine: object
     log_likelihood: np.ndarray
     gradient_norm: np.ndarray
     converged: bool
@@ -127,7 +127,7 @@ def learn(
         else:
             (own,) = rng.spawn(1)
             found = machine.sampled_gradient(data, num_sweeps=num_sweeps, rng=own)
-            slope = Gradient(*(estimate.value for estimate in found))
+            slope = found._replace(weights=found.weights.value, biases=found.biases.value)
             # No entry is more standard errors from zero than noise explains.
             converged = all(
                 np.all(np.abs(one.value) <= _NOISE * np.nan_to_num(one.mcse)) for one in found
