@@ -3,28 +3,15 @@
 import numpy as np
 
 from ..chains.starts import initial_positions
-from ..errors import BayeslibError, TargetError
 from ..results import Gaussian
 from ..target import as_target, unconstrained
-from ..validate import (
-    as_bool,
-    as_choice,
-    as_count,
-    as_positive,
-    as_real,
-    as_rng,
-    as_scale,
-    check_memory,
-    shown,
-)  # fmt: skip
+from ..validate import as_bool, as_count, as_positive, as_real, as_rng, as_scale, check_memory
 from ..waiting import watched
-from .bbvi_ascent import ESTIMATORS, OPTIMISERS, Fit
-from .gaussian_family import FAMILIES, pack, unpack
+from .bbvi_ascent import Fit, as_num_draws, as_optimiser
+from .gaussian_family import pack, unpack
 from .verdict import checked
 
 _KEEP = 0.9  # what the baseline keeps of its running averages each step
-_CLIMB = 0.05  # nats by which the bound may rise while it is averaged
-_BATCHES = 10
 
 
 @watched()
@@ -152,7 +139,7 @@ def bbvi(
         "decay": as_real(decay, "decay", minimum=0.0, maximum=1.0),
         "delay": as_positive(delay, "delay"),
     }
-    as_choice(optimiser, "optimiser", OPTIMISERS)
+    code = as_optimiser(optimiser)
     scale = as_scale(initial_scale, "initial_scale", dim)
     average = as_bool(average, "average")
     check_memory((num_draws + num_check, dim), "the draws")
@@ -162,7 +149,7 @@ def bbvi(
     starts, spent = initial_positions(free, starts, [rng], gradient=estimator == "reparam")
     fit = Fit(
         free, pack(starts[0], np.diag(scale), family == "fullrank"), num_draws, num_steps,
-        estimator=estimator, optimiser=OPTIMISERS.index(optimiser), entropy=True, keep=_KEEP,
+        estimator=estimator, optimiser=code, entropy=True, keep=_KEEP,
         average_from=num_steps // 2 if average else num_steps - 1, **schedule,
     )  # fmt: skip
     done = fit.run(rng)
@@ -177,49 +164,6 @@ def bbvi(
             "initial_scale": scale, "num_check": num_check,
             "num_skipped": int(fit.account.num_outside), "interrupted": done < num_steps,
         },
-        problems=tuple(_problems(fit, done)),
+        problems=tuple(fit.problems(done)),
     )  # fmt: skip
     return checked(free, approximation, num_check, rng)
-
-
-def _problems(fit, done):
-    if done < fit.num_steps:
-        yield f"the fit was interrupted after {done} of {fit.num_steps} steps"
-    taken = fit.trace[:done][np.isfinite(fit.trace[:done])]
-    if not taken.size:
-        raise TargetError(
-            f"every one of {done} steps had a draw where the log density is not finite, the first "
-            f"at x={shown(fit.climb.outside)}: begin elsewhere, or with a smaller initial_scale"
-        )
-    skipped = done - taken.size
-    if skipped:
-        yield (
-            f"{skipped} of {done} steps were not taken, because the log density is not finite at "
-            f"one of their draws, the first at x={shown(fit.climb.outside)}: a Gaussian puts mass "
-            "there, so that its evidence lower bound is -inf; say the target's support"
-        )
-    window = taken[taken.size // 2 :]
-    if window.size >= 4 * _BATCHES:
-        halves = np.array_split(window, 2)
-        batches = [[b.mean() for b in np.array_split(half, _BATCHES)] for half in halves]
-        rise = np.mean(batches[1]) - np.mean(batches[0])
-        with np.errstate(over="ignore"):  # of a run that went off
-            error = np.sqrt(np.var(batches, axis=1, ddof=1).sum() / _BATCHES)
-        if rise > max(_CLIMB, 5.0 * error):
-            yield (
-                f"the bound rose by {rise:.2g} within the last half of the steps: not converged; "
-                "take more steps, or larger ones"
-            )
-
-
-def as_num_draws(num_draws, estimator, family):
-    """Return the draws of a step, after the estimator and the family are known to go with it."""
-    as_choice(estimator, "estimator", ESTIMATORS)
-    as_choice(family, "family", FAMILIES)
-    if estimator == "rao_blackwell" and family == "fullrank":
-        raise BayeslibError(
-            '"rao_blackwell" needs independent coordinates: family="meanfield"; or take "loo"'
-        )
-    if estimator == "loo":  # which compares each draw with the others
-        return as_count(num_draws, 'for estimator="loo" num_draws', minimum=2)
-    return as_count(num_draws, "num_draws")

@@ -18,10 +18,10 @@ from ..chains.loop import (
 from ..compile.callback import borrowed, density, helper, kernel
 from ..compile.kinds import GENERATOR, INT, INTS, MATRIX, VECTOR
 from ..errors import BayeslibError, TargetError
-from ..validate import shown
+from ..validate import as_choice, as_count, shown
 from ..waiting import blocks, count
 from .ascent import adagrad, adam, robbins_monro
-from .gaussian_family import add_pathwise, draw_normals, factorise, place, score
+from .gaussian_family import FAMILIES, add_pathwise, draw_normals, factorise, place, score
 
 ESTIMATORS = ("score", "baseline", "loo", "rao_blackwell", "reparam")
 SCORE, BASELINE, LOO, RAO_BLACKWELL, REPARAM = range(5)
@@ -29,6 +29,8 @@ OPTIMISERS = ("sgd", "adagrad", "adam")
 SGD, ADAGRAD, ADAM = range(3)
 
 FARTHEST = 1e8  # of a parameter that has run off
+_CLIMB = 0.05  # nats by which the bound may rise while it is averaged
+_BATCHES = 10
 
 # `average_from` is the first step of which the parameters are averaged, `keep` what the baseline
 # keeps of its running averages; a `step_size` of 0 estimates gradients and takes no step.
@@ -234,6 +236,38 @@ class Fit:
                 raise
         return done
 
+    def problems(self, done):
+        """Say what speaks against the ascent, of which so many steps were done."""
+        if done < self.num_steps:
+            yield f"the fit was interrupted after {done} of {self.num_steps} steps"
+        taken = self.trace[:done][np.isfinite(self.trace[:done])]
+        if not taken.size:
+            raise TargetError(
+                f"every one of {done} steps had a draw where the log density is not finite, the "
+                f"first at x={shown(self.climb.outside)}: begin elsewhere, or with a smaller "
+                "initial_scale"
+            )
+        skipped = done - taken.size
+        if skipped:
+            yield (
+                f"{skipped} of {done} steps were not taken, because the log density is not finite "
+                f"at one of their draws, the first at x={shown(self.climb.outside)}: a Gaussian "
+                "puts mass there, so that its evidence lower bound is -inf; say the target's "
+                "support"
+            )
+        window = taken[taken.size // 2 :]
+        if window.size >= 4 * _BATCHES:
+            halves = np.array_split(window, 2)
+            batches = [[b.mean() for b in np.array_split(half, _BATCHES)] for half in halves]
+            rise = np.mean(batches[1]) - np.mean(batches[0])
+            with np.errstate(over="ignore"):  # of a run that went off
+                error = np.sqrt(np.var(batches, axis=1, ddof=1).sum() / _BATCHES)
+            if rise > max(_CLIMB, 5.0 * error):
+                yield (
+                    f"the bound rose by {rise:.2g} within the last half of the steps: not "
+                    "converged; take more steps, or larger ones"
+                )
+
     def _raise(self, where):
         if self._bound.num_errors:
             error = self.free.explain(self._bound.failed_at)
@@ -248,3 +282,21 @@ class Fit:
             f"the parameters ran off at {where}: the gradients are too noisy for this step. Take "
             'a smaller step_size, more draws, estimator="loo" or "reparam", or optimiser="adam"'
         )
+
+
+def as_optimiser(name):
+    """Return the number of an optimiser."""
+    return OPTIMISERS.index(as_choice(name, "optimiser", OPTIMISERS))
+
+
+def as_num_draws(num_draws, estimator, family):
+    """Return the draws of a step, after the estimator and the family are known to go with it."""
+    as_choice(estimator, "estimator", ESTIMATORS)
+    as_choice(family, "family", FAMILIES)
+    if estimator == "rao_blackwell" and family == "fullrank":
+        raise BayeslibError(
+            '"rao_blackwell" needs independent coordinates: family="meanfield"; or take "loo"'
+        )
+    if estimator == "loo":  # which compares each draw with the others
+        return as_count(num_draws, 'for estimator="loo" num_draws', minimum=2)
+    return as_count(num_draws, "num_draws")

@@ -17,8 +17,7 @@ from ..validate import (
     check_memory,
     shown,
 )  # fmt: skip
-from .bbvi import as_num_draws
-from .bbvi_ascent import Fit
+from .bbvi_ascent import Fit, as_num_draws
 from .gaussian_family import FAMILIES, pack
 
 _PILOT = 10_000  # draws that a baseline is estimated from
