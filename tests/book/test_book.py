@@ -16,7 +16,9 @@ QUERIES = yaml.safe_load((ROOT / "tests" / "data" / "queries.yml").read_text("ut
 every_page = pytest.mark.parametrize("name", [*built(), "search", "genindex"])
 pytestmark = pytest.mark.usefixtures("book")
 
-STAYS, BRIGHTNESS, LAY_OUT = (javascript("pages", n) for n in ("stays", "brightness", "layOut"))
+STAYS, BRIGHTNESS, LAY_OUT, PLAIN = (
+    javascript("pages", name) for name in ("stays", "brightness", "layOut", "plain")
+)
 # the rules of axe whose answer depends on colours and on the width; the rest is as at a desk
 SEEN = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]
 TOO_WIDE = "document.documentElement.scrollWidth - innerWidth"
@@ -79,6 +81,7 @@ def test_a_page_at_a_desk_by_day(visit, name, record_property, capsys):
     step_arenas(page)
     page.emulate_media(reduced_motion="reduce")
     open_all(page)
+    page.evaluate(PLAIN)
     assert not violations(page)
 
 
@@ -91,11 +94,12 @@ def test_a_page_on_a_phone_by_night(visit, name):
     assert page.evaluate(BRIGHTNESS) < 40
     assert not small_targets(page)
     open_all(page)
-    assert page.evaluate(TOO_WIDE) <= 0
+    for width in (320, PHONE["width"]):  # WCAG 1.4.10
+        page.set_viewport_size(PHONE | {"width": width})
+        page.wait_for_function(f"innerWidth === {width}")
+        assert page.evaluate(TOO_WIDE) <= 0
+    page.evaluate(PLAIN)
     assert not violations(page, **({} if name == "chapters/intro" else {"runOnly": SEEN}))
-    page.set_viewport_size(PHONE | {"width": 320})  # WCAG 1.4.10
-    page.wait_for_function("innerWidth === 320")
-    assert page.evaluate(TOO_WIDE) <= 0
 
 
 @every_page
@@ -117,6 +121,18 @@ def test_axe_would_notice(visit, name="chapters/intro"):
     page = visit().open(f"{name}.html")
     page.evaluate("document.querySelector('article').append(new Image())")
     assert "image-alt" in dict(violations(page))
+
+
+@pytest.mark.parametrize("place", [".katex-html .mord", ".highlight pre span:not([id], :has(*))"])
+def test_faint_letters_are_seen_in_a_plain_page(visit, place, name="chapters/minds"):
+    page = visit(reduced_motion="reduce").open(f"{name}.html")
+    open_all(page)
+    last = page.locator(f"{place} >> visible=true").last
+    last.evaluate("(letter) => { letter.style.color = '#f4f4f4'; }")
+    page.evaluate(PLAIN)
+    assert "color-contrast" in dict(violations(page, runOnly=["color-contrast"]))
+    last.evaluate("(letter) => { letter.style.color = ''; }")
+    assert not violations(page, runOnly=["color-contrast"])
 
 
 def test_a_section_with_too_little_room_would_be_noticed(visit):
