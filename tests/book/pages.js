@@ -49,24 +49,22 @@
     place.remove();
     return found;
   },
-  // for axe, which looks at every letter: a formula of one colour becomes one letter as wide, and of
-  // code one token stays of each colour and ground; all is looked at before anything is changed
+  // for axe, which walks through every element: formulas, whose letters it does not judge because they
+  // are hidden from readers aloud, keep their widths, and of code one token stays of each colour and
+  // ground; all is looked at before anything is changed
   plain: () => {
     const ground = (place) => {
       const colour = getComputedStyle(place).backgroundColor;
       return colour !== "rgba(0, 0, 0, 0)" || !place.parentElement ? colour : ground(place.parentElement);
     };
     const seen = new Set();
-    const formulas = [...document.querySelectorAll(".katex-html")].filter((formula) => {
-      const { color } = getComputedStyle(formula);
-      return [...formula.querySelectorAll("*")].every((part) => getComputedStyle(part).color === color);
-    });
-    const widths = formulas.map((formula) => formula.scrollWidth || formula.getBoundingClientRect().width);
     const tokens = [...document.querySelectorAll(".highlight pre span:not([id], :has(*))")];
     const again = tokens.filter((token) => {
       const kind = getComputedStyle(token).color + ground(token);
       return seen.has(kind) || !seen.add(kind);
     });
+    const formulas = [...document.querySelectorAll(".katex-html[aria-hidden]")];
+    const widths = formulas.map((formula) => formula.scrollWidth || formula.getBoundingClientRect().width);
     formulas.forEach((formula, i) => {
       formula.textContent = "x";
       formula.style.cssText = `display: inline-block; width: ${widths[i]}px`;
