@@ -1,4 +1,4 @@
-"""Log densities, named and parametrised as in scipy.stats: ``bl.logpdf.normal(y, mu, sigma)``.
+"""Log densities, parametrised as in scipy.stats: ``bl.logpdf.normal(y, mu, sigma)``.
 
 They are used inside a log density, with automatic gradient, and outside it. Those of numbers work
 entry by entry, numbers beside arrays of one shape: ``np.sum(bl.logpdf.normal(y, mu, sigma))``.
