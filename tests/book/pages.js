@@ -49,27 +49,39 @@
     place.remove();
     return found;
   },
-  // for axe, which walks through every element: formulas, whose letters it does not judge because they
-  // are hidden from readers aloud, keep their widths, and of code one token stays of each colour and
-  // ground; all is looked at before anything is changed
+  // tokens of code whose contrast with their ground is below 4.5, one of each colour and ground, which
+  // axe cannot judge in a box that scrolls; and for axe, which walks through every element, a page with
+  // these tokens alone, and formulas, whose letters are hidden from readers aloud, as empty as wide;
+  // all is looked at before anything is changed
   plain: () => {
     const ground = (place) => {
       const colour = getComputedStyle(place).backgroundColor;
       return colour !== "rgba(0, 0, 0, 0)" || !place.parentElement ? colour : ground(place.parentElement);
     };
+    const light = (colour) => {
+      const [red, green, blue] = colour.match(/[\d.]+/g).slice(0, 3).map((part) => {
+        const share = part / 255;
+        return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+      });
+      return 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05;
+    };
     const seen = new Set();
-    const tokens = [...document.querySelectorAll(".highlight pre span:not([id], :has(*))")];
-    const again = tokens.filter((token) => {
-      const kind = getComputedStyle(token).color + ground(token);
-      return seen.has(kind) || !seen.add(kind);
+    const faint = [];
+    const again = [...document.querySelectorAll(".highlight pre span:not([id], :has(*))")].filter((token) => {
+      const pair = [getComputedStyle(token).color, ground(token)];
+      if (seen.has(pair.join())) return true;
+      seen.add(pair.join());
+      const [low, high] = pair.map(light).sort((a, b) => a - b);
+      if (high < 4.5 * low) faint.push(`${token.textContent}: ${pair}`);
     });
     const formulas = [...document.querySelectorAll(".katex-html[aria-hidden]")];
     const widths = formulas.map((formula) => formula.scrollWidth || formula.getBoundingClientRect().width);
     formulas.forEach((formula, i) => {
-      formula.textContent = "x";
+      formula.textContent = "";
       formula.style.cssText = `display: inline-block; width: ${widths[i]}px`;
     });
     again.forEach((token) => token.replaceWith(token.textContent));
+    return faint;
   },
   // what a search puts first, for each query
   first: (queries) => queries.map((query) => {
