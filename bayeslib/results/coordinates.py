@@ -17,16 +17,16 @@ from .curves import CURVES
 
 @dataclass(frozen=True)
 class Transform:
-    """A map between R^dim and parameters that have ends, or hold each other.
+    """A map between R^dim and parameters that have bounds, or are tied together.
 
     Parameters
     ----------
     support : sequence of (low, high)
-        One pair a parameter; infinite, or None, where there is no end. A pair alone is that of a
-        single one.
+        One pair a parameter; infinite, or None, where there is no bound. For one parameter a
+        pair alone will do.
     blocks : sequence of (kind, first, size), optional
-        Which parameters, that have no ends here, hold each other: `size` of them from `first`, of
-        a kind in `curves`.
+        Which parameters, without bounds of their own, are tied together: `size` of them from
+        index `first`, by a constraint of a kind, as "simplex".
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Transform:
     Raises
     ------
     BayeslibError
-        When `support` is not that, or low >= high.
+        When `support` is no such sequence, or low >= high.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Transform:
 
     @property
     def is_identity(self):
-        """Whether no parameter has an end."""
+        """Whether no parameter is bounded or tied to others."""
         return not (self.blocks or np.isfinite(self.support).any())
 
     @property
@@ -144,8 +144,8 @@ class Transform:
         Raises
         ------
         BayeslibError
-            For a parameter that does not lie strictly between its ends, or parameters that are
-            not what they must be together.
+            For a parameter that does not lie strictly between its bounds, or parameters that
+            break the constraint which ties them together.
         """
         theta = self._checked(theta, "theta", self.size)
         low, high = np.array(self.support).T
@@ -187,7 +187,7 @@ class Transform:
         return x
 
     def inside(self, theta):
-        """Say of each theta, (..., size) -> (...), whether it is strictly inside the support."""
+        """Whether each theta is strictly inside the support, (..., size) -> (...)."""
         low, high = np.array(self.support).T
         found = np.all((theta > low) & (theta < high), axis=-1)
         for kind, of_theta, _ in self._curves:

@@ -26,7 +26,7 @@ class Parameter:
     low, high : float
         Infinite where there is no end.
     kind : str, optional
-        How its numbers hold each other, as "ordered" or "simplex"; None where they do not.
+        The constraint that ties its numbers together, as "ordered" or "simplex"; None without.
 
     Examples
     --------
@@ -42,22 +42,22 @@ class Parameter:
 
     @property
     def size(self):
-        """How many numbers it is."""
+        """How many numbers it has."""
         return math.prod(self.shape)
 
     @property
     def num_coordinates(self):
-        """How many numbers without a constraint."""
+        """How many unconstrained coordinates it has."""
         return CURVES[self.kind].num_coordinates(self.size) if self.kind else self.size
 
     @property
     def is_free(self):
-        """Whether any number will do."""
+        """Whether it has neither bound nor constraint."""
         return self.kind is None and self.low == -np.inf and self.high == np.inf
 
 
 def positive(shape=()):
-    """A parameter above zero, or an array of them, of `shape`.
+    """A parameter above zero, or an array of such.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def positive(shape=()):
     Raises
     ------
     BayeslibError
-        For a shape that is none, here and in `lower`, `upper` and `interval`.
+        For an invalid `shape`, here and in `lower`, `upper` and `interval`.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def ordered(n):
 def simplex(n):
     """A vector of `n` positive numbers that sum to 1.
 
-    The density is one of the first n - 1 of them, as the Dirichlet's is.
+    The density is with respect to the first n - 1 of them, as the Dirichlet's is.
 
     Parameters
     ----------
@@ -189,8 +189,8 @@ def simplex(n):
 def unit_vector(n):
     """A vector of `n` numbers and of length 1.
 
-    The density is one of the surface of the sphere. It has `n` coordinates, of which the length is
-    standard, as of n normal numbers, whatever the density.
+    The density is with respect to area on the sphere. The `n` unconstrained coordinates have a
+    length too, which the vector does not keep: it is that of n standard normal numbers.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def unit_vector(n):
 def cholesky_corr(n):
     """The lower Cholesky factor, (n, n), of a correlation matrix.
 
-    The density is one of the numbers below the diagonal.
+    The density is with respect to the numbers below the diagonal.
 
     Parameters
     ----------

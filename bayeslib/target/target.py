@@ -31,17 +31,18 @@ class Target:
         The number of parameters. Left out if `parameters` are given, as are `names` and `support`.
     parameters : dict
         The name of each parameter, and its shape, () for a number, or a constraint: `positive`,
-        `lower`, `upper`, `interval`, `ordered`, `simplex`, `unit_vector`, `cholesky_corr`. The
-        density is one of the parameters as they are, without Jacobians; `gradient` is "auto" or
-        None.
+        `lower`, `upper`, `interval`, `ordered`, `simplex`, `unit_vector`, `cholesky_corr`. Write
+        the density of the parameters as they are, without Jacobians; `gradient` must then be
+        "auto" or None.
 
-        - Chains and fits walk in coordinates without constraints, and return the parameters;
-          `metropolis_hastings` and `independence_metropolis` walk in the parameters, of which
-          their proposals are.
+        - Chains and fits walk in unconstrained coordinates, and return the parameters.
+          `metropolis_hastings` and `independence_metropolis` walk in the parameters themselves, as
+          their proposals do.
         - `theta` below, and ``values`` of `Draws`, hold the numbers of all parameters in the
-          order declared; a dict of parameters is taken for one point.
+          order declared; for one point, a dict of parameters will do too.
     data : tuple of arrays and numbers, optional
-        Passed on to every function, never compiled in. Copied; read-only to the functions.
+        Passed on to every function. Copied, and read-only to them; other data of the same types
+        need no new compilation.
     gradient : "auto", callable or None
         gradient(theta, *data) -> (dim,). "auto" differentiates `logdensity` exactly, in any
         dimension at a small multiple of the density's cost if it is made of whole arrays,
@@ -53,8 +54,8 @@ class Target:
         One a dimension; "theta", or "theta[0]" and so on.
     support : sequence of (low, high), optional
         One pair a dimension, or one pair for dim 1; None for an end, or a pair, that is open.
-        Beyond it the log density counts as -inf, for every method; chains refuse a density that
-        is not -inf there by itself. The support is
+        Beyond it the log density counts as -inf, for every method; let `logdensity` return -inf
+        there itself, for a chain that meets another value raises TargetError. The support is
 
         - where grids, quadrature and starts look, and where `adaptive_rejection_sample` ends;
         - what `unconstrained`, `advi`, `bbvi`, both pathfinders and, if asked, `laplace` map to
@@ -64,7 +65,7 @@ class Target:
     Attributes
     ----------
     logdensity, dim, data, names, support, truth
-        As given; of the support, an end that is open is infinite.
+        As given; an open end of the support is infinite.
     parameters : dict or None
         Name: `Parameter`.
 
@@ -82,9 +83,9 @@ class Target:
     that the next process finds it in milliseconds. A global, a helper, a closure or a global
     array that has changed is noticed at the next call, or the next run, and compiled again.
 
-    Arithmetic: it follows NumPy, not Python; log(0) is -inf and 1/0 is inf. An index out of
-    bounds is not noticed by compiled code (set ``NUMBA_BOUNDSCHECK=1``); each run's start is
-    compared with the plain function.
+    Arithmetic: it follows NumPy, not Python; log(0) is -inf and 1/0 is inf. Compiled code does
+    not notice an index out of bounds (unless ``NUMBA_BOUNDSCHECK=1`` is set); at each run's start
+    its value is compared with the plain function's.
 
     Examples
     --------
@@ -100,7 +101,7 @@ class Target:
     >>> print(target.gradient([5.0, 1.0]).round(2))
     [ 1.75 -2.22]
 
-    Without names, the parameters are one vector, whose numbers may be anything:
+    With `dim` in place of `parameters`, they are one vector of unconstrained numbers:
 
     >>> def logdensity(theta, y):
     ...     mu, log_sigma = theta

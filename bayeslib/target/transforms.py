@@ -117,7 +117,7 @@ class UnconstrainedTarget(Target):
         Raises
         ------
         BayeslibError
-            For a parameter at or beyond an end of its support.
+            For a parameter at or beyond a bound of its support.
         """
         return self._mapped(self.transform.unconstrain, self.original.flatten(theta), "theta")
 
@@ -129,7 +129,7 @@ class UnconstrainedTarget(Target):
 
 
 def unconstrained(target):
-    """Move a target to coordinates in which no parameter has an end.
+    """Move a target to coordinates without bounds.
 
     Samplers that walk by gradients, and Gaussian approximations, want the whole line: each
     parameter is mapped by its `support`, log(theta - low), log(high - theta) or
@@ -142,12 +142,12 @@ def unconstrained(target):
     Returns
     -------
     UnconstrainedTarget
-        A `Target` of as many coordinates as parameters (fewer for a simplex and a Cholesky factor,
-        see `Target`), whose log density at x is that of `target` at theta(x)
-        plus log |d theta / d x|, so that both have one evidence. Its gradient is exact, made of
-        the one that `target` has; there is none if `target` has none. Its truth has the evidence,
-        sample, cdf and quantiles of the original, and moments where no parameter has an end.
-        Draws and points go back by its method ``constrain``, and there by ``unconstrain``.
+        A `Target` of as many coordinates as numbers (fewer for a simplex and a Cholesky factor),
+        whose log density at x is that of `target` at theta(x) plus log |det d theta / d x|, so
+        that both have the same evidence. Its gradient is exact, made of the one that `target` has,
+        if it has one. Its truth keeps the evidence; sample, cdf and quantiles, mapped, unless
+        parameters are tied together, as on a simplex; moments only where nothing is bounded.
+        ``unconstrain`` takes points to its coordinates, ``constrain`` points and draws back.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def unconstrained(target):
 
     Notes
     -----
-    Where rounding puts theta(x) on an end, or at infinity, the log density is -inf.
+    Where rounding puts theta(x) on a bound, or at infinity, the log density is -inf.
 
     References
     ----------

@@ -1,7 +1,8 @@
 """Log densities, parametrised as in scipy.stats: ``bl.logpdf.normal(y, mu, sigma)``.
 
-They are used inside a log density, with automatic gradient, and outside it. Those of numbers work
-entry by entry, numbers beside arrays of one shape: ``np.sum(bl.logpdf.normal(y, mu, sigma))``.
+They are used inside a log density, with automatic gradient, and outside it. The density of a number
+works entry by entry on arrays of one shape, with numbers beside them, and is then summed:
+``np.sum(bl.logpdf.normal(y, mu, sigma))``.
 Each is -inf outside the support; a shape or a scale below zero gives nan.
 """
 

@@ -173,7 +173,7 @@ def sum_of_squares(theta, X, y):
 def linear_log_likelihood(theta, X, y, noise_scale):
     """The log density of outcomes in a linear regression with Gaussian noise.
 
-    ``y ~ N(X @ theta, noise_scale)``. In a log density under ``gradient="auto"`` its derivatives
+    ``y ~ N(X @ theta, noise_scale**2)``. In a log density under ``gradient="auto"`` its derivatives
     cost one pass over the rows, whatever the number of parameters.
 
     Parameters
