@@ -22,7 +22,7 @@ _WRONG_CHANGE = 1e-6  # relative difference from the energy that no rounding exp
 
 @dataclass(frozen=True, repr=False)
 class Annealed:
-    """What simulated annealing found: the lowest states, which are no draws from anything.
+    """What simulated annealing found: the lowest states, which are draws of no distribution.
 
     Attributes
     ----------
@@ -219,14 +219,12 @@ def anneal(
         ``change(proposed, state, *args) -> float``: ``energy(proposed) - energy(state)``, where
         that costs less than the energy. Both are compared at the first proposal and at the end.
     args : tuple of arrays and numbers
-        Passed on to the functions, never compiled in.
+        Passed on to the functions.
     schedule : {"geometric", "logarithmic"}, callable or array_like, shape (num_iterations,)
         "geometric" falls by the same factor an iteration, from `initial_temperature` to
         `final_temperature`; "logarithmic" is initial_temperature * log(2) / log(k + 2) at iteration
-        k = 0, 1, …, which ends at the lowest energy with a probability that tends to one if, and
-        only if, initial_temperature * log(2) is at least the critical depth (Hajek, 1988), which
-        is seldom known. Or schedule(k), for k = 0, …, num_iterations - 1 in one array, or the
-        temperatures.
+        k = 0, 1, …, see Notes. Or schedule(k), asked once with the array k = 0, …,
+        num_iterations - 1; or an array of temperatures.
     initial_temperature : float, optional
         In units of the energy; for the two named schedules, which need it. Uphill moves of the
         usual size should mostly be accepted.
@@ -273,6 +271,10 @@ def anneal(
     A proposal that raises the energy by d is accepted at temperature T with probability
     ``exp(-d / T)``; one that does not, always. For an energy difference in constant time, let
     `propose` leave in spare entries of the state which move it made; `change` reads them there.
+
+    Logarithmic: such a run ends at the lowest energy with a probability that tends to one if, and
+    only if, initial_temperature * log(2) is at least the critical depth (Hajek, 1988): the highest
+    climb out of a valley that holds no lowest state. It is seldom known.
 
     Draw order, for each iteration: whatever `propose` draws, then one uniform, also when it cannot
     matter; accepted when it is below the probability.

@@ -47,7 +47,7 @@ class Moments(NamedTuple):
 
 
 class Gradient(NamedTuple):
-    """Slopes of the mean log likelihood by each pair's weight, (n, n), and by each bias, (n,).
+    """Derivatives of the mean log likelihood in each pair's weight, (n, n), and each bias, (n,).
 
     Arrays where it is exact, `Estimate`s of arrays where it was sampled.
 
@@ -269,7 +269,8 @@ class BoltzmannMachine:
         Returns
         -------
         Gradient
-            weights (n, n), symmetric: by the weight of each pair, W_ij = W_ji together; biases.
+            weights (n, n), symmetric: in the weight of each pair, W_ij = W_ji moved together;
+            biases (n,).
         """
         rows, share = self._patterns(data)
         held = zip(*(self.moments(clamped=row) for row in rows), strict=True)

@@ -126,9 +126,9 @@ def gibbs(
         drawn given all the others, by the methods of the Generator `rng` and nothing else. theta
         is (dim,) float64, the present state, read-only: what is returned is written by the sampler.
     initial_position : array_like, shape (dim,) or (num_chains, dim), or None
-        None, which needs a `target`, draws a start for each chain, see Notes.
+        None, which needs a `target`, draws a start for each chain, as `nuts` does (see its Notes).
     data : tuple of arrays and numbers
-        Passed on to every conditional, never compiled in.
+        Passed on to every conditional.
     blocks : sequence, optional
         Which coordinates each conditional draws: a number, a name, or a tuple of them. They may
         overlap, and must cover all. None deals the coordinates out in order: a conditional that
@@ -142,7 +142,7 @@ def gibbs(
         One a coordinate, when there is no target to name them.
     scan : {"systematic", "random", "symmetric"}
         An iteration of K conditionals updates 0, …, K - 1; or K that are chosen at random; or
-        0, …, K - 1, …, 0. The last two are reversible. `slice_sample` has the first two as its
+        0, …, K - 1, …, 0. The last two make the chain reversible. `slice_sample` calls this its
         ``order``.
     num_samples : int
         Draws kept in each chain, one an iteration.
@@ -174,9 +174,9 @@ def gibbs(
     BayeslibError
         For arguments out of range, each named; when a conditional draws from something else than
         `rng`, draws nan or infinity or where the target's density is not positive and finite, or
-        fails the test against the target; when a coordinate is drawn by none. StartError when the
-        target's density at a start is nan, infinite or zero. `partial` keeps the draws made until
-        then.
+        fails the test against the target; when no conditional draws a coordinate. StartError when
+        the target's density at a start is nan, infinite or zero. `partial` keeps the draws made
+        until then.
     Exception
         Whatever a conditional raises.
     MemoryError
@@ -191,16 +191,17 @@ def gibbs(
     Notes
     -----
     Test: a conditional is compared with the target coordinate by coordinate (16 at most, spread
-    evenly), at the first and the last start and in the states three sweeps from them. 200 of its
-    draws are ranked among 7 others that slice sampling makes from each, in the target alone, at a
-    random place of the sequence. If the conditional is that of the target, ranks are uniform,
-    whatever the target (Besag and Clifford, 1989); a value known only to be one of several is
-    compared with their probabilities.
+    evenly), at the first and the last start and in the states three sweeps from them. Each of 200
+    draws is put at a random place of a sequence whose 7 other members slice sampling of the target
+    makes from it, to both sides, and is ranked among them. If the conditional is that of the
+    target, ranks are uniform, whatever the target (Besag and Clifford, 1989). A conditional that
+    draws one of several values is compared with their probabilities.
 
-    Verdict: ranks, and their distances from the middle, fail by the inequality of Dvoretzky, Kiefer
-    and Wolfowitz, at each of these states and in all together, with a false-alarm rate of 1e-9 a
-    run. A scale wrong by a factor of 2 is found. That a conditional is right in other states, or
-    that the chain can reach every state, is not shown; dispersed starts show more.
+    Verdict: the ranks, and their distances from the middle, are tested by the inequality of
+    Dvoretzky, Kiefer and Wolfowitz, in each of these states and in all together, with a false-alarm
+    rate of 1e-9 a run. A scale wrong by a factor of 2 is found. The test does not show that a
+    conditional is right in other states, or that the chain can reach every state; dispersed starts
+    show more.
 
     Draw order, for each iteration: what each conditional draws, in the order of the scan; when
     that is random, before each one uniform u, which chooses conditional ``int(u * K)``. Normals,

@@ -110,7 +110,7 @@ def metropolis(
     ----------
     target : Target
     initial_position : array_like, shape (dim,) or (num_chains, dim), optional
-        None draws a start for each chain, see Notes.
+        None draws a start for each chain, as `nuts` does (see its Notes).
     scale : float or array_like, shape (dim,), optional
         Standard deviation of the proposal in each dimension. Given, nothing is adapted and the
         warm-up is only a run-in.
@@ -118,8 +118,8 @@ def metropolis(
         Covariance of the proposal, instead of `scale`.
     metric : {"diag", "dense"}
         What the warm-up learns when neither is given: the scale of each dimension, or the
-        covariance (for which 100 iterations a dimension are few), times a common factor tuned to
-        an acceptance rate between 0.44 (one dimension) and 0.234 (five and more). It is frozen
+        covariance (for which 100 iterations a dimension are few). A common factor is tuned to an
+        acceptance rate of 0.44 in one dimension, falling to 0.234 in five and more. All is frozen
         before the first draw that is kept.
     num_samples : int
         Draws kept in each chain.
@@ -173,8 +173,9 @@ def metropolis(
 
     Warm-up: one that adapts begins with moves of one coordinate at a time, 25 of each but at least
     10 and at most 40 % of the iterations; each coordinate's scale is tuned to an acceptance rate of
-    0.44. Windows that double then learn the scales or the covariance from the draws, and the last
-    fifth only tunes the factor. A warm-up of fewer than 50 iterations has single moves only.
+    0.44. The scales or the covariance are then learned from the draws, in windows that double in
+    length, and the last fifth only tunes the factor. A warm-up of fewer than 50 iterations moves
+    one coordinate at a time throughout.
 
     Draw order, for each iteration: the `dim` standard normals z, in order (one, for a move of one
     coordinate), then one uniform, also when it cannot matter; accepted when it is below the
@@ -191,7 +192,7 @@ def metropolis(
     Examples
     --------
     >>> target = bl.posteriors.gamma_student()
-    >>> draws = bl.metropolis(target, None, num_samples=5000, rng=1)
+    >>> draws = bl.metropolis(target, num_samples=5000, rng=1)
     >>> print(draws.expect(), target.truth.mean.round(3))
     [4.167 ± 0.020] [4.167]
     >>> print(bl.rhat(draws) < 1.01, draws.settings["scale"].ravel() > 1.0)

@@ -98,7 +98,7 @@ def metropolis_hastings(
     ----------
     target : Target
     initial_position : array_like, shape (dim,) or (num_chains, dim), optional
-        None draws a start for each chain, see Notes.
+        None draws a start for each chain, as `nuts` does (see its Notes).
     propose : callable
         ``propose(theta, rng, *args) -> (dim,)``, or a number when dim is 1: drawn from
         ``q(. | theta)`` by the methods of the Generator `rng` and nothing else. ``theta`` is
@@ -109,7 +109,7 @@ def metropolis_hastings(
         proposal, ``q(a | b) = q(b | a)``, which makes it the Metropolis algorithm; with one that
         is not symmetric, the chain samples another distribution.
     args : tuple of arrays and numbers
-        Passed on to both functions, never compiled in.
+        Passed on to both functions.
     num_samples : int
         Draws kept in each chain.
     num_warmup : int

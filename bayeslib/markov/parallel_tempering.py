@@ -249,16 +249,17 @@ def parallel_tempering(
     ----------
     target : Target
     initial_position : array_like, shape (dim,) or (num_chains, dim), optional
-        Where all replicas of a chain begin. None draws a start for each chain, see Notes.
+        Where all replicas of a chain begin. None draws a start for each chain, as `nuts` does
+        (see its Notes).
     reference : Target, optional
         A density q that is easy to sample, such as the prior, with the same parameters. The
         ladder then leads from q, at inverse temperature 0, along q^(1 - beta) p^beta. If the
-        evidence of q is known (its truth's), that of p is estimated, see Returns.
+        truth of q has its evidence, that of p is estimated, see Returns.
     inverse_temperatures : int or array_like, shape (r,), optional
-        The ladder, rising to 1; fixed when its rungs are given, two at least. Given only their
-        number, from 2 to 200 (`smc` counts steps, one less), or None, which takes as many as a
-        Gaussian of this dimension needs, the warm-up adapts them until all pairs of neighbours
-        swap equally often, and freezes them. Without a reference the ladder begins at 0.01.
+        The ladder, rising to 1. Its rungs, two at least, stay as given. Or their number r, from 2
+        to 200 (`smc` counts steps, one less); None takes as many as a Gaussian of this dimension
+        needs. The warm-up then moves them until all pairs of neighbours swap equally often, and
+        freezes them; without a reference the first stays at 0.01.
     scale : float or array_like, shape (dim,) or (r, dim), optional
         Standard deviations of the proposal, for all rungs or for each. None adapts them in the
         warm-up, as `metropolis` does, for each rung.
@@ -317,10 +318,11 @@ def parallel_tempering(
     -----
     An iteration moves each rung, hottest first, by a random-walk Metropolis step. Then neighbours k
     and k + 1 (the hottest is 0) exchange their states with probability
-    ``min(1, exp((b[k+1] - b[k]) * (l[k] - l[k+1])))``, l being ``log p - log q``: even k in even
-    iterations, odd k in odd ones. That order is not reversible, and is what lets replicas travel in
-    one direction. Every evaluation counts, at all rungs; those of the reference do not. A proposal
-    where a density is nan is rejected and counted, in ``settings["num_nan"]``.
+    ``min(1, exp((b[k+1] - b[k]) * (l[k] - l[k+1])))``, l being ``log p - log q``, or ``log p``
+    without a reference: even k in even iterations, odd k in odd ones. That order is not reversible,
+    and lets replicas travel in one direction. `num_evals` counts those of the target at all rungs,
+    not those of the reference. A proposal where a density is nan is rejected and counted, in
+    ``settings["num_nan"]``.
 
     Draw order, for each iteration: for each rung `dim` standard normals and one uniform; then one
     uniform for each pair whose turn it is; accepted when it is below the probability. While the

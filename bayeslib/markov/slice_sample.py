@@ -161,18 +161,18 @@ def slice_sample(
     ----------
     target : Target
     initial_position : array_like, shape (dim,) or (num_chains, dim), optional
-        None draws a start for each chain, see Notes.
+        None draws a start for each chain, as `nuts` does (see its Notes).
     width : float or array_like, shape (dim,), optional
         Of the first interval in each dimension. Given, nothing is adapted and the warm-up is only
         a run-in. None adapts it in the warm-up, until steps out and rejected proposals balance;
-        it is frozen before the first draw that is kept. It costs evaluations if it does not fit
-        the posterior, not correctness.
+        it is frozen before the first draw that is kept. A width that does not fit the posterior
+        costs evaluations; the draws stay right.
     max_steps_out : int
-        An update widens its interval at most this many times, left and right together, so that no
-        density can keep it for ever.
+        An update widens its interval at most this many times, left and right together, so that it
+        ends under any density.
     order : {"systematic", "random"}
-        An iteration updates every coordinate in turn, or `dim` times one that is drawn (which
-        makes the chain reversible): what `gibbs` calls its ``scan``.
+        An iteration updates every coordinate in turn, or `dim` times a coordinate drawn at random
+        (which makes the chain reversible). `gibbs` calls this its ``scan``.
     num_samples : int
         Draws kept in each chain, one an iteration.
     num_warmup : int
@@ -216,7 +216,7 @@ def slice_sample(
     Notes
     -----
     An update of coordinate i at x, the others fixed, takes uniforms u1, u2, ... and has three
-    steps. Where the density is nan counts as outside the slice (``settings["num_nan"]``).
+    steps. A point where the density is nan is outside the slice (``settings["num_nan"]`` counts).
 
     - A level: ``log y = log p + log(1 - u1)``.
     - An interval from ``left = x - width * u2`` to ``left + width``. It may take `max_steps_out`
