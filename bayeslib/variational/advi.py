@@ -69,10 +69,11 @@ def advi(
     initial_scale : float
         Standard deviation of every unconstrained coordinate at the start.
     num_check : int
-        Draws of the result for its bound, at least 21. They are the first that judge it: a quarter
-        as many wider ones are added, and in doubt up to 100,000 are taken, or 50 * num_check.
+        Draws of the result for its bound, at least 21. With a quarter as many wider ones they also
+        judge it, see Verdict; in doubt more are taken, up to 100,000, or 50 times as many if that
+        is fewer.
     keep_path : bool
-        Whether the settings shall have the means and scales after every step.
+        Whether to keep the means and scales after every step in the settings.
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
     rng : int, Generator, SeedSequence or None
@@ -81,16 +82,16 @@ def advi(
     Returns
     -------
     Gaussian
-        With ``transform`` where a parameter has an end, ``elbo`` with its standard error, and
+        With ``transform`` where a parameter is bounded, ``elbo`` with its standard error, and
         ``elbo_trace``, an estimate of the bound by `num_draws` draws before each step. Settings:
 
-        - ``converged``: False also when `num_steps` was given, as nothing was judged;
+        - ``converged``: whether two rounds agreed; False when `num_steps` was given;
         - ``num_steps`` taken; ``step_sizes`` (rounds,); ``elbos`` (num_restarts,);
         - ``khat``: of the weights of its own draws; ``num_weighed``: how many draws of both kinds
           judged it;
         - ``num_scouted``: evaluations that looked for another mode;
         - ``num_outside``: how many draws had no finite density or gradient;
-        - ``seed``; ``interrupted``: when it is what an interrupt left;
+        - ``seed``; ``interrupted``, after an interrupt;
         - as asked for, ``family``, ``estimator``, ``num_draws``, ``max_steps``, ``tolerance``,
           ``initial_scale`` and ``num_check``;
         - with `keep_path`, ``means`` and ``scales`` (standard deviations), (num_steps, dim), of the
@@ -109,11 +110,11 @@ def advi(
         For what is listed in ``problems``:
 
         - no convergence; draws of the result without a finite density;
-        - a fit of several that ended at another mode, or else another mode to which a few climbs
-          from elsewhere led, with a hundredth of the mass or more;
-        - by weighted draws, a standard deviation of a parameter below 0.82 or above 1.25 of the
-          posterior's, or a mean more than 0.48 of that off;
-        - weights that tell of neither (k-hat above 0.7, or worth below 100 draws).
+        - another mode, at which one of several fits ended, or to which a few climbs from elsewhere
+          led, with a hundredth of the mass or more;
+        - by weighted draws, a standard deviation of a parameter below 0.82 or above 1.25 times the
+          posterior's, or a mean more than 0.48 posterior standard deviations off;
+        - weights too uneven to tell either (k-hat above 0.7, or worth below 100 draws).
 
     Notes
     -----
@@ -129,15 +130,15 @@ def advi(
     finite density counts as ``a = 0, b = -I``.
 
     Verdict: "meanfield" cannot see correlations; its spreads are those of a coordinate while all
-    others are held fixed, the narrower the more these move together. k-hat hardly objects before
-    the ratio is near one half (for one Gaussian by another it is ``1 - ratio**2``). So moments are
-    compared, by weighting draws of the fit and a fifth of draws of a Student-t of 3 degrees of
-    freedom and twice the scale. The wide ones reach the tails and some other modes; a far mode
-    stays unseen. A k-hat above 0.7 while all moments agree accuses nothing here: it speaks of the
-    far tail, and of the fit as a proposal.
+    others are held fixed, the narrower the more these move together. k-hat hardly objects before a
+    standard deviation is about half the posterior's (of two Gaussians in one dimension, k-hat is
+    one minus the squared ratio). So the moments themselves are compared, by weighting draws: four
+    fifths from the fit, one fifth from a Student-t of 3 degrees of freedom and twice the scale. The
+    wide ones reach the tails and some other modes; a far mode stays unseen. A k-hat above 0.7 is no
+    fault while all moments agree: it speaks of the far tail, and of the fit as a proposal.
 
     Draw order: the start, when it is drawn (`dim` uniforms an attempt; as in `nuts`, restarts 1, 3,
-    5, ... begin without, at the mirror image of the one before); for each step num_draws × dim
+    5, ... take the mirror image of the one before, and no uniforms); for each step num_draws × dim
     standard normals in C order; after the last step num_check × dim normals; of the best fit's
     generator, normals and chi-square variates for the wider draws, and for more of both.
 

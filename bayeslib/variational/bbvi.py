@@ -54,13 +54,13 @@ def bbvi(
     optimiser : {"adam", "adagrad", "sgd"}
     step_size : float
     decay, delay : float
-        From 0 to 1, and above 0. Step t = 0, 1, … is of size
+        `decay` from 0 to 1, `delay` above 0. Step t = 0, 1, … is of size
         ``step_size * (1 + t / delay) ** -decay``, before Adam or AdaGrad divide by the gradient's
         size. With "sgd", the Robbins-Monro conditions (steps sum to infinity, their squares do
-        not) hold for 0.5 < decay <= 1; ``decay=0`` is a constant step, after which the parameters
-        keep wandering.
+        not) hold for 0.5 < decay <= 1; with ``decay=0``, a constant step, the parameters keep
+        wandering.
     average : bool
-        Return the mean of the parameters over the second half of the steps, else the last ones.
+        Return the mean of the parameters over the second half of the steps; False, the last ones.
     num_check : int
         Draws for the final bound and the first ones for its verdict, as in `advi`; at least 100.
     progress : bool, optional
@@ -97,8 +97,8 @@ def bbvi(
 
     Notes
     -----
-    ``q = N(m, L @ L.T)``, and ``f = log p - log q`` at ``m + L @ z``. h is the gradient of log q by
-    the parameters, which are m, the logarithms of L's diagonal and, for "fullrank", the entries of
+    ``q = N(m, L @ L.T)``, and ``f = log p - log q`` at ``m + L @ z``. h is the gradient of log q in
+    its parameters, which are m, the logarithms of L's diagonal and, for "fullrank", the entries of
     L below it, row by row. The estimates, averaged over the draws:
 
     - "score": ``h * f``. No gradient of p is needed, because the expectation of h is zero.

@@ -32,14 +32,14 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
         With a gradient.
     initial_position : array_like, shape (dim,) or (k, dim), optional
         Where to climb from, in the parameters of `target`; k points are k climbs, but one if they
-        are all the same. None climbs from those of 8 points, the same in every run, at which the
-        density is positive; they are spread evenly as starts of `nuts` are at random: over the
+        are all the same. None takes 8 points, the same in every run, and climbs from those at which
+        the density is positive. They are evenly spread where starts of `nuts` are random: over the
         support where it has both ends; at distance exp(u), u on (-2, 2), from a single end; on
         (-2, 2) where there is none.
     coordinates : {None, "own", "unconstrained"}
-        Whether the Gaussian is one of the parameters themselves, or of the coordinates that
+        Whether the Gaussian is one of the parameters themselves ("own"), or of the coordinates that
         `unconstrained` makes of them. The mode, and with it the approximation, depend on it. None
-        takes the coordinates for a target with ``parameters=``, and else the parameters.
+        is "unconstrained" for a target with ``parameters=``, and "own" for others.
     max_steps : int
         Steps of each climb, by L-BFGS and then by Newton.
     progress : bool, optional
@@ -49,15 +49,15 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
     -------
     Gaussian
         About the highest mode found; ``transform`` is set when it is of unconstrained coordinates
-        and a parameter has an end. Its `log_evidence` is
+        and a parameter is bounded. Its `log_evidence` is
         ``log p(mode) + dim / 2 * log(2 * pi) - log det(H) / 2``, with nan for its error: it is no
         average, and nothing tells how far off it is. Settings:
 
-        - ``coordinates``: which they are;
+        - ``coordinates``: which of the two;
         - ``mode`` (dim,), as parameters; ``logdensity`` of the coordinates at it;
         - ``hessian`` H (dim, dim): minus that of the log density;
         - ``modes`` (m, dim) that were found, the highest first; ``mode_logdensities`` (m,);
-        - ``num_starts`` and ``num_failed``, of the climbs;
+        - ``num_starts``: how many climbs; ``num_failed``: how many of them found no mode;
         - ``khat``, of the weights of its draws; ``num_weighed``: how many were weighed.
 
     Raises
@@ -78,12 +78,12 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
     Notes
     -----
     Nothing is random: the draws that judge the result, 2500 and in doubt up to 100,000, are the
-    same in every run. What is a fault of the result is said as of `advi`; beyond an edge of the
-    support a draw has no weight.
+    same in every run. The result is judged as that of `advi`, see its Verdict; a draw beyond an
+    edge of the support has no weight.
 
     Climb: from each start by L-BFGS; where it ends, unless another climb ended there, by Newton
-    steps damped as by Levenberg and Marquardt, and plain ones at the end. H comes from differences
-    of the exact gradient of fourth order.
+    steps damped as by Levenberg and Marquardt, and plain ones at the end. H comes from fourth-order
+    finite differences of the exact gradient.
 
     References
     ----------

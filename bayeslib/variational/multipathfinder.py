@@ -70,15 +70,15 @@ def multipathfinder(
 
     Notes
     -----
-    The proposal is a mixture in which all paths have equal parts, so that a mode which only some
-    reached is weighted by how much they know of it together. Four fifths of a part are the path's
-    Gaussian, one fifth is a Student-t of 3 degrees of freedom about the same mean and twice as
-    wide.
+    The proposal is a mixture in which all paths have equal parts; each draw is weighted against the
+    whole mixture, so that a mode is not counted twice because two paths reached it. Four fifths of
+    a part are the path's Gaussian, one fifth is a Student-t of 3 degrees of freedom about the same
+    mean and twice as wide.
 
-    Tails: a Gaussian alone falls faster than most targets; its weights have no variance, and errors
-    come out too small long before k-hat objects. Against the wide share weights are bounded unless
-    the target's tails are heavier than the t's; a Gaussian that is exact loses at most a fifth of
-    its draws' worth.
+    Tails: a Gaussian alone falls faster than most targets; its weights then have no finite
+    variance, and errors come out too small long before k-hat objects. Against the wide share
+    weights are bounded unless the target's tails are heavier than the t's; where the Gaussian is
+    exact, that costs at most a fifth of the draws' worth.
 
     Draw order: as `pathfinder` up to its check, then one multinomial for the number of draws of
     each wide part and of all Gaussians together, for each wide part its standard normals and its

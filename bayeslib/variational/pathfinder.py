@@ -247,7 +247,7 @@ def pathfinder(
         - ``elbos`` (num_paths,): -inf for a path that failed;
         - ``lengths`` (num_paths,): the optimiser's steps;
         - ``path`` (n, dim): the best path in the target's coordinates, its start first;
-          ``chosen``: the index in it;
+          ``chosen``: the index in it of the point whose Gaussian is returned;
         - ``khat``, ``num_weighed`` and ``num_scouted``, as in `advi`; ``seed``;
         - with `keep_path`, ``means`` (n - 1, dim) and ``covs`` (n - 1, dim, dim), in unconstrained
           coordinates, nan where there was no Gaussian.
@@ -274,9 +274,10 @@ def pathfinder(
     gradient does not fall (no positive curvature) are left out of H.
 
     Draw order: one path draws from `rng`, several from ``rng.spawn(num_paths)``: the start when it
-    is drawn (`dim` uniforms an attempt; as in `nuts`, paths 1, 3, 5, ... begin without, at the
-    mirror image of the one before), then num_elbo_draws × dim standard normals for each Gaussian in
-    order. Last, `rng` gives num_check × dim normals for the check, and for more of it as in `advi`.
+    is drawn (`dim` uniforms an attempt; as in `nuts`, paths 1, 3, 5, ... take the mirror image of
+    the one before, and no uniforms), then num_elbo_draws × dim standard normals for each Gaussian
+    in order. Last, `rng` gives num_check × dim normals for the check, and for more of it as in
+    `advi`.
 
     References
     ----------

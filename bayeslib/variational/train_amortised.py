@@ -186,7 +186,7 @@ def train_amortised(
     num_simulations : int
         At least 100. A tenth of them, at most 2000, is held back to validate.
     hidden : tuple of int
-        Units of the hidden layers, tanh.
+        Units of each hidden layer; their activation is tanh.
     family : {"meanfield", "fullrank"}
         The posterior is a Gaussian of unconstrained coordinates: independent ones ("meanfield"), or
         with any covariance ("fullrank", up to 20 parameters).
@@ -199,7 +199,7 @@ def train_amortised(
         that of theta, open for y.
     num_steps : int
     batch_size : int
-        Pairs of a step.
+        Pairs in each step.
     step_size : float
         Of Adam's first step; it falls to zero in a straight line.
     support : sequence of (low, high), optional
@@ -227,11 +227,11 @@ def train_amortised(
     Warns
     -----
     BayeslibWarning
-        When simulations that were held back are predicted worse than earlier in the training, or
-        show the posteriors to be too narrow or too wide by a factor of 1.2, or off by 0.45 standard
-        deviations, and by five standard errors: in all, or in a quarter of them by a datum or by
-        the network's own mean or spread. Too wide is what a straight line through the data tells
-        better.
+        When simulations that were held back are predicted worse than earlier in the training. When
+        they show the posteriors to be too narrow or too wide by a factor of 1.2, or off by 0.45
+        standard deviations, and that by five standard errors: in all of them, or in one quarter,
+        when they are sorted by a datum or by the network's own mean or spread. Whether posteriors
+        are too wide is asked after a linear regression on the data.
 
     Notes
     -----
