@@ -148,12 +148,13 @@ def hmc(
     target : Target
         With a gradient; it is compared with finite differences at the first chain's start.
     initial_position : array_like, shape (dim,) or (num_chains, dim), optional
-        None draws a start for each chain, see Notes. Modes that no start leads to stay unseen.
+        None draws a start for each chain, as `nuts` does (see its Notes). Modes that no start
+        leads to stay unseen.
     step_size : float, optional
-        A time: in standard deviations of the posterior where M^-1 holds its variances, in the units
-        of theta where M^-1 is the identity. Given, nothing is adapted and the warm-up is only a
-        run-in. None adapts it in the warm-up to `target_accept`, and freezes it before the first
-        draw that is kept.
+        The time of a leapfrog step. Its unit is a posterior standard deviation where M^-1 holds the
+        posterior's variances, and that of theta where M^-1 is the identity. Given, nothing is
+        adapted and the warm-up is only a run-in. None adapts it in the warm-up to `target_accept`,
+        and freezes it before the first draw that is kept.
     num_steps : int
         Leapfrog steps an iteration.
     num_samples : int

@@ -323,13 +323,12 @@ def nuts(
     max_tree_depth : int
         A trajectory doubles at most this many times, up to 20: ``2**max_tree_depth - 1`` steps.
     metric : {"diag", "dense", "unit"}
-        What of the inverse mass matrix M^-1 the warm-up learns: its diagonal, sd(draws) /
-        sd(gradients) in each dimension; all of it, the regularised covariance of the draws; or
-        nothing.
+        What the warm-up learns of the inverse mass matrix M^-1. "diag": its diagonal, sd(draws) /
+        sd(gradients) in each dimension; "dense": all of it, the regularised covariance of the
+        draws; "unit": nothing, it stays the identity.
     step_size : float, optional
-        A time: in standard deviations of the posterior where M^-1 holds its variances, in the units
-        of theta where M^-1 is the identity. Given, nothing is adapted, `metric` is not used, and
-        the warm-up is only a run-in.
+        The time of a leapfrog step, in the units that `hmc` states. Given, nothing is adapted,
+        `metric` is not used, and the warm-up is only a run-in.
     inverse_mass_matrix : array_like, shape (dim,) or (dim, dim), optional
         M^-1, in units of variance. Given, it is kept whatever `metric` says. None is the identity
         when `step_size` is given.
@@ -361,9 +360,9 @@ def nuts(
           after chain, at most 1000 a chain;
         - ``num_outside`` (num_chains,): how many of the divergences were steps to where the log
           density is -inf;
-        - ``tail_index``: the order from which on moments do not exist, found from the density
-          beyond the farthest draws if one is eight mean absolute deviations out (up to 16
-          evaluations), else infinite.
+        - ``tail_index``: moments of this order and above do not exist, by the density beyond the
+          farthest draws (up to 16 evaluations); infinite if no draw is eight mean absolute
+          deviations out.
 
     Raises
     ------
@@ -384,11 +383,11 @@ def nuts(
     -----
     Momenta p are N(0, M), the energy is ``H = -log p(theta) + p.T @ M^-1 @ p / 2``. From the
     current state the trajectory doubles, forwards or backwards, until it turns back: until ``r.T @
-    M^-1 @ p <= 0`` for the sum r of its momenta and the first or last momentum p. That is looked at
-    in the whole, in the subtrees it was doubled from (if one of them turns back, the new half is
-    dropped), and across the seam of two. The next state is drawn with probability proportional to
-    exp(-H) within each new half, and the new half's is preferred to the old with probability
-    ``min(1, ratio)``, of the two sums of exp(-H).
+    M^-1 @ p <= 0`` for the sum r of its momenta and the first or last momentum p. This is tested on
+    the whole, on the subtrees it was doubled from (if one of them turns back, the new half is
+    dropped), and across the seam of two. Within each new half a state is drawn with probability
+    proportional to exp(-H); it replaces the one of the old half with probability ``min(1, ratio)``,
+    the ratio being that of the halves' sums of exp(-H).
 
     Starts: one that is drawn is uniform over the target's `support` where that has both ends; at
     distance exp(u), u uniform on (-2, 2), from a single end; on (-2, 2) where there is none. Chains
@@ -399,14 +398,14 @@ def nuts(
     reach back by one or two windows; the variance of the gradients makes its estimate exact for an
     uncorrelated Gaussian after a few draws. The dense one has Stan's doubling windows.
 
-    Warm-up: of its trajectories between 10 and 85 %, seven in eight may double once less often than
-    the last of the others did. That saves a third of the warm-up's gradients, and the draws that
-    are kept are as good.
+    Warm-up: from 10 to 85 % of it, only every eighth trajectory may double up to `max_tree_depth`;
+    the seven after it stop one doubling short of what that one made. That saves a third of the
+    warm-up's gradients, and the draws that are kept are as good.
 
-    Step: at the end, that of dual averaging is reduced if more than one in 1500 transitions had an
-    acceptance rate below 0.01: by the eighth root of the excess, to 0.7 of it at most. So few
-    hardly show in the mean rate, but some of them went where the step is beyond the stability limit
-    of the leapfrog integrator, and others like them would diverge.
+    Step: dual averaging sets it by the mean acceptance rate. At the end it is reduced if more than
+    one in 1500 transitions had a rate below 0.01: divided by the eighth root of their share times
+    1500, but never below 0.7 of itself. So few hardly show in the mean; yet where they went the
+    step is beyond the leapfrog integrator's stability limit, and others there would diverge.
 
     Draw order, for each iteration: `dim` standard normals z in order, where the momentum is ``z /
     sqrt(diag(M^-1))``, or ``inv(L.T) @ z`` with the lower Cholesky factor L of a dense M^-1. For

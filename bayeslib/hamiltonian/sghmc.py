@@ -126,7 +126,8 @@ def sghmc(
     """Sample, with a bias, by stochastic-gradient Hamiltonian Monte Carlo with friction.
 
     Nothing is accepted or rejected: the draws follow a density that is wider or narrower than the
-    target's by an amount that vanishes with the step size if `noise_estimate` does, see Notes.
+    target's by an amount that vanishes with the step size, if `noise_estimate` shrinks with it or
+    is "batch", see Notes.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ def sghmc(
         A time, as in `hmc`.
     friction : float or array_like, shape (dim,)
         C, at least 0, per unit of time and mass. Without friction a noisy gradient heats the
-        momentum for ever, which is warned of unless `refresh` is given.
+        momentum for ever: a warning says so unless `refresh` is given.
     noise_estimate : float, array_like of shape (dim,), "batch" or None
         The part of the friction that makes up for the gradient's noise, eps V / 2 with V the
         noise's variance. "batch" estimates it at each step from the batch's rows, one by one.
@@ -161,8 +162,8 @@ def sghmc(
     replace : bool
         Whether a batch may hold a row twice.
     rows : int or sequence of int, optional
-        Which of ``target.data`` are cut by rows, along the first axis. All arrays of the greatest
-        length when None.
+        Which of ``target.data``, by index, are cut by rows, along the first axis. None takes all
+        arrays as long as the longest.
     centre : array_like, shape (dim,), optional
         A point, best the mode, at which the whole gradient is computed once, so that only
         differences from the rows' gradients there need estimating: a control variate.

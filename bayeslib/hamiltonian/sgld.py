@@ -114,8 +114,8 @@ def sgld(
     replace : bool
         Whether a batch may hold a row twice.
     rows : int or sequence of int, optional
-        Which of ``target.data`` are cut by rows, along the first axis. All arrays of the greatest
-        length when None.
+        Which of ``target.data``, by index, are cut by rows, along the first axis. None takes all
+        arrays as long as the longest.
     centre : array_like, shape (dim,), optional
         A point, best the mode, at which the whole gradient is computed once, so that only
         differences from the rows' gradients there need estimating: a control variate.
@@ -142,8 +142,8 @@ def sgld(
 
         - ``num_rows``, ``num_gradients``, ``passes``, ``num_outside`` (num_chains,);
         - ``virial`` (num_chains, dim): the mean of (theta - mean) times the gradient of -log p over
-          the steps kept. It is 1 under the target, whatever that is, and above 1 where the draws
-          are too wide, of which ``problems`` speaks.
+          the steps kept. It is 1 under any target, and above 1 where the draws are too wide;
+          ``problems`` says so where it is off by more than 0.2 and three standard errors together.
 
     Raises
     ------
