@@ -65,13 +65,13 @@ def importance_sample(target, proposal, *, num_samples, progress=None, rng):
 
     Notes
     -----
-    k-hat sees the weights of the draws. A Gaussian proposal ends before the tails of a Student-t
-    target begin to matter: the weights are tame, and the error too small. So the density is asked
-    twice as far out, on rays through the draws of the least proposal density and along the axes
-    through the least and greatest values of the coordinates, where these have more than the mean
-    weight. Between, the log weight rises by ``khat_beyond`` for each unit by which the proposal's
-    log density falls. It is given where the mass out there, as a Pareto tail of that shape, would
-    move a mean by more than its standard error.
+    k-hat sees the weights of the draws only. Draws of a Gaussian proposal end before the tails of a
+    Student-t target begin to matter: the weights look tame, and the error is too small. So where an
+    outermost draw has more than the mean weight, the density is asked twice as far out: on the ray
+    through it for draws of the least proposal density, along its axis for the least and greatest
+    value of a coordinate. From there to here, ``khat_beyond`` is the rise of the log weight for
+    each unit by which the proposal's log density falls. It is reported where the mass out there, as
+    a Pareto tail of that shape, would move a mean by more than its standard error.
 
     Draw order: ``proposal.sample(num_samples, rng)``, nothing else.
 

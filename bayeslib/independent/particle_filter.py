@@ -151,7 +151,7 @@ def particle_filter(
     Returns
     -------
     Filtered
-        ``settings`` holds the seed, and ``num_families``, how many families the last error is of.
+        ``settings`` holds the seed, and ``num_families``: from how many the last error was made.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def particle_filter(
     Errors come from this one run: particles that descend from a common ancestor are a family,
     and families are independent, nearly. The ancestors are those of some time back, and are
     renewed before too few of them have descendants left; what is further back is taken as
-    forgotten. With few particles, or a state that forgets slowly, they are too small.
+    forgotten. With few particles, or a state that forgets slowly, errors come out too small.
 
     Draw order: ``initial(num_particles, rng)``; then for each later step, first the uniforms of
     the scheme if it resamples, in the order of `resample`, then ``transition(..., rng)``.

@@ -32,9 +32,9 @@ def smc(
 
     The density q^(1 - b) p^b is the proposal's at b = 0, the target's at b = 1. Each stage raises
     b, weights the particles by the ratio of the two densities, resamples if the weights have become
-    uneven, and moves each particle by random-walk Metropolis steps until the particles have moved:
-    until their mean squared distance from where they were, along each principal axis of the cloud,
-    grows in the second half of the moves by less than half of what it did in the first.
+    uneven, and moves each particle by random-walk Metropolis steps. These end when the mean squared
+    distance from where the particles were, along each principal axis of the cloud, grew in the
+    second half of the moves by less than half of what it did in the first.
 
     Parameters
     ----------
@@ -76,8 +76,9 @@ def smc(
 
         - of each stage, ``inverse_temperatures``, ``ess``, ``acceptance_rates``, ``num_moves`` and
           ``growth`` of the distance (nan where the next stage moves on);
-        - ``num_families``: what the families were worth when fewest remembered their modes;
-        - ``evenness``: what they were worth over their number, at worst.
+        - ``num_families``: how many equal families the particles were worth, at the worst stage at
+          which they still stood in the modes where their families began; num_samples without one;
+        - ``evenness``: the worth of the families over their number, at the worst stage.
 
     Raises
     ------
@@ -89,15 +90,15 @@ def smc(
     Warns
     -----
     BayeslibWarning
-        When at some stage the moves were too few; when too few families of particles remember
-        from which modes they come, or a few families have taken over; or when the log density
-        was nan. The first three stand in ``problems``.
+        When at some stage the moves were too few; when ``num_families`` is too small, so that the
+        shares of modes are badly known; when a few families have taken over; or when the log
+        density was nan. The first three stand in ``problems``.
 
     Notes
     -----
     The errors come from one run, and no run knows of a mode that none of its particles has found
-    while it was still wide. Families that a few stages ago were one count as several once their
-    particles' positions have nothing to do with those they had then. In many dimensions the
+    while the cloud was still wide. One family counts as several, by its members of a few stages
+    ago, once positions have nothing to do with those of then. In many dimensions the
     evidence may be off by far more than its error, without a warning; in a hundred it was.
 
     Cost: ``num_samples * (1 + sum(num_moves))`` evaluations.
