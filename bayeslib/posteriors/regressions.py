@@ -29,8 +29,7 @@ _MOST_TERMS = 20_000  # observations up to which a truth takes seconds at most
 def linear_regression(X, y, *, noise_scale, prior_scale):
     """A linear regression with Gaussian noise of known size.
 
-    ``theta_j ~ N(0, prior_scale)`` and ``y ~ N(X @ theta, noise_scale)``; second arguments are
-    standard deviations.
+    ``theta_j ~ N(0, prior_scale**2)`` and ``y ~ N(X @ theta, noise_scale**2)``.
 
     Parameters
     ----------
@@ -124,8 +123,7 @@ def _linear_truth(X, y, noise_scale, prior_scale):
 def logistic_regression(X, y, *, prior_scale):
     """A logistic regression with a Gaussian prior.
 
-    ``theta_j ~ N(0, prior_scale)``, a standard deviation, and ``y ~ Bernoulli(sigmoid(X @
-    theta))``.
+    ``theta_j ~ N(0, prior_scale**2)`` and ``y ~ Bernoulli(sigmoid(X @ theta))``.
 
     Parameters
     ----------

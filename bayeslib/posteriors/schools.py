@@ -20,8 +20,8 @@ _MU_SCALE, _TAU_SCALE = 5.0, 5.0
 def eight_schools(centered=False):
     """Eight schools (Rubin 1981): eight effects, their mean and their spread.
 
-    ``mu ~ N(0, 5)``, ``tau ~ half-Cauchy(5)``, ``theta_j ~ N(mu, tau)``, ``y_j ~ N(theta_j,
-    sigma_j)``; second arguments are standard deviations. Sampled in log tau, Jacobian included.
+    ``mu ~ N(0, 5**2)``, ``tau ~ half-Cauchy(5)``, ``theta_j ~ N(mu, tau**2)``, ``y_j ~ N(theta_j,
+    sigma_j**2)``. Sampled in log tau, Jacobian included.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from .truths import PROBABILITIES, Line, mixture_quantiles, panels
 def banana(curvature=1.0, *, width=0.5):
     """A Gaussian bent along a parabola.
 
-    ``theta[0] ~ N(0, 1)`` and ``theta[1] | theta[0] ~ N(curvature (theta[0]^2 - 1), width)``.
+    ``theta[0] ~ N(0, 1)``, ``theta[1] | theta[0] ~ N(curvature * (theta[0]**2 - 1), width**2)``.
 
     Parameters
     ----------
@@ -159,8 +159,8 @@ def _donut_quantiles(line):
 def funnel(dim):
     """Neal's funnel: a log variance and what it scales.
 
-    ``v = theta[0] ~ N(0, 3)`` and ``theta[i] | v ~ N(0, exp(v / 2))`` for the others, where the
-    second argument is a standard deviation (Neal 2003, "Slice sampling").
+    ``v = theta[0] ~ N(0, 3**2)`` and ``theta[i] | v ~ N(0, exp(v))`` for the others (Neal 2003,
+    "Slice sampling").
 
     Parameters
     ----------
