@@ -30,16 +30,16 @@ class Draws(Summarised):
     log_weights : array, shape (num_chains, num_samples), optional
         Unnormalised log importance weights; None when every draw counts the same.
     stats : dict of arrays, shape (num_chains, num_samples)
-        What stands beside each draw, by ArviZ's names, as ``stats["diverging"]``; which there are,
-        the entry of the method says, as `nuts`. Draws that descend from the same one have the same
-        integer as their ``family``.
+        What stands beside each draw, by ArviZ's names, as ``stats["diverging"]``; the entry of each
+        method lists its own, see for instance `nuts`. Draws that descend from the same one have
+        the same integer as their ``family``.
     num_evals : int
         Evaluations of the density (one with its gradient counts once), warm-up included.
     method : str
         The name of the function that drew them.
     settings : dict
-        What it was asked for and what it settled on; "seed" repeats the run, and is None where
-        none does (for a generator that had been used or spawned).
+        What it was asked for and what it settled on; "seed" repeats the run, or is None when no
+        seed does, as `rng` was a generator that had been used or spawned from.
     names : sequence of str, optional
         One a dimension.
     log_evidence : Estimate, optional
@@ -91,17 +91,17 @@ class Draws(Summarised):
 
     @property
     def num_chains(self):
-        """Chains."""
+        """How many chains."""
         return self.values.shape[0]
 
     @property
     def num_samples(self):
-        """Draws a chain."""
+        """How many draws in each chain."""
         return self.values.shape[1]
 
     @property
     def dim(self):
-        """Dimensions of a draw."""
+        """How many numbers in each draw."""
         return self.values.shape[2]
 
     @property
@@ -124,7 +124,7 @@ class Draws(Summarised):
 
     @property
     def worth(self):
-        """How many independent draws these are worth, by weights and families alone."""
+        """How many independent draws these are worth by weights and families; for chains, `ess`."""
         weights = self.weights
         if "family" in self.stats:
             weights = family_totals(weights, np.ravel(self.stats["family"]))

@@ -22,7 +22,7 @@ _nodes = cache(np.polynomial.hermite_e.hermegauss)
 
 @dataclass(frozen=True, repr=False)
 class Gaussian(Summarised):
-    """A Gaussian approximation of the posterior, in its own or in unconstrained coordinates.
+    """A Gaussian approximation of the posterior, of the parameters or of unconstrained coordinates.
 
     With a `transform` the Gaussian is one of the coordinates x, as `unconstrained` makes them, and
     `mean`, `cov`, `scale`, `entropy` and `kl` are those of x. All the rest, `sample`, `logdensity`,
@@ -238,7 +238,7 @@ class Gaussian(Summarised):
         ----------
         f : callable, optional
             As in `Draws.expect`, of the parameters. None returns their mean, exactly, but for
-            those that hold each other, as on a simplex.
+            those tied together, as on a simplex.
         num_samples : int
             Draws to average over when `f` is given.
         rng : int, Generator, SeedSequence or None
