@@ -120,8 +120,8 @@ def geweke_test(
     -----
     Each quantity is replaced by its rank among the forward draws, u in (0, 1), so that heavy tails
     do no harm; compared are the means of u and of ``(2 * u - 1)**2``, after each transition: the
-    new parameters with the data that they were drawn for. As a chain starts where it is to stay,
-    nothing is thrown away.
+    new parameters with the data that they were drawn for. Nothing is thrown away, as chains start
+    from the distribution that they should keep.
 
     Draw order: ``rng.spawn(num_chains + 1)``. The first generator makes num_chains * num_steps
     forward draws, prior then data each; every other one a chain: prior, then by turns data and
