@@ -45,7 +45,8 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
     bounds : sequence of dim pairs (low, high), or one pair for dim = 1; optional
         May be infinite. None takes the target's support, or else the whole space.
     rtol : float, optional
-        Wanted relative error of the evidence: 1e-10 in one dimension, 1e-8 in two, 1e-5 in three.
+        Wanted relative error of the evidence. None is 1e-10 in one dimension, 1e-8 in two, 1e-5 in
+        three.
     max_evals : int
         Stop there at the latest.
 
@@ -69,7 +70,7 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
 
     Notes
     -----
-    A peak that stands apart, and is far narrower than the spacing of the points, can be missed.
+    A peak that stands apart, far narrower than the spacing of the points, can be missed.
 
     Search: the mass is first looked for at some thousand points spread over the region, from the
     best of these by Nelder and Mead's method, and from there by Metropolis walkers with a fixed

@@ -28,7 +28,7 @@ def rejection_sample(
         Draws to return.
     rng : int, Generator, SeedSequence or None
     max_proposals : int, optional
-        Give up when this many proposals were not enough; 10,000 a draw and at least a million.
+        Give up when this many proposals were not enough; None is 10,000 a draw, at least a million.
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
 
