@@ -144,7 +144,8 @@ def sghmc(
         momentum for ever: a warning says so unless `refresh` is given.
     noise_estimate : float, array_like of shape (dim,), "batch" or None
         The part of the friction that makes up for the gradient's noise, eps V / 2 with V the
-        noise's variance. "batch" estimates it at each step from the batch's rows, one by one.
+        noise's variance; None is 0. "batch" estimates it at each step from the batch's rows, one
+        by one.
     num_steps : int
         Steps an iteration; the position after the last is the draw.
     refresh : int, optional

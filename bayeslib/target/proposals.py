@@ -47,7 +47,7 @@ class Proposal:
         return self._shaped(self._logdensity(x), (len(x),), "logdensity")
 
     def own_logdensity(self, draws):
-        """The same for rows that it drew itself, at which it must be finite."""
+        """As logdensity, for rows that it drew itself, at which it must be finite."""
         log_q = self.logdensity(draws)
         self.check_own(draws, log_q)
         return log_q
