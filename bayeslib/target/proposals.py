@@ -76,7 +76,7 @@ class Proposal:
 
 
 def as_proposal(proposal, dim):
-    """Make `proposal` a distribution with `sample` and `logdensity`.
+    """Turn `proposal` into a distribution with `sample` and `logdensity`.
 
     Parameters
     ----------
