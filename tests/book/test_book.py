@@ -25,7 +25,14 @@ TOO_WIDE = "document.documentElement.scrollWidth - innerWidth"
 
 
 def small_targets(page):
-    """Return what is too small or too crowded for a finger (WCAG 2.5.8), as the page first lies."""
+    """Return what is too small or too crowded for a finger (WCAG 2.5.8), as the page first lies.
+
+    Its fonts are waited for: in others, a section may be higher than its room.
+    """
+    page.evaluate("""() => {
+        for (const text of document.querySelectorAll("p, .katex-html")) text.getClientRects();
+        return document.fonts.ready.then(() => true);
+    }""")
     return violations(page, runOnly=["target-size"])
 
 
