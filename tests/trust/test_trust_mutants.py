@@ -1,5 +1,7 @@
 """Planted bugs: each must be rejected by the test named for it, run as it stands."""
 
+import pkgutil
+
 import pytest
 from bugs import BUGS, FEW
 from planting import arguments_of, fresh_test, planted
@@ -36,5 +38,7 @@ def test_no_bug_stays_behind():
 
 
 def test_there_are_at_least_seventeen():
+    """And what each would spoil is there, so that a name which moves is noticed at once."""
     assert len(BUGS) >= 17
+    assert all(pkgutil.resolve_name(bug.where) for bug in BUGS.values())
     assert len({(bug.where, id(bug.wrong)) for bug in BUGS.values()}) == len(BUGS)

@@ -51,7 +51,7 @@ BUGS = {
         {"method": "wolff"},
     ),
     "a Boltzmann machine counts its pairs twice": Bug(
-        f"{_MARKOV}.machine.Machine.energy",
+        f"{_MARKOV}.boltzmann.BoltzmannMachine.energy",
         pairs_twice,
         "test_boltzmann.test_conditionals_are_ratios_of_the_joint",
     ),
