@@ -102,7 +102,7 @@ def indented(text):
     return "".join(f"    {line}\n" for line in text.splitlines())
 
 
-def parts(lines, size=50):
+def parts(lines, size=25):
     return [lines[i : i + size] for i in range(0, len(lines), size)]
 
 
