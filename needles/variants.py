@@ -100,10 +100,14 @@ def centred(n):
     return np.array([t.mean() ** 2 / np.mean(t**2), 0.0])
 
 
+def ess(weights):
+    """The effective sample size of weighted draws."""
+    return weights.sum() ** 2 / np.sum(weights**2)
+
+
 def worth(base, gap, drop):
     """The effective sample size of five draws by their log weights below `base`."""
-    weights = np.exp(-np.array([0.0, gap, 1.0, drop, 1.0]))
-    return weights.sum() ** 2 / np.sum(weights**2)
+    return ess(np.exp(-np.array([0.0, gap, 1.0, drop, 1.0])))
 
 
 def _moves(a, b, there, back):

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..grading import Statistical, Value
 from ..study import Exercise
-from ..variants import stratified
+from ..variants import ess, stratified
 
 _WEIGHTS, _UNIFORMS = np.array([2.0, 9.0, 1.0, 4.0]), np.array([0.9, 0.2, 0.1, 0.6])
 _CHOSEN = stratified(_WEIGHTS, _UNIFORMS)
@@ -12,23 +12,18 @@ _CHOSEN = stratified(_WEIGHTS, _UNIFORMS)
 _BEFORE, _DENSITIES = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.9, 0.05, 0.02, 0.01])
 _AFTER = _BEFORE * _DENSITIES
 
-
-def _ess(weights):
-    return weights.sum() ** 2 / np.sum(weights**2)
-
-
 EXERCISES = (
     Exercise(
         "importance-observation",
-        expects=Value(np.array([_AFTER.sum(), _ess(_AFTER)])),
+        expects=Value(np.array([_AFTER.sum(), ess(_AFTER)])),
         mistakes={
             "Weight the densities: that is their plain mean.": np.array(
-                [_DENSITIES.mean(), _ess(_AFTER)]
+                [_DENSITIES.mean(), ess(_AFTER)]
             ),
             "Multiply by the old weights too: those are the densities alone.": np.array(
-                [_DENSITIES.mean(), _ess(_DENSITIES)]
+                [_DENSITIES.mean(), ess(_DENSITIES)]
             ),
-            "The ESS is that before the weighting.": np.array([_AFTER.sum(), _ess(_BEFORE)]),
+            "The ESS is that before the weighting.": np.array([_AFTER.sum(), ess(_BEFORE)]),
             "Divide the new weights by their sum before you square them.": np.array(
                 [_AFTER.sum(), 1 / np.sum(_AFTER**2)]
             ),
