@@ -6,6 +6,7 @@ from ..compile.callback import evaluate_many
 
 _FAR = 8.0  # mean absolute deviations, 6.4 standard deviations of normal draws
 _ENOUGH = 400  # draws for a centre and a spread
+_PIECE = 100_000  # numbers looked at at once
 _MOST = 4  # dimensions asked about
 _REACH = (1e1, 1e3)  # times the distance of the farthest draw
 
@@ -32,14 +33,17 @@ def tail_index(target, values, *, gradient=False):
     num_evals : int
     """
     draws = values.reshape(-1, target.dim)
-    # Dimensions as rows, and not all draws: a short run must not wait for this.
-    columns = np.ascontiguousarray(draws.T)
-    some = np.ascontiguousarray(columns[:, :: max(1, len(draws) // _ENOUGH)])
+    some = np.ascontiguousarray(draws[:: max(1, len(draws) // _ENOUGH)].T)
     centre = some.mean(axis=1)
     spread = np.abs(some - centre[:, None]).mean(axis=1)
+    # Dimensions as rows, a piece at a time, which stays in the cache: no run must wait for this.
+    most = np.zeros(target.dim)
+    for piece in np.array_split(draws, 1 + draws.size // _PIECE):
+        columns = np.ascontiguousarray(piece.T)
+        most = np.maximum(most, columns.max(axis=1) - centre)
+        most = np.maximum(most, centre - columns.min(axis=1))
     with np.errstate(divide="ignore", invalid="ignore"):
-        high, low = columns.max(axis=1) - centre, centre - columns.min(axis=1)
-        distance = np.nan_to_num(np.maximum(high, low) / spread, nan=0.0)
+        distance = np.nan_to_num(most / spread, nan=0.0)
     farthest = np.argsort(-distance)[:_MOST]
     held = np.zeros(target.dim, dtype=bool)  # by each other: nothing is far along a simplex
     if target.layout:
@@ -49,7 +53,7 @@ def tail_index(target, values, *, gradient=False):
         return np.inf, 0
     points, dims = [], []
     for i in far:
-        farthest = draws[np.argmax(np.abs(columns[i] - centre[i]))]
+        farthest = draws[np.argmax(np.abs(draws[:, i] - centre[i]))]
         axis = np.zeros(target.dim)
         axis[i] = farthest[i] - centre[i]
         start = np.where(held, farthest, centre)
