@@ -14,7 +14,7 @@ from ..errors import BayeslibError, BayeslibTypeError, GradientError
 from . import entry
 from .arithmetic import INLINED
 from .autodiff import compilable, differentiate, differentiate_by_tape, prefers_tape
-from .autodiff.explain import explain, of_scipy, only_raises
+from .autodiff.explain import explain, only_raises, unknown_name
 from .autodiff.rewrite import unique
 from .callback import Bound, PlainCallback
 from .disk import Stored
@@ -225,6 +225,6 @@ def _explained(error, function):
     if "IMPORT_NAME" in text:
         remedy = "Import outside the function."
     reason = " ".join(said[:2]).rstrip(".")
-    if found := of_scipy(text):
+    if found := unknown_name(text):
         reason, remedy = found[0], f"{found[1][0].upper()}{found[1][1:]}."
     return BayeslibTypeError(f"{function.__name__!r} does not compile{line}: {reason}. {remedy}")

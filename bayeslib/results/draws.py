@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 
 from .. import diagnostics
-from ..errors import BayeslibError, ZeroWeightsError
+from ..errors import BayeslibError, BayeslibTypeError, ZeroWeightsError
 from ..validate import as_array, as_count, as_rng, check_callable
 from .estimate import Estimate, as_estimate
 from .families import family_totals, mean_and_error
@@ -153,7 +153,7 @@ class Draws(Summarised):
         Raises
         ------
         BayeslibError
-            For another name.
+            For another name; BayeslibTypeError for what is no name.
         """
         if isinstance(which, slice):
             arrays = {name: getattr(self, name) for name in ("values", "logdensity", "log_weights")}
@@ -173,6 +173,11 @@ class Draws(Summarised):
 
     def _columns(self, name):
         """Where the dimensions of a name lie, an int or an array of its shape."""
+        if not isinstance(name, str):
+            raise BayeslibTypeError(
+                f"draws take a name, a list of names, or a slice, as draws[100:], got {name!r}; "
+                "their numbers are draws.values"
+            )
         if name in self.names:
             return self.names.index(name)
         found = variables(self.names)

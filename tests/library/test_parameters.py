@@ -266,7 +266,7 @@ test_bad_input_is_named = refused(
     (lambda: FLAT({"mu": 1.0, "sigma": 1.0}), "for a Target with parameters="),
     (lambda: bl.nuts(NAMED, {"mu": 1.0, "sigma": -1.0}, rng=1), "strictly inside"),
     (lambda: bl.nuts(NAMED, [1.0], rng=1), "initial_position must have shape"),
-    (lambda: bl.Target(lambda p: p.nope, parameters={"a": ()})([0.0]), "attribute 'nope'"),
+    (lambda: bl.Target(lambda p: p.nope, parameters={"a": ()})([0.0]), "is named 'nope'. Name it"),
 )
 
 
@@ -301,6 +301,9 @@ def test_draws_by_name_list_and_slice():
     np.testing.assert_array_equal(draws[40:].logdensity, draws.logdensity[:, 40:])
     with pytest.raises(bl.BayeslibError, match="no dimension is named 'c'; there are .*'a'"):
         draws["c"]
+    for which in (0, [0], (slice(None), slice(10))):
+        with pytest.raises(bl.BayeslibTypeError, match=r"draws take a name.*draws\[100:\], got"):
+            draws[which]
     with pytest.raises(bl.BayeslibError, match="step"):
         draws.thin(0)
 

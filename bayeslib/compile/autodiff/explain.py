@@ -38,7 +38,7 @@ def explain(error, function):
     if isinstance(error, GradientError):
         return GradientError(f"{title(function)}: {error}, {ELSE}")
     text = str(error)
-    construct, remedy = of_scipy(text) or describe(text, error, function)
+    construct, remedy = unknown_name(text) or describe(text, error, function)
     return GradientError(f"{title(function)}: {construct}{place(text)}; {remedy}, {ELSE}")
 
 
@@ -46,8 +46,11 @@ def title(function):
     return f"no automatic gradient for {getattr(function, '__name__', function)!r}"
 
 
-def of_scipy(text):
-    """What numba does not know of SciPy, and what to write instead, or None."""
+def unknown_name(text):
+    """What numba does not know of SciPy or of the parameters, and the remedy, or None."""
+    match = re.search(r"Unknown attribute '(\w+)' of type Parameters", text)
+    if match:
+        return f"no parameter is named {match[1]!r}", "name it in parameters= of the Target"
     attribute = r"Unknown attribute '(\w+)' of type Module\(<module '(scipy[.\w]*)'"
     name = r"Untyped global name '(\w+)'().*\n?.*<(?:class 'numpy.ufunc'|ufunc)"
     match = re.search(attribute, text) or re.search(name, text)
@@ -84,9 +87,6 @@ def describe(text, error, function):
     match = re.search(r"Untyped global name '(\w+)'", text)
     if match:
         return f"{match[1]!r} is nothing that numba can compile", "write a function that is"
-    match = re.search(r"Unknown attribute '(\w+)' of type Parameters", text)
-    if match:
-        return f"no parameter is named {match[1]!r}", "name it in parameters= of the Target"
     if re.search(r"Can't unify return type .*array\(Dual", text):
         return "it returns an array, not a number", SUM
     match = re.search(r"NameError: (.*)|(Cannot unify .*)|(Unknown attribute .*)|(Use of .*)", text)
