@@ -260,7 +260,7 @@ class Errata(Ledger):
         address = cells.address(cell, name)
         code = nodes.literal("", name.removeprefix("plain-"))
         if not address:
-            return [nodes.Text("cell "), code, nodes.Text(" of the notebook, not printed there")]
+            return [nodes.Text("cell "), code, nodes.Text(", hidden on the page")]
         page = entry["at"].partition("#")[0]
         if address == cell.figure:
             return [self.link(f"{page}#{address}", [nodes.Text("the figure")])]

@@ -96,7 +96,7 @@ def test_an_erratum_links_to_its_section_and_its_cell(build):
     )
     assert '; in the zoo: <a class="reference internal" href="chapters/b.html#sec-c">C</a>' in html
     assert "<strong>Was</strong> x" in html and "<strong>Read</strong> the" in html
-    assert "secret</span></code> of the notebook, not printed there" in html
+    assert "secret</span></code>, hidden on the page" in html
     assert "Section B</a>: an argument, nothing to run" in html
     assert html.count("<em>three</em>") == 1 and "$" not in html.split("<body")[1]
     for id_ in ("erratum-d0-l1", "erratum-d0-l1-2", "erratum-d1-throughout"):
