@@ -214,10 +214,11 @@ def hmc(
 
     Notes
     -----
-    Momenta p are N(0, M), the energy is ``H = -log p(theta) + p.T @ M^-1 @ p / 2``.
+    Momenta r are N(0, M), the energy is ``H = -log p(theta) + r.T @ M^-1 @ r / 2``.
 
-    Periods: a nearly Gaussian posterior is periodic under the dynamics. A trajectory of about one
-    period (2 pi standard deviations) comes back to its start; then change `num_steps`, or pass
+    Periods: a nearly Gaussian posterior is periodic under the dynamics. Trajectories of about one
+    period (2 pi standard deviations) come back to their start; those of half a period end at its
+    mirror image, so that means look exact and variances are wrong. Then change `num_steps`, or pass
     `jitter`.
 
     Draw order, for each iteration: one uniform for `jitter`, if there is any; `dim` standard

@@ -22,14 +22,15 @@ class Trajectory:
         nan beyond a point at which the log density is not finite.
     logdensity : numpy.ndarray, shape (num_steps + 1,)
     energy : numpy.ndarray, shape (num_steps + 1,)
-        p' M^-1 p / 2 - log density, which an exact trajectory conserves.
+        ``r.T @ M^-1 @ r / 2 - logdensity`` for the momentum r; an exact trajectory conserves it.
     num_evals : int
         Evaluations of the log density with its gradient.
 
     Examples
     --------
     >>> target = bl.posteriors.gaussian([0.0, 0.0], 1.0)
-    >>> path = bl.leapfrog(target, [1.0, 0.0], [0.0, 1.0], step_size=0.2, num_steps=10)
+    >>> how = dict(step_size=0.2, num_steps=10)
+    >>> path = bl.leapfrog(target, [1.0, 0.0], [0.0, 1.0], **how)
     >>> print(path.positions.shape, path.energy.shape, path.num_evals)
     (11, 2) (11,) 11
     """
@@ -89,9 +90,10 @@ def leapfrog(target, position, momentum, *, step_size, num_steps, inverse_mass_m
 
     Notes
     -----
-    Each step is a half kick ``p += step_size / 2 * grad``, of log p at q, a drift ``q += step_size
-    * M^-1 @ p``, and a half kick. It is reversible and preserves volume; its energy error over a
-    fixed time is of the order ``step_size**2``.
+    Each step is a half kick ``r += step_size / 2 * g`` of the momentum r, g being the gradient of
+    the log density at theta, a drift ``theta += step_size * M^-1 @ r``, and a half kick. It is
+    reversible and preserves volume; its energy error over a fixed time is of the order
+    ``step_size**2``.
 
     Examples
     --------

@@ -381,9 +381,9 @@ def nuts(
 
     Notes
     -----
-    Momenta p are N(0, M), the energy is ``H = -log p(theta) + p.T @ M^-1 @ p / 2``. From the
-    current state the trajectory doubles, forwards or backwards, until it turns back: until ``r.T @
-    M^-1 @ p <= 0`` for the sum r of its momenta and the first or last momentum p. This is tested on
+    Momenta r are N(0, M), the energy is ``H = -log p(theta) + r.T @ M^-1 @ r / 2``. From the
+    current state the trajectory doubles, forwards or backwards, until it turns back: until ``s.T @
+    M^-1 @ r <= 0`` for the sum s of its momenta and the first or last momentum r. This is tested on
     the whole, on the subtrees it was doubled from (if one of them turns back, the new half is
     dropped), and across the seam of two. Within each new half a state is drawn with probability
     proportional to exp(-H); it replaces the one of the old half with probability ``min(1, ratio)``,
@@ -404,8 +404,8 @@ def nuts(
 
     Step: dual averaging sets it by the mean acceptance rate. At the end it is reduced if more than
     one in 1500 transitions had a rate below 0.01: divided by the eighth root of their share times
-    1500, but never below 0.7 of itself. So few hardly show in the mean; yet where they went the
-    step is beyond the leapfrog integrator's stability limit, and others there would diverge.
+    1500, but never below 0.7 of itself. So few hardly show in the mean; yet they went where the
+    step is beyond the leapfrog integrator's stability limit, and later ones would diverge there.
 
     Draw order, for each iteration: `dim` standard normals z in order, where the momentum is ``z /
     sqrt(diag(M^-1))``, or ``inv(L.T) @ z`` with the lower Cholesky factor L of a dense M^-1. For

@@ -140,8 +140,8 @@ def sghmc(
     step_size : float
         A time, as in `hmc`.
     friction : float or array_like, shape (dim,)
-        C, at least 0, per unit of time and mass. Without friction a noisy gradient heats the
-        momentum for ever: a warning says so unless `refresh` is given.
+        C, at least 0, a mass per unit of time: the momentum decays at the rate C M^-1. Without
+        friction a noisy gradient heats it for ever: a warning says so unless `refresh` is given.
     noise_estimate : float, array_like of shape (dim,), "batch" or None
         The part of the friction that makes up for the gradient's noise, eps V / 2 with V the
         noise's variance; None is 0. "batch" estimates it at each step from the batch's rows, one
@@ -208,8 +208,8 @@ def sghmc(
     momentum, ``r += eps * g - eps * C * v + N(0, 2 * (C - B) * eps)``, with v from before, B the
     `noise_estimate` and g at the new position, as in `sgld`.
 
-    Bias: for a N(0, 1) target and M = 1 the variance is ``1 + (eps * V / 2 - B) / C``, up to terms
-    that vanish with the step size.
+    Bias: for a N(0, 1) target and M = 1 the variance is ``1 + (eps * V / 2 - B) / C``, up to a
+    factor 1 + O(eps**2).
 
     Draw order, for each step: before the first, and every `refresh` steps, `dim` standard normals
     for the momentum, as in `hmc`; the batch's b uniforms and the normals of `gradient_noise`, as in
@@ -223,10 +223,10 @@ def sghmc(
     --------
     >>> rng = np.random.default_rng(1)
     >>> X, y = np.ones((1000, 1)), rng.normal(2.0, 1.0, size=1000)
-    >>> target = bl.posteriors.linear_regression(X, y, noise_scale=1.0, prior_scale=10.0)
+    >>> target = bl.posteriors.linear_regression(X, y, noise_scale=1, prior_scale=10)
     >>> draws = bl.sghmc(
-    ...     target, batch_size=100, step_size=0.003, friction=30.0, noise_estimate="batch",
-    ...     num_steps=10, num_samples=500, num_warmup=200, rng=1,
+    ...     target, batch_size=100, step_size=0.003, friction=30.0,
+    ...     noise_estimate="batch", num_steps=10, num_samples=500, num_warmup=200, rng=1,
     ... )
     >>> print(draws.expect(), target.truth.mean.round(4))
     [1.9457 ± 0.0012] [1.9457]

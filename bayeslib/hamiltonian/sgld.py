@@ -97,8 +97,8 @@ def sgld(
     batch_size : int or None
         Rows from which each gradient is estimated; None for all, the exact gradient.
     step_size : float or array_like, shape (num_warmup + num_samples,)
-        In units of variance. An array has one step size an iteration, as a (b + t)^-c with c in
-        (1/2, 1]; the draws then have weights, in proportion to it.
+        In units of variance. An array has one step size an iteration, as ``a * (t0 + t)**-c`` with
+        c in (1/2, 1]; the draws then have weights, in proportion to it.
     num_steps : int
         Steps an iteration; the position after the last is the draw.
     num_samples : int
@@ -143,7 +143,7 @@ def sgld(
         - ``num_rows``, ``num_gradients``, ``passes``, ``num_outside`` (num_chains,);
         - ``virial`` (num_chains, dim): the mean of (theta - mean) times the gradient of -log p over
           the steps kept. It is 1 under any target, and above 1 where the draws are too wide;
-          ``problems`` says so where it is off by more than 0.2 and three standard errors together.
+          ``problems`` says so where it is off by more than 0.2 plus three standard errors.
 
     Raises
     ------
@@ -163,8 +163,8 @@ def sgld(
     -----
     A step is ``theta += eps / 2 * M^-1 @ g + sqrt(eps) * L @ z``, with z standard normal, L the
     root or lower Cholesky factor of M^-1, and g the gradient of the log density, estimated from b
-    of n rows as ``prior + n / b * (batch - prior)``, where batch is the gradient when the data are
-    the batch and prior that of no rows.
+    of n rows as ``prior + n / b * (batch - prior)``: batch is the gradient with the batch as all
+    the data, prior that with none.
 
     Bias: the estimate of g has none; its covariance is ``n**2 / b * (1 - b / n)`` times that of one
     row's gradient (divisor n - 1), or ``n**2 / b`` times it (divisor n) with `replace`. This noise
@@ -185,11 +185,11 @@ def sgld(
     --------
     >>> rng = np.random.default_rng(1)
     >>> X, y = np.ones((1000, 1)), rng.normal(2.0, 1.0, size=1000)
-    >>> target = bl.posteriors.linear_regression(X, y, noise_scale=1.0, prior_scale=10.0)
+    >>> target = bl.posteriors.linear_regression(X, y, noise_scale=1, prior_scale=10)
     >>> draws = bl.sgld(target, batch_size=100, step_size=1e-4, num_steps=10, rng=2)
     >>> print(draws.expect(), target.truth.mean.round(4))
     [1.9438 ± 0.0012] [1.9457]
-    >>> print((draws.flat.std() / np.sqrt(target.truth.cov)).round(1))  # a little too wide
+    >>> print((draws.flat.std() / np.sqrt(target.truth.cov)).round(1))  # too wide
     [[1.2]]
     """
     target = walked(target)
