@@ -212,8 +212,8 @@ class Draws(Summarised):
         Parameters
         ----------
         simulate : callable
-            simulate(p, rng) -> a number or an array, of one draw p, (dim,), with the parameters
-            as attributes: ``rng.normal(p.mu, p.sigma, size=20)``.
+            ``simulate(p, rng)`` returns a number or an array for one draw p, (dim,), with the
+            parameters as attributes: ``rng.normal(p.mu, p.sigma, size=20)``.
         rng : int, Generator, SeedSequence or None
             Handed to `simulate`, for one draw after the other, chain after chain.
 
@@ -261,10 +261,10 @@ class Draws(Summarised):
         f : callable, optional
             Takes all draws at once, shape (n, dim), and returns (n,) or (n, k), which is fast;
             or takes one draw, shape (dim,), and returns a number or k numbers. Parameters are
-            attributes of what it takes: ``p.tau``, (n,), or ``p.alpha``, (n, 50). It is called with
-            all draws first, then with two of them alone; if the answers differ, as when it mixes
-            the entries of a draw without ``axis=-1``, it is called with each draw. The default is
-            the identity: the posterior mean.
+            attributes of what it takes: ``p.tau``, (n,), or ``p.alpha``, (n, 50). It is tried on
+            all draws, then on two of them alone. If that fails, or the answers differ, as when it
+            mixes the entries of a draw without ``axis=-1``, it is called with each draw. The
+            default is the identity: the posterior mean.
 
         Returns
         -------
@@ -314,7 +314,7 @@ class Draws(Summarised):
         return as_estimate(value, error, self.num_evals)
 
     def sample(self, num_samples, rng):
-        """Draw with replacement from the approximation.
+        """Draw with replacement from these draws, by their weights where they have some.
 
         Parameters
         ----------

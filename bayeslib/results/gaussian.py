@@ -205,8 +205,8 @@ class Gaussian(Summarised):
     def sample(self, num_samples, rng):
         """Draw exactly: num_samples × dim standard normals in C order, then the Cholesky factor.
 
-        With a transform these are the coordinates, which may be fewer, and the parameters are
-        returned.
+        With a transform these make coordinates x, which may be fewer than the parameters; the
+        parameters are returned.
 
         Parameters
         ----------

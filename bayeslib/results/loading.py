@@ -19,7 +19,7 @@ def load(path):
     Returns
     -------
     Draws or Gaussian
-        As it was saved: every array bit by bit, the settings with their seed.
+        As it was saved: every array bit for bit, the settings with their seed.
 
     Raises
     ------

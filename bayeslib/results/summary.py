@@ -19,7 +19,7 @@ class Summary:
         The method, the number of draws or points, and what they cost.
     columns : tuple of str
         Of `Draws`: the mean and its Monte Carlo standard error (`mcse`), the standard deviation,
-        three quantiles, and what applies of the effective sample sizes (`ess`) and R-hat
+        three quantiles, and where they apply the effective sample sizes (`ess`) and R-hat
         (`rhat`). A `Gaussian` has no mcse, a `Grid` has the error of its rule instead, an
         `Enumeration` only "probability".
     rows : dict
