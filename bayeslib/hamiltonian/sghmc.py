@@ -223,10 +223,12 @@ def sghmc(
     --------
     >>> rng = np.random.default_rng(1)
     >>> X, y = np.ones((1000, 1)), rng.normal(2.0, 1.0, size=1000)
-    >>> target = bl.posteriors.linear_regression(X, y, noise_scale=1, prior_scale=10)
+    >>> scales = dict(noise_scale=1.0, prior_scale=10.0)
+    >>> target = bl.posteriors.linear_regression(X, y, **scales)
     >>> draws = bl.sghmc(
     ...     target, batch_size=100, step_size=0.003, friction=30.0,
-    ...     noise_estimate="batch", num_steps=10, num_samples=500, num_warmup=200, rng=1,
+    ...     noise_estimate="batch", num_steps=10, num_samples=500,
+    ...     num_warmup=200, rng=1,
     ... )
     >>> print(draws.expect(), target.truth.mean.round(4))
     [1.9457 ± 0.0012] [1.9457]

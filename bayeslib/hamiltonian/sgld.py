@@ -185,7 +185,8 @@ def sgld(
     --------
     >>> rng = np.random.default_rng(1)
     >>> X, y = np.ones((1000, 1)), rng.normal(2.0, 1.0, size=1000)
-    >>> target = bl.posteriors.linear_regression(X, y, noise_scale=1, prior_scale=10)
+    >>> scales = dict(noise_scale=1.0, prior_scale=10.0)
+    >>> target = bl.posteriors.linear_regression(X, y, **scales)
     >>> draws = bl.sgld(target, batch_size=100, step_size=1e-4, num_steps=10, rng=2)
     >>> print(draws.expect(), target.truth.mean.round(4))
     [1.9438 ± 0.0012] [1.9457]

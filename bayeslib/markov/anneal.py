@@ -48,8 +48,9 @@ class Annealed:
     Examples
     --------
     >>> found = bl.anneal(
-    ...     lambda x: abs(x[0] - 7.0), [0.0], initial_temperature=5.0, num_iterations=2000,
-    ...     propose=lambda x, rng: x + rng.integers(-1, 2), num_chains=2, rng=1,
+    ...     lambda x: abs(x[0] - 7.0), [0.0],
+    ...     propose=lambda x, rng: x + rng.integers(-1, 2), initial_temperature=5.0,
+    ...     num_iterations=2000, num_chains=2, rng=1,
     ... )
     >>> print(found.best_states.ravel(), found.energies.shape)
     [7. 7.] (2, 2000)
@@ -274,7 +275,7 @@ def anneal(
 
     Logarithmic: such a run ends at the lowest energy with a probability that tends to one if, and
     only if, initial_temperature * log(2) is at least the critical depth (Hajek, 1988): the highest
-    climb out of a valley that holds no lowest state. It is seldom known.
+    climb that a valley without a lowest state asks for. It is seldom known.
 
     Draw order, for each iteration: whatever `propose` draws, then one uniform, also when it cannot
     matter; accepted when it is below the probability.
@@ -291,7 +292,8 @@ def anneal(
     ...     return (x[0] ** 2 - 1.0) ** 2 + 0.3 * x[0]
     >>> def propose(x, rng):
     ...     return x + 0.5 * rng.standard_normal(1)
-    >>> found = bl.anneal(energy, [1.0], propose=propose, initial_temperature=1.0, rng=1)
+    >>> how = dict(propose=propose, initial_temperature=1.0)
+    >>> found = bl.anneal(energy, [1.0], **how, rng=1)
     >>> print(found.best_state.round(1), round(found.best_energy, 2))
     [-1.] -0.31
     """

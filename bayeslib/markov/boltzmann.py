@@ -148,9 +148,9 @@ class BoltzmannMachine:
     Examples
     --------
     >>> machine = bl.BoltzmannMachine([[0.0, 2.0], [2.0, 0.0]], [-1.0, -1.0])
-    >>> print(machine.states()[:, ::-1].tolist(), machine.probabilities().round(3))
-    [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]] [0.366 0.134 0.134 0.366]
-    >>> print(machine.moments().means.round(3), round(machine.conditional([0, 1], 0), 3))
+    >>> print(machine.states().tolist(), machine.probabilities().round(3))
+    [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] [0.366 0.134 0.134 0.366]
+    >>> print(machine.moments().means, round(machine.conditional([0, 1], 0), 3))
     [0.5 0.5] 0.731
     >>> draws = machine.sample(2000, rng=1)
     >>> print(draws.expect())
@@ -193,13 +193,13 @@ class BoltzmannMachine:
         return f"BoltzmannMachine({self.num_visible} visible, {hidden} hidden)"
 
     def energy(self, states):
-        """Return -(sum of W_ij s_i s_j, i < j) - b . s; a float, or (m,) for states (m, n)."""
+        """Return the energy, as above: a float, or (m,) for states (m, n)."""
         s = as_binary(states, "states", self.num_units)
         value = -np.sum(s * (0.5 * (s @ self.weights) + self.biases), axis=-1)
         return float(value) if s.ndim == 1 else value
 
     def conditional(self, state, unit):
-        """Return the probability that a unit is 1 given the others; its own entry is ignored."""
+        """Return the probability that `unit` is 1 given all others, whatever it is in `state`."""
         s = as_binary(state, "state", self.num_units)
         unit = as_count(unit, "unit", minimum=0, maximum=self.num_units - 1)
         value = sigmoid(s @ self.weights[unit] + self.biases[unit])

@@ -122,9 +122,10 @@ def gibbs(
     Parameters
     ----------
     conditionals : sequence of callable
-        conditional(theta, rng, *data) -> a number for one coordinate, or (k,) for a block of k:
-        drawn given all the others, by the methods of the Generator `rng` and nothing else. theta
-        is (dim,) float64, the present state, read-only: what is returned is written by the sampler.
+        ``conditional(theta, rng, *data)`` returns a number for one coordinate, or (k,) for a block
+        of k: drawn given all the others, by the methods of the Generator `rng` and nothing else.
+        theta is (dim,) float64, the present state, read-only: what is returned is written by the
+        sampler.
     initial_position : array_like, shape (dim,) or (num_chains, dim), or None
         None, which needs a `target`, draws a start for each chain, as `nuts` does (see its Notes).
     data : tuple of arrays and numbers
@@ -222,8 +223,9 @@ def gibbs(
     >>> def draw_y(theta, rng, rho):
     ...     return rho * theta[0] + np.sqrt(1.0 - rho**2) * rng.standard_normal()
     >>> starts = [[-2.0, -2.0], [2.0, 2.0], [-1.0, 1.0], [1.0, -1.0]]
-    >>> draws = bl.gibbs([draw_x, draw_y], starts, data=(0.9,), names=["x", "y"], rng=1)
-    >>> print(draws.expect(lambda theta: theta[:, 0] * theta[:, 1]))  # the correlation
+    >>> how = dict(data=(0.9,), names=["x", "y"])
+    >>> draws = bl.gibbs([draw_x, draw_y], starts, **how, rng=1)
+    >>> print(draws.expect(lambda p: p.x * p.y))  # the correlation, 0.9
     0.898 ± 0.050
     """
     counts = as_counts(num_samples, num_warmup, num_chains)

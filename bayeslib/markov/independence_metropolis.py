@@ -157,7 +157,8 @@ def independence_metropolis(
     References
     ----------
     Hastings (1970), Monte Carlo sampling methods using Markov chains and their applications.
-    Tierney (1994), Markov chains for exploring posterior distributions.
+    Tierney (1994), Markov chains for exploring posterior distributions. Mengersen and Tweedie
+    (1996), Rates of convergence of the Hastings and Metropolis algorithms.
 
     Examples
     --------

@@ -30,7 +30,8 @@ class IsingTruth:
 
     Examples
     --------
-    >>> truth = bl.ising_exact((3, 3), inverse_temperature=0.4, field=0.1, periodic=False)
+    >>> how = dict(inverse_temperature=0.4, field=0.1, periodic=False)
+    >>> truth = bl.ising_exact((3, 3), **how)
     >>> print(round(truth.log_partition, 4), round(truth.magnetisation, 4))
     7.2926 0.1377
     >>> print(truth.mean_spins.round(2))

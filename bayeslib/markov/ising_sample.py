@@ -246,10 +246,10 @@ def ising_sample(
         Whether the edges meet, so that every site has four neighbours (at a length of 2 both bonds
         of the same pair count); otherwise those at the edges have fewer.
     method : {"checkerboard", "systematic", "random", "wolff"}
-        The first three are a heat bath (Gibbs sampling) of each site in turn. "checkerboard" takes
-        those with row + column even first, then the odd ones; "systematic" goes row by row;
-        "random" takes as many sites as there are, chosen at random. "wolff" flips one cluster an
-        iteration, which forgets quickly where the others slow down critically; it needs
+        The first three are heat baths (Gibbs sampling), one sweep an iteration. "checkerboard"
+        takes the sites with row + column even first, then the odd ones; "systematic" goes row by
+        row; "random" takes as many sites as there are, each chosen at random. "wolff" flips one
+        cluster an iteration, which forgets quickly where the others slow down critically; it needs
         ``field=0`` and a positive coupling.
     initial : {"random", "up", "down"} or array_like of -1 and 1
         (rows, cols), or (num_chains, rows, cols).
@@ -315,8 +315,9 @@ def ising_sample(
 
     Examples
     --------
-    >>> draws = bl.ising_sample((4, 4), inverse_temperature=0.3, num_samples=4000, rng=1)
-    >>> exact = bl.ising_exact((4, 4), inverse_temperature=0.3)
+    >>> warmth = dict(inverse_temperature=0.3)
+    >>> draws = bl.ising_sample((4, 4), **warmth, num_samples=4000, rng=1)
+    >>> exact = bl.ising_exact((4, 4), **warmth)
     >>> print(draws.expect(), round(exact.energy, 3))
     [-0.8517 ± 0.0069, -0.012 ± 0.014] -0.844
     >>> draws.settings["lattices"].shape

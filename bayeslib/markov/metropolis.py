@@ -171,11 +171,11 @@ def metropolis(
     factor L of `cov`, is accepted with probability ``min(1, p(proposal) / p(theta))``. A proposal
     where the density is nan is rejected and counted, in ``settings["num_nan"]``.
 
-    Warm-up: one that adapts begins with moves of one coordinate at a time, 25 of each but at least
-    10 and at most 40 % of the iterations; each coordinate's scale is tuned to an acceptance rate of
-    0.44. The scales or the covariance are then learned from the draws, in windows that double in
-    length, and the last fifth only tunes the factor. A warm-up of fewer than 50 iterations moves
-    one coordinate at a time throughout.
+    Warm-up: one that adapts begins with moves of one coordinate at a time: 25 of each, but in all
+    at least a tenth of the warm-up and at most 40 % of it. They tune each coordinate's scale to an
+    acceptance rate of 0.44. The scales or the covariance are then learned from the draws, in
+    windows that double in length, and the last fifth only tunes the factor. A warm-up of fewer than
+    50 iterations moves one coordinate at a time throughout.
 
     Draw order, for each iteration: the `dim` standard normals z, in order (one, for a move of one
     coordinate), then one uniform, also when it cannot matter; accepted when it is below the

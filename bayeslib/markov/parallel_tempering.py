@@ -253,8 +253,8 @@ def parallel_tempering(
         (see its Notes).
     reference : Target, optional
         A density q that is easy to sample, such as the prior, with the same parameters. The
-        ladder then leads from q, at inverse temperature 0, along q^(1 - beta) p^beta. If the
-        truth of q has its evidence, that of p is estimated, see Returns.
+        ladder then leads from q, at inverse temperature 0, along ``q**(1 - beta) * p**beta``. If
+        the truth of q has its evidence, that of p is estimated, see Returns.
     inverse_temperatures : int or array_like, shape (r,), optional
         The ladder, rising to 1. Its rungs, two at least, stay as given. Or their number r, from 2
         to 200 (`smc` counts steps, one less); None takes as many as a Gaussian of this dimension
@@ -294,7 +294,7 @@ def parallel_tempering(
 
         - ``inverse_temperatures``, ``scale``: as given or adapted;
         - ``swap_acceptance``, of each pair of neighbours;
-        - ``barrier``: the sum of their rejections;
+        - ``barrier``: the sum of their rejection rates;
         - ``round_trips``, of replicas from the hottest rung to the coldest and back.
 
     Raises
@@ -334,7 +334,8 @@ def parallel_tempering(
     Geyer (1991), Markov chain Monte Carlo maximum likelihood. Hukushima and Nemoto (1996),
     Exchange Monte Carlo method and application to spin glass simulations. Syed, Bouchard-Côté,
     Deligiannidis and Doucet (2022), Non-reversible parallel tempering. Xie, Lewis, Fan, Kuo and
-    Chen (2011), for stepping stones.
+    Chen (2011), Improving marginal likelihood estimation for Bayesian phylogenetic model selection,
+    for stepping stones.
 
     Examples
     --------

@@ -229,7 +229,8 @@ class Draws(Summarised):
         Examples
         --------
         >>> draws = bl.Draws(np.ones((4, 500, 2)), names=["mu", "sigma"])
-        >>> ahead = draws.predict(lambda p, rng: rng.normal(p.mu, p.sigma, size=3), rng=1)
+        >>> ahead = draws.predict(
+        ...     lambda p, rng: rng.normal(p.mu, p.sigma, size=3), rng=1)
         >>> ahead.shape
         (4, 500, 3)
         """
