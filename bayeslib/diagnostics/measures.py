@@ -32,8 +32,8 @@ def ess(draws, *, kind="bulk", probability=None):
     Returns
     -------
     float or numpy.ndarray, shape (dim,)
-        nan where it cannot be estimated. May exceed the number of draws for
-        chains whose draws are negatively correlated.
+        nan where it cannot be estimated: from fewer than 4 draws, of a constant, or when a draw is
+        nan or infinite. May exceed the number of draws where these are negatively correlated.
 
     Raises
     ------
@@ -43,7 +43,10 @@ def ess(draws, *, kind="bulk", probability=None):
 
     References
     ----------
-    Geyer (1992) for the truncation; Vehtari et al. (2021) for ranks and tails.
+    Geyer (1992), Practical Markov chain Monte Carlo, for where the sum of autocorrelations ends.
+    Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), Rank-normalization, folding, and
+    localization: an improved R-hat for assessing convergence of MCMC, for
+    ranks and tails.
 
     Examples
     --------
@@ -67,8 +70,8 @@ def rhat(draws):
     Returns
     -------
     float or numpy.ndarray, shape (dim,)
-        1 when the chains agree; above 1.01 they do not yet. nan for one chain:
-        agreement needs at least two.
+        Near 1 when the chains agree; above 1.01 they do not yet. nan for one chain: agreement needs
+        at least two.
 
     Raises
     ------
@@ -77,7 +80,8 @@ def rhat(draws):
 
     References
     ----------
-    Vehtari et al. (2021).
+    Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), Rank-normalization, folding, and
+    localization: an improved R-hat for assessing convergence of MCMC.
 
     Examples
     --------
@@ -98,8 +102,8 @@ def mcse(draws, *, kind="mean", probability=None):
     kind : {"mean", "sd", "quantile"}
         - "mean": ``sd / sqrt(ess of the mean)``;
         - "sd": by the delta method, from the variance of the squared deviations;
-        - "quantile": half the width of the interval of the ordered draws that covers the quantile
-          at `probability` as often as one standard error does.
+        - "quantile": half the distance of the two ordered draws between which the quantile lies
+          with probability 0.68, as a normal variable does within one standard error.
     probability : float, optional
         Between 0 and 1; for kind "quantile" only.
 
@@ -115,7 +119,10 @@ def mcse(draws, *, kind="mean", probability=None):
 
     References
     ----------
-    Vehtari et al. (2021) for quantiles; Kenney and Keeping (1951) for the standard deviation.
+    Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), Rank-normalization, folding, and
+    localization: an improved R-hat for assessing convergence of MCMC, for
+    quantiles. Kenney and Keeping (1951), Mathematics of statistics, part two, for the standard
+    deviation.
 
     Examples
     --------
@@ -129,7 +136,7 @@ def mcse(draws, *, kind="mean", probability=None):
 
 
 def hdi(draws, *, probability=0.9):
-    """Highest density interval: the shortest credible interval of `probability`.
+    """Highest density interval: the shortest interval that holds this `probability`.
 
     Parameters
     ----------
@@ -225,11 +232,12 @@ def bfmi(energy):
 
     References
     ----------
-    Betancourt (2016), "Diagnosing suboptimal cotangent disintegrations in HMC".
+    Betancourt (2016), Diagnosing suboptimal cotangent disintegrations in Hamiltonian Monte Carlo.
 
     Examples
     --------
-    >>> draws = bl.nuts(bl.posteriors.gaussian([0.0, 0.0], 1.0), num_samples=500, rng=1)
+    >>> target = bl.posteriors.gaussian([0.0, 0.0], 1.0)
+    >>> draws = bl.nuts(target, num_samples=500, rng=1)
     >>> print(bl.bfmi(draws) > 0.3)
     [ True  True  True  True]
     """

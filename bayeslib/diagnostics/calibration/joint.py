@@ -82,18 +82,18 @@ def geweke_test(
     Parameters and data are drawn in two ways: independently, from the prior and then from the
     simulator; and by chains that start like that and go on by turns, the sampler moving the
     parameters given the data, the simulator making new data given the parameters. Both have the
-    same distribution if the sampler leaves the posterior alone.
+    same distribution if the sampler leaves the posterior invariant.
 
     Parameters
     ----------
     sample_prior : callable
-        sample_prior(rng) -> theta, a number or shape (dim,); handed on as (dim,) either way.
+        ``sample_prior(rng)`` returns theta, a number or (dim,); handed on as (dim,) either way.
     simulate : callable
-        simulate(theta, rng) -> data, anything.
+        ``simulate(theta, rng)`` returns data, anything.
     transition : callable
-        transition(theta, data, rng) -> theta: one or more steps of the sampler from theta.
+        ``transition(theta, data, rng)`` returns theta after one or more steps of the sampler.
     quantities : callable, optional
-        quantities(theta, data) -> a number or shape (k,), finite: what is compared besides the
+        ``quantities(theta, data)`` returns a number or (k,), finite: what is compared besides the
         parameters. Functions of the data, as the log likelihood, find what parameters hide.
     names : sequence of str, optional
         One for each parameter and quantity.
@@ -129,7 +129,7 @@ def geweke_test(
 
     References
     ----------
-    Geweke (2004), "Getting it right: joint distribution tests of posterior simulators".
+    Geweke (2004), Getting it right: joint distribution tests of posterior simulators.
 
     Examples
     --------
@@ -141,9 +141,9 @@ def geweke_test(
     ...     return rng.normal(y / 2.0, np.sqrt(0.5))
     >>> def narrow(theta, y, rng):
     ...     return rng.normal(y / 2.0, 0.5)
-    >>> for transition in (exact, narrow):
-    ...     test = bl.geweke_test(sample_prior, simulate, transition, num_steps=20, rng=1)
-    ...     print(transition.__name__, test.pvalue > 0.001, len(test.problems))
+    >>> for move in (exact, narrow):
+    ...     test = bl.geweke_test(sample_prior, simulate, move, num_steps=20, rng=1)
+    ...     print(move.__name__, test.pvalue > 0.001, len(test.problems))
     exact True 0
     narrow False 1
     """

@@ -96,26 +96,26 @@ def simulation_based_calibration(
     """Fit many data sets whose parameters are known: their ranks must be uniform.
 
     Parameters are drawn from the prior, data from the parameters, and the posterior of the data is
-    sampled. On average over the prior, a parameter is as likely to have any rank among its
-    posterior's draws, and so is any function of parameters and data.
+    sampled. On average over the prior, every rank of a parameter among its posterior's draws is
+    equally likely, and so is every rank of any function of parameters and data.
 
     Parameters
     ----------
     sample_prior : callable
-        sample_prior(rng) -> theta, a number or shape (dim,); handed on as (dim,) either way.
+        ``sample_prior(rng)`` returns theta, a number or (dim,); handed on as (dim,) either way.
     simulate : callable
-        simulate(theta, rng) -> data, anything.
+        ``simulate(theta, rng)`` returns data, anything.
     fit : callable
-        fit(data, rng) -> a `Draws`, an approximation with ``sample(num_samples, rng)``, or an
-        array of independent draws, shape (n,) or (n, dim) with n >= num_draws.
+        ``fit(data, rng)`` returns a `Draws`, an approximation with ``sample(num_samples, rng)``, or
+        an array of independent draws, shape (n,) or (n, dim) with n >= num_draws.
     quantities : callable, optional
-        quantities(theta, data) -> a number or shape (k,), finite: what is ranked besides the
+        ``quantities(theta, data)`` returns a number or (k,), finite: what is ranked besides the
         parameters. The log likelihood belongs here: with the parameters alone a "posterior" that
         ignores the data, and returns the prior, passes.
     names : sequence of str, optional
         One for each parameter and quantity.
     num_fits : int
-        500 see gross errors; subtle ones need thousands. At least 20.
+        500 show gross errors; subtle ones need thousands. At least 20.
     num_draws : int
         Draws kept of each fit, at least 9: chains are thinned to them evenly, weighted draws
         resampled. With 99 the ranks are 0 … 99.
@@ -147,8 +147,10 @@ def simulation_based_calibration(
 
     References
     ----------
-    Cook, Gelman and Rubin (2006); Talts, Betancourt, Simpson, Vehtari and Gelman (2018); Modrák et
-    al. (2023) for functions of parameters and data, and for ties.
+    Cook, Gelman and Rubin (2006), Validation of software for Bayesian models using posterior
+    quantiles. Talts, Betancourt, Simpson, Vehtari and Gelman (2018), Validating Bayesian inference
+    algorithms with simulation-based calibration. Modrák et al. (2025), Simulation-based calibration
+    checking for Bayesian computation, for functions of parameters and data, and for ties.
 
     Examples
     --------
@@ -161,8 +163,8 @@ def simulation_based_calibration(
     >>> def narrow(y, rng):
     ...     return rng.normal(y / 2.0, 0.4, size=99)
     >>> for fit in (exact, narrow):
-    ...     calibration = bl.simulation_based_calibration(sample_prior, simulate, fit, rng=1)
-    ...     print(fit.__name__, calibration.pvalue > 0.001, len(calibration.problems))
+    ...     test = bl.simulation_based_calibration(sample_prior, simulate, fit, rng=1)
+    ...     print(fit.__name__, test.pvalue > 0.001, len(test.problems))
     exact True 0
     narrow False 1
     """
