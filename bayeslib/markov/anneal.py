@@ -223,8 +223,8 @@ def anneal(
         Passed on to the functions.
     schedule : {"geometric", "logarithmic"}, callable or array_like, shape (num_iterations,)
         "geometric" falls by the same factor an iteration, from `initial_temperature` to
-        `final_temperature`; "logarithmic" is initial_temperature * log(2) / log(k + 2) at iteration
-        k = 0, 1, …, see Notes. Or schedule(k), asked once with the array k = 0, …,
+        `final_temperature`; "logarithmic" is ``initial_temperature * log(2) / log(k + 2)`` at
+        iteration k = 0, 1, …, see Notes. Or schedule(k), asked once with the array k = 0, …,
         num_iterations - 1; or an array of temperatures.
     initial_temperature : float, optional
         In units of the energy; for the two named schedules, which need it. Uphill moves of the
@@ -274,8 +274,8 @@ def anneal(
     `propose` leave in spare entries of the state which move it made; `change` reads them there.
 
     Logarithmic: such a run ends at the lowest energy with a probability that tends to one if, and
-    only if, initial_temperature * log(2) is at least the critical depth (Hajek, 1988): the highest
-    climb that a valley without a lowest state asks for. It is seldom known.
+    only if, ``initial_temperature * log(2)`` is at least the critical depth (Hajek, 1988): the
+    highest climb that a valley without a lowest state asks for. It is seldom known.
 
     Draw order, for each iteration: whatever `propose` draws, then one uniform, also when it cannot
     matter; accepted when it is below the probability.

@@ -138,8 +138,8 @@ class BoltzmannMachine:
 
     Notes
     -----
-    For units of -1 and 1 with couplings J and fields h, pass weights 4 J and biases
-    2 h - 2 * (sum of J over each row), and read 2 s - 1.
+    For units of -1 and 1 with couplings J and fields h, pass weights ``4 * J`` and biases
+    ``2 * h - 2 * J.sum(axis=1)``, and read ``2 * s - 1``.
 
     References
     ----------

@@ -19,13 +19,13 @@ class IsingTruth:
     Attributes
     ----------
     log_partition : float
-        Logarithm of the sum over all states of exp(-inverse_temperature * E).
+        Logarithm of the sum over all states of ``exp(-inverse_temperature * E)``.
     energy : float
         Per site.
     heat_capacity : float
         Per site: ``inverse_temperature**2 * num_sites`` times the variance of the energy per site.
     magnetisation, abs_magnetisation : float or None
-        Mean, and mean size, of the mean spin.
+        Means of the mean spin, and of its absolute value.
     mean_spins : numpy.ndarray, shape (rows, cols), or None
 
     Examples
@@ -65,7 +65,7 @@ def ising_exact(shape, *, inverse_temperature, field=0.0, coupling=1.0, periodic
     Returns
     -------
     IsingTruth
-        Of more than 20 sites without `abs_magnetisation`.
+        Beyond 20 sites, `abs_magnetisation` is None.
 
     Raises
     ------
@@ -209,8 +209,8 @@ def onsager_magnetisation(inverse_temperature, *, coupling=1.0):
     Returns
     -------
     float or numpy.ndarray
-        (1 - sinh(2 k)^-4)^(1/8) with k = inverse_temperature * coupling; 0 up to
-        k = log(1 + sqrt(2)) / 2.
+        ``(1 - sinh(2 * k)**-4) ** (1 / 8)`` with ``k = inverse_temperature * coupling``; 0 up to
+        ``k = log(1 + sqrt(2)) / 2``.
 
     References
     ----------

@@ -236,10 +236,11 @@ def ising_sample(
     shape : tuple of int
         (rows, cols).
     inverse_temperature : float
-        At least 0. Without field, the infinite lattice orders above log(1 + sqrt 2) / 2 / coupling.
+        At least 0. Without field, the infinite lattice orders above
+        ``log(1 + sqrt(2)) / 2 / coupling``.
     field : float or array_like, shape (rows, cols)
-        The same for all, or for each site. For an image, half the log odds of its pixel, over the
-        inverse temperature.
+        The same for all, or for each site. For an image, half the log odds of its pixel, divided by
+        the inverse temperature.
     coupling : float
         Of neighbours; negative for an antiferromagnet.
     periodic : bool
@@ -303,9 +304,9 @@ def ising_sample(
     random, a uniform v before it chooses site ``int(v * rows * cols)``, counted row by row.
 
     Draw order, of a cluster: the first site is chosen likewise, flipped, and put on a stack. Then
-    the last of the stack is taken and looks up, down, left and right; each neighbour that still has
-    the first one's old spin takes a uniform, and is flipped and put on the stack if it is below
-    ``1 - exp(-2 beta * coupling)``.
+    the last site of the stack is taken off. Of its neighbours, up, down, left and right, each that
+    still has the old spin of the first site takes a uniform, and is flipped and put on the stack if
+    that is below ``1 - exp(-2 beta * coupling)``.
 
     References
     ----------
