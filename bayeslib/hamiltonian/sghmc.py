@@ -209,7 +209,7 @@ def sghmc(
     `noise_estimate` and g at the new position, as in `sgld`.
 
     Bias: for a N(0, 1) target and M = 1 the variance is ``1 + (eps * V / 2 - B) / C``, up to a
-    factor 1 + O(eps**2).
+    factor ``1 + O(eps**2)``.
 
     Draw order, for each step: before the first, and every `refresh` steps, `dim` standard normals
     for the momentum, as in `hmc`; the batch's b uniforms and the normals of `gradient_noise`, as in

@@ -206,7 +206,7 @@ class BoltzmannMachine:
         return float(value) if s.ndim == 1 else value
 
     def states(self):
-        """Return all states, (2**n, n), the first unit changing slowest; up to 20 units."""
+        """Return all states, ``(2**n, n)``, the first unit changing slowest; up to 20 units."""
         return _all_states(self.num_units)
 
     @cached_property
@@ -215,7 +215,7 @@ class BoltzmannMachine:
         return _log_sum(-self.energy(self.states()))
 
     def probabilities(self):
-        """Return the probability of each of `states`, (2**n,); up to 20 units."""
+        """Return the probability of each of `states`, ``(2**n,)``; up to 20 units."""
         return np.exp(-self.energy(self.states()) - self.log_partition)
 
     def moments(self, *, clamped=None):

@@ -437,8 +437,8 @@ class Draws(Summarised):
         Parameters
         ----------
         log_likelihood : callable, optional
-            log_likelihood(p) -> (num_rows,), the log likelihood of each row of the data at one
-            draw p, as in `predict`: what ``arviz.loo`` and ``arviz.compare`` need.
+            ``log_likelihood(p)`` returns (num_rows,), the log likelihood of each row of the data at
+            one draw p, as in `predict`: what ``arviz.loo`` and ``arviz.compare`` need.
         posterior_predictive : array or dict of arrays, shape (num_chains, num_samples, …), optional
             From `predict`; an array alone is called "y".
         observed_data : array or dict of arrays, optional

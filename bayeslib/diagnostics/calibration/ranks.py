@@ -162,8 +162,9 @@ def simulation_based_calibration(
     ...     return rng.normal(y / 2.0, np.sqrt(0.5), size=99)
     >>> def narrow(y, rng):
     ...     return rng.normal(y / 2.0, 0.4, size=99)
+    >>> model = sample_prior, simulate
     >>> for fit in (exact, narrow):
-    ...     test = bl.simulation_based_calibration(sample_prior, simulate, fit, rng=1)
+    ...     test = bl.simulation_based_calibration(*model, fit, rng=1)
     ...     print(fit.__name__, test.pvalue > 0.001, len(test.problems))
     exact True 0
     narrow False 1
