@@ -87,8 +87,8 @@ def advi(
 
         - ``converged``: whether two rounds agreed; False when `num_steps` was given;
         - ``num_steps`` taken; ``step_sizes`` (rounds,); ``elbos`` (num_restarts,);
-        - ``khat``: of the weights of its own draws; ``num_weighed``: how many draws of both kinds
-          judged it;
+        - ``khat`` of the weights of its own draws, see `psis`; ``num_weighed``: how many draws of
+          both kinds judged it;
         - ``num_scouted``: evaluations that looked for another mode;
         - ``num_outside``: how many draws had no finite density or gradient;
         - ``seed``; ``interrupted``, after an interrupt;
@@ -129,13 +129,14 @@ def advi(
     Averages are of m, of the logarithms of L's diagonal, and of its other entries. A draw without a
     finite density counts as ``a = 0, b = -I``.
 
-    Verdict: "meanfield" cannot see correlations; its spreads are those of a coordinate while all
-    others are held fixed, the narrower the more these move together. k-hat hardly objects before a
-    standard deviation is about half the posterior's (of two Gaussians in one dimension, k-hat is
-    one minus the squared ratio). So the moments themselves are compared, by weighting draws: four
-    fifths from the fit, one fifth from a Student-t of 3 degrees of freedom and twice the scale. The
-    wide ones reach the tails and some other modes; a far mode stays unseen. A k-hat above 0.7 is no
-    fault while all moments agree: it speaks of the far tail, and of the fit as a proposal.
+    Verdict: "meanfield" cannot see correlations. For a Gaussian posterior its standard deviations
+    are those of a coordinate given all others: the smaller, the more these move together. k-hat
+    hardly objects before one is about half the posterior's (of two Gaussians in one dimension,
+    k-hat is one minus the squared ratio). So the moments themselves are compared, by weighting
+    draws: four fifths from the fit, one fifth from a Student-t of 3 degrees of freedom and twice
+    the scale. The wide ones reach the tails and some other modes; a far mode stays unseen. A k-hat
+    above 0.7 is no fault while all moments agree: it speaks of the far tail, and of the fit as a
+    proposal.
 
     Draw order: the start, when it is drawn (`dim` uniforms an attempt; as in `nuts`, restarts 1, 3,
     5, ... take the mirror image of the one before, and no uniforms); for each step num_draws × dim

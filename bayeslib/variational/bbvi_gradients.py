@@ -60,8 +60,8 @@ def bbvi_gradients(
     Returns
     -------
     numpy.ndarray, shape (num_samples, num_parameters)
-        Independent rows: the gradient by the means, by the logarithms of the scales (the factor's
-        diagonal) and by the factor's entries below it, row by row.
+        Independent rows: the gradient in the means, the logarithms of the scales (of the factor's
+        diagonal) and the factor's entries below it, row by row.
 
     Raises
     ------

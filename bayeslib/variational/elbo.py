@@ -12,7 +12,7 @@ from ..validate import as_choice, as_count, as_rng, check_memory, shown
 def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
     """Estimate the evidence lower bound E_q[log p - log q] of an approximation q.
 
-    It lies below the log evidence by KL(q || posterior), exactly.
+    The bound lies below the log evidence by KL(q || posterior), exactly.
 
     Parameters
     ----------

@@ -32,16 +32,14 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
         With a gradient.
     initial_position : array_like, shape (dim,) or (k, dim), optional
         Where to climb from, in the parameters of `target`; k points are k climbs, but one if they
-        are all the same. None takes 8 points, the same in every run, and climbs from those at which
-        the density is positive. They are evenly spread where starts of `nuts` are random: over the
-        support where it has both ends; at distance exp(u), u on (-2, 2), from a single end; on
-        (-2, 2) where there is none.
+        are all the same. None takes 8 points, the same in every run, evenly spread where `nuts`
+        draws its starts at random (see its Notes), and skips those of zero density.
     coordinates : {None, "own", "unconstrained"}
         Whether the Gaussian is one of the parameters themselves ("own"), or of the coordinates that
         `unconstrained` makes of them. The mode, and with it the approximation, depend on it. None
         is "unconstrained" for a target with ``parameters=``, and "own" for others.
     max_steps : int
-        Steps of each climb, by L-BFGS and then by Newton.
+        The most steps of each climb, by L-BFGS and then by Newton.
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
 
@@ -58,7 +56,7 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
         - ``hessian`` H (dim, dim): minus that of the log density;
         - ``modes`` (m, dim) that were found, the highest first; ``mode_logdensities`` (m,);
         - ``num_starts``: how many climbs; ``num_failed``: how many of them found no mode;
-        - ``khat``, of the weights of its draws; ``num_weighed``: how many were weighed.
+        - ``khat`` of the weights of its draws, see `psis`; ``num_weighed``: how many were weighed.
 
     Raises
     ------
@@ -73,7 +71,8 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
     -----
     BayeslibWarning
         For what is listed in ``problems``: several modes, climbs that found none, or a mean or a
-        spread that weighted draws contradict. When all points of `initial_position` are the same.
+        spread that weighted draws contradict; and when all points of `initial_position` are the
+        same.
 
     Notes
     -----

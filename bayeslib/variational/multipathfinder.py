@@ -33,18 +33,19 @@ def multipathfinder(
     progress=None,
     rng,
 ):
-    """Draw from near the best Gaussians of several paths, weighted to stand for the target.
+    """Draw from a mixture of the best Gaussians of several paths, and weight the draws.
 
     Parameters
     ----------
     target : Target
+        As in `pathfinder`, and so are all others but `num_samples`.
     initial_position : array_like, shape (dim,) or (num_paths, dim), optional
     num_paths : int, optional
     num_samples : int
+        Draws to make and weight.
     history : int
     max_iterations : int
     num_elbo_draws : int
-        All as in `pathfinder`.
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
     rng : int, Generator, SeedSequence or None

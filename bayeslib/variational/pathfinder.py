@@ -288,7 +288,8 @@ def pathfinder(
     --------
     >>> target = bl.posteriors.challenger()
     >>> q = bl.pathfinder(target, rng=1)
-    >>> print(np.abs(q.mean - target.truth.mean) < np.sqrt(np.diag(target.truth.cov)))
+    >>> sd = np.sqrt(np.diag(target.truth.cov))
+    >>> print(np.abs(q.mean - target.truth.mean) < sd)
     [ True  True]
     >>> print(q.settings["path"].shape[1], q.settings["khat"] < 0.7)
     2 True

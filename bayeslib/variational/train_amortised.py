@@ -34,6 +34,8 @@ _MOST_DENSE = 20  # dimensions of a full covariance
 class Amortised:
     """A trained recognition network: data in, an approximate posterior out.
 
+    Made by `train_amortised`.
+
     Attributes
     ----------
     layers : list of numpy.ndarray
@@ -110,8 +112,8 @@ class Amortised:
         Warns
         -----
         BayeslibWarning
-            When fewer than ten simulations were as extreme as `y` in some entry: what the network
-            says there, it was hardly taught.
+            When fewer than ten simulations were as extreme as `y` in some entry: the network was
+            hardly taught there.
         """
         y = as_position(y, "y", self.data_centre.size)
         means, factors = self._gaussians(y[None])
@@ -195,8 +197,8 @@ def train_amortised(
         the posterior: neural posterior estimation. "elbo" maximises the mean over the simulated y
         of the evidence lower bound, as variational inference of each y would; it needs `joint`.
     joint : Target, optional
-        log p(theta, y) of the dim + k numbers theta and y in one, with a gradient; its support is
-        that of theta, open for y.
+        log p(theta, y), with a gradient, of one vector of dim + k numbers: theta, then y. Its
+        support is theta's, and unbounded for y.
     num_steps : int
     batch_size : int
         Pairs in each step.
@@ -227,11 +229,13 @@ def train_amortised(
     Warns
     -----
     BayeslibWarning
-        When simulations that were held back are predicted worse than earlier in the training. When
-        they show the posteriors to be too narrow or too wide by a factor of 1.2, or off by 0.45
-        standard deviations, and that by five standard errors: in all of them, or in one quarter,
-        when they are sorted by a datum or by the network's own mean or spread. Whether posteriors
-        are too wide is asked after a linear regression on the data.
+        For what is listed in ``problems``; simulations that were held back from the training show
+
+        - overfitting: they are predicted worse than earlier in the training;
+        - posteriors too narrow or too wide by a factor of 1.2, or off by 0.45 standard deviations,
+          if by five standard errors. They are judged all together, and in quarters, sorted by a
+          datum or by the network's own mean or spread. For "too wide", what a linear regression on
+          the data explains of the errors is taken out first.
 
     Notes
     -----
@@ -255,7 +259,7 @@ def train_amortised(
     ...     theta = rng.normal(size=n)
     ...     return theta, rng.normal(theta, 1.0)
     >>> network = bl.train_amortised(simulate, num_steps=500, rng=1)
-    >>> for y in (-1.0, 0.0, 2.0):  # one training; the posteriors are N(y / 2, 1 / 2)
+    >>> for y in (-1.0, 0.0, 2.0):  # the posteriors are N(y / 2, 1 / 2)
     ...     q = network.posterior(y)
     ...     print(abs(q.mean[0] - y / 2) < 0.15, abs(q.cov[0, 0] - 0.5) < 0.1)
     True True
