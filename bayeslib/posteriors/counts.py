@@ -57,7 +57,7 @@ def pumps():
     >>> target = bl.posteriors.pumps()
     >>> print(target.dim, target.names[:3])
     12 ('log_alpha', 'log_beta', 'log_lambda[0]')
-    >>> print(np.exp(target.truth.mean[2:5]).round(3))  # failures per thousand hours
+    >>> print(np.exp(target.truth.mean[2:5]).round(3))  # per thousand hours
     [0.055 0.072 0.081]
     """
     log_constant = np.sum(FAILURES * np.log(HOURS) - special.gammaln(FAILURES + 1.0))
@@ -187,7 +187,8 @@ def coal_mining():
 
     ``disasters_t ~ Poisson(early)`` up to a year, uniform over the first 111, and
     ``Poisson(late)`` after it; both rates, per year, are ``Exponential(1)``. The year is summed
-    out, so that the posterior is continuous; sampled in logarithms, Jacobian included.
+    out, so that the posterior is continuous; sampled in logarithms, Jacobian included. The data are
+    those of Jarrett (1979), by years as in Carlin, Gelfand & Smith (1992).
 
     Returns
     -------

@@ -10,7 +10,7 @@ from .truths import gaussian_mixture_truth
 
 
 def gaussian(mean, cov):
-    """A Gaussian.
+    """A Gaussian of any mean and covariance.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def _gaussian_fused(theta, grad, mean, precision, log_constant):
 
 
 def mixture(weights, means, covs):
-    """A mixture of Gaussians.
+    """A mixture of Gaussians, whose modes may lie far apart.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def coin(heads, tails, *, prior=(1.0, 1.0)):
     >>> target = bl.posteriors.coin(8, 2)
     >>> print(target.truth.mean)
     [0.75]
-    >>> print(round(1 / np.exp(target.truth.log_evidence), 6))  # tosses in their order
+    >>> print(round(np.exp(-target.truth.log_evidence), 6))  # 1 / p(tosses)
     495.0
     """
     heads = as_count(heads, "heads", minimum=0)

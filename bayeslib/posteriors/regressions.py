@@ -38,8 +38,9 @@ def linear_regression(X, y, *, noise_scale, prior_scale):
     y : array, shape (n,)
         Outcomes.
     noise_scale : float
-        In the units of `y`.
+        Standard deviation of the noise, in the units of `y`.
     prior_scale : float or array, shape (dim,)
+        Standard deviation of each coefficient's prior.
 
     Returns
     -------
@@ -132,6 +133,7 @@ def logistic_regression(X, y, *, prior_scale):
     y : array, shape (n,)
         Outcomes, 0 or 1.
     prior_scale : float or array, shape (dim,)
+        Standard deviation of each coefficient's prior.
 
     Returns
     -------
