@@ -138,9 +138,8 @@ def logistic_regression(X, y, *, prior_scale):
     Returns
     -------
     Target
-        log_evidence is log p(y). The truth is known up to 2 dimensions and 20,000 rows, by
-        quadrature to 10 digits; elsewhere it is None, as for separated data under a very wide
-        prior.
+        log_evidence is log p(y). The truth is by quadrature, to 10 digits; it is None beyond 2
+        dimensions or 20,000 rows, and for separated data under a very wide prior.
 
     Raises
     ------

@@ -20,7 +20,7 @@ def banana(curvature=1.0, *, width=0.5):
     curvature : float
         0 is a Gaussian; the sign says which way it opens.
     width : float
-        Standard deviation across the banana.
+        Standard deviation of theta[1] given theta[0].
 
     Returns
     -------
@@ -86,7 +86,7 @@ def donut(radius=3.0, width=0.5):
     radius : float
         Where the density is highest.
     width : float
-        Standard deviation across the ring, before the circumference weighs in.
+        Standard deviation across the ring, but for the longer circumference farther out.
 
     Returns
     -------
