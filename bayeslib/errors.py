@@ -143,7 +143,9 @@ class RejectionError(BayeslibError):
     >>> target = bl.posteriors.coin(8, 2)
     >>> how = dict(log_bound=0.0, num_samples=1000, rng=1)  # far too high
     >>> try:
-    ...     bl.rejection_sample(target, stats.uniform(), max_proposals=10_000, **how)
+    ...     bl.rejection_sample(
+    ...         target, stats.uniform(), max_proposals=10_000, **how
+    ...     )
     ... except bl.RejectionError as error:
     ...     print(error.partial.num_samples)
     23
