@@ -58,7 +58,8 @@ class Verdict:
     >>> bool(verdict), verdict.outcome
     (False, 'blank')
     >>> print(verdict.message)
-    Put your answer in place of the dots and run the cell. Three significant digits will do.
+    Put your answer in place of the dots and run the cell. Three significant
+    digits will do.
     """
 
     passed: bool
@@ -94,8 +95,8 @@ class Question:
     Examples
     --------
     >>> ask("minds-majority", seed=1).text
-    'An option has posterior probability 0.72. How often is it chosen by the majority of three
-    samples?'
+    'An option has posterior probability 0.72. How often is it chosen by the
+    majority of three samples?'
     """
 
     text: str
@@ -131,8 +132,8 @@ def ask(exercise, *, seed):
     Examples
     --------
     >>> ask("minds-majority", seed=1)
-    An option has posterior probability 0.72. How often is it chosen by the majority of three
-    samples?
+    An option has posterior probability 0.72. How often is it chosen by the
+    majority of three samples?
     """
     return Question(variant(exercise).question(seed))
 
@@ -140,9 +141,9 @@ def ask(exercise, *, seed):
 def check(exercise, answer, *, seed=None):
     """Check an answer to an exercise, and say what is wrong with a wrong one.
 
-    Nothing is sent anywhere: the checkers are part of `needles`. A wrong answer never raises. An
-    answer that is wrong in no usual way is told how it misses, and, from the third such answer to
-    the exercise on, the way to the right one.
+    Nothing is sent anywhere: the checkers are part of `needles`. A wrong answer never raises. A
+    typical mistake is named; any other wrong answer is told how it misses and, from the third such
+    answer to the exercise on, the way to the right one.
 
     Parameters
     ----------
@@ -167,8 +168,8 @@ def check(exercise, answer, *, seed=None):
     Examples
     --------
     >>> check("rejection-price", ...)
-    Nothing to check yet. Put your answer in place of the dots and run the cell. Three significant
-    digits will do.
+    Nothing to check yet. Put your answer in place of the dots and run the cell.
+    Three significant digits will do.
     >>> print(check("rejection-price", "a word").outcome)
     unreadable
     """

@@ -69,7 +69,8 @@ def arena(*, alt, start=None):
 
     Examples
     --------
-    >>> picture = arena(alt="A chain walks on a density", start={"algorithm": "hmc"})
+    >>> start = {"algorithm": "hmc"}
+    >>> picture = arena(alt="A chain walks on a density", start=start)
     >>> picture.html.startswith("<")
     True
     """
