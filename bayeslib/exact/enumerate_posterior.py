@@ -135,7 +135,7 @@ def enumerate_posterior(log_joint, hypotheses):
 
     Examples
     --------
-    >>> def log_joint(p):  # eight heads, two tails; three coins, alike at first
+    >>> def log_joint(p):  # 8 heads, 2 tails; three coins, equally likely at first
     ...     return np.log(1 / 3) + 8 * np.log(p) + 2 * np.log(1 - p)
     >>> posterior = bl.enumerate_posterior(log_joint, [0.3, 0.5, 0.8])
     >>> print(posterior.probabilities.round(4), round(posterior[0.8], 4))

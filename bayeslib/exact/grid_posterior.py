@@ -23,23 +23,23 @@ class Grid(Summarised):
     points : numpy.ndarray, shape (n, dim)
     weights : numpy.ndarray, shape (n,)
         Posterior mass of each point's cell; sums to 1.
-    coarse : numpy.ndarray, shape (n,)
-        Mass by a coarser rule on the same points: the difference measures the error.
-    blocks : int
-        The points come in this many equal blocks, in each of which both rules stand alone.
-    cells : numpy.ndarray, shape (2, n, dim)
-        Lower and upper corner of the cells, in the coordinates that `place` maps to the points'.
-    place : callable
-        place(t (n, dim)) -> (n, dim): the map from the coordinates of the cells to parameters.
     log_evidence : Estimate
-        Its error, as that of `expect`, is the sum over blocks of the difference of the two rules:
-        not random, and as a rule much larger than the true error.
+        Its error, as that of `expect`, is the difference from a coarser rule, which uses some of
+        the points: not random, and usually much larger than the true error.
     num_evals : int
     method : str
         "grid_posterior" or "quadrature".
     names : tuple of str
     settings : dict
         What was asked for; of `quadrature` also the relative error of the evidence reached.
+    coarse : numpy.ndarray, shape (n,)
+        Mass of each point's cell by the coarser rule.
+    blocks : int
+        The points come in this many equal blocks, over which absolute differences are summed.
+    cells : numpy.ndarray, shape (2, n, dim)
+        Lower and upper corner of the cells, in the coordinates that `place` maps to the points'.
+    place : callable
+        place(t (n, dim)) -> (n, dim): the map from the coordinates of the cells to parameters.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Grid(Summarised):
         Returns
         -------
         Estimate
-            Floats for an `f` of shape (n,), else (k,).
+            Floats for an `f` of shape (n,), arrays (k,) else.
         """
         results = self.points
         if f is not None:
@@ -161,8 +161,9 @@ def grid_posterior(target, bounds=None, *, num_points):
     Returns
     -------
     Grid
-        As many points as the product of `num_points` over the axes. Its errors compare all points
-        with every other one, as on a chessboard; mass outside the bounds is not in them.
+        As many points as the product of `num_points` over the axes. Its errors compare the sum over
+        all points with that over half of them, as over the white squares of a chessboard; they do
+        not count mass outside the bounds.
 
     Raises
     ------

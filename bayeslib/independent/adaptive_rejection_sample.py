@@ -34,9 +34,10 @@ def adaptive_rejection_sample(target, *, points, num_samples, rng):
     -------
     Draws
         Independent, shape (1, num_samples, 1), without `logdensity`, which is mostly never
-        computed. `log_evidence` is the log of ``N / sum(1 / area)``, the sum over the envelopes of
-        all proposals, kept between the areas under the final chords and tangents. Interrupted, it
-        returns what was drawn, ``settings["interrupted"]`` set.
+        computed. `log_evidence` is the log of ``N / sum(1 / area)``: N draws, and for each
+        proposal the area under the envelope that made it. It is kept between the logs of the areas
+        under the final chords and tangents. Interrupted, it returns what was drawn,
+        ``settings["interrupted"]`` set.
 
         - Stats: ``num_proposals`` and ``num_evals`` that each draw took. The run's `num_evals` adds
           those at `points` and of the final check.
@@ -74,8 +75,9 @@ def adaptive_rejection_sample(target, *, points, num_samples, rng):
     ... )
     >>> print(draws.expect(), target.truth.mean.round(4))
     [0.7501 ± 0.0026] [0.75]
-    >>> print(draws.num_evals < 200, "evaluations are enough for", draws.num_samples)
-    True evaluations are enough for 2000
+    >>> few = draws.num_evals < 200
+    >>> print(f"{draws.num_samples} draws, fewer than 200 evaluations: {few}")
+    2000 draws, fewer than 200 evaluations: True
     """
     if as_target(target).dim != 1:
         raise BayeslibError(

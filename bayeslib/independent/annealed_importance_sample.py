@@ -87,7 +87,9 @@ def annealed_importance_sample(
     --------
     >>> from scipy import stats
     >>> target = bl.posteriors.gamma_student()
-    >>> draws = bl.annealed_importance_sample(target, stats.gamma(3), num_samples=1000, rng=1)
+    >>> draws = bl.annealed_importance_sample(
+    ...     target, stats.gamma(3), num_samples=1000, rng=1
+    ... )
     >>> print(draws.expect(), target.truth.mean.round(3))
     [4.159 ± 0.043] [4.167]
     >>> print(draws.log_evidence, round(target.truth.log_evidence, 3))

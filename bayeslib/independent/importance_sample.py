@@ -84,12 +84,14 @@ def importance_sample(target, proposal, *, num_samples, progress=None, rng):
     --------
     >>> from scipy import stats
     >>> target = bl.posteriors.gamma_student()
-    >>> draws = bl.importance_sample(target, stats.gamma(3), num_samples=4000, rng=1)
+    >>> proposal = stats.gamma(3)
+    >>> draws = bl.importance_sample(target, proposal, num_samples=4000, rng=1)
     >>> print(draws.expect(), target.truth.mean.round(3))
     [4.146 ± 0.021] [4.167]
     >>> print(draws.log_evidence, round(target.truth.log_evidence, 3))
     -2.363 ± 0.017 -2.37
-    >>> print(f"k-hat {draws.settings['khat']:.1f}, worth {draws.settings['ess']:.0f} draws")
+    >>> khat, worth = draws.settings["khat"], draws.settings["ess"]
+    >>> print(f"k-hat {khat:.1f}, worth {worth:.0f} draws")
     k-hat -1.6, worth 1843 draws
     """
     q = as_proposal(proposal, as_target(target).dim)

@@ -124,8 +124,8 @@ def inverse_cdf_sample(ppf, *, num_samples, rng):
     BayeslibTypeError
         When `ppf` is not callable or returns no numbers.
     BayeslibError
-        When `ppf` returns more than one number for a probability, returns nan, or is not
-        increasing.
+        When `ppf` returns more than one number for a probability, returns nan, or decreases
+        somewhere.
 
     Notes
     -----

@@ -171,7 +171,7 @@ def particle_filter(
     trailing dimension.
 
     Errors come from this one run: particles that descend from a common ancestor are a family,
-    and families are independent, nearly. The ancestors are those of some time back, and are
+    and families are nearly independent. The ancestors are those of some time back, and are
     renewed before too few of them have descendants left; what is further back is taken as
     forgotten. With few particles, or a state that forgets slowly, errors come out too small.
 

@@ -25,7 +25,7 @@ def psis(log_weights):
     log_weights : numpy.ndarray
         Smoothed and normalised, their exponentials sum to 1; the shape of the input.
     khat : float
-        The fitted shape. Below 0.5 the variance of the weights is finite; above
+        The fitted shape. Below 0.5 the variance of the weights is probably finite; above
         min(1 - 1 / log10(S), 0.7) estimates are not to be trusted. inf when fewer than five weights
         of the tail stand out, so that these few carry everything; -inf when all of the tail equal
         the largest, so that nothing stands out; nan for fewer than 21 draws.

@@ -56,7 +56,9 @@ def resample(draws, *, num_samples, rng, scheme="systematic"):
     --------
     >>> from scipy import stats
     >>> target = bl.posteriors.gamma_student()
-    >>> weighted = bl.importance_sample(target, stats.gamma(3), num_samples=4000, rng=1)
+    >>> weighted = bl.importance_sample(
+    ...     target, stats.gamma(3), num_samples=4000, rng=1
+    ... )
     >>> equal = bl.resample(weighted, num_samples=1000, rng=2)
     >>> print(equal.log_weights, equal.expect(), weighted.expect())
     None [4.187 ± 0.040] [4.146 ± 0.021]

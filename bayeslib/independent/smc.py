@@ -50,7 +50,7 @@ def smc(
         Strictly between 0 and 1. Resample when the weights are worth less than this share; at
         every stage but the last where the temperatures are chosen.
     scale : float or array_like, shape (dim,), optional
-        Standard deviations of Gaussian steps, at every stage. None takes differences of two
+        Standard deviations of Gaussian steps, at every stage. None steps by the difference of two
         particles, times a factor near 1.7 / sqrt(dim) that is tuned for the longest jumps.
     num_steps : int, optional
         Metropolis steps of each particle in each stage. None makes as many as it takes, at most
@@ -76,8 +76,9 @@ def smc(
 
         - of each stage, ``inverse_temperatures``, ``ess``, ``acceptance_rates``, ``num_moves`` and
           ``growth`` of the distance (nan where the next stage moves on);
-        - ``num_families``: how many equal families the particles were worth, at the worst stage at
-          which they still stood in the modes where their families began; num_samples without one;
+        - ``num_families``: how many equal families the particles were worth, at the worst of the
+          stages at which they still stood in the modes where their families began; num_samples if
+          there was none;
         - ``evenness``: the worth of the families over their number, at the worst stage.
 
     Raises
@@ -97,8 +98,8 @@ def smc(
     Notes
     -----
     The errors come from one run, and no run knows of a mode that none of its particles has found
-    while the cloud was still wide. One family counts as several, by its members of a few stages
-    ago, once positions have nothing to do with those of then. In many dimensions the
+    while the cloud was still wide. A family counts as several, one for each of its members of a
+    few stages ago, once positions no longer depend on those of then. In many dimensions the
     evidence may be off by far more than its error, without a warning; in a hundred it was.
 
     Cost: ``num_samples * (1 + sum(num_moves))`` evaluations.
