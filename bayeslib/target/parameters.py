@@ -178,7 +178,8 @@ def simplex(n):
 
     Examples
     --------
-    >>> target = bl.Target(lambda p: np.sum(np.log(p.w)), parameters={"w": bl.simplex(3)})
+    >>> parameters = {"w": bl.simplex(3)}
+    >>> target = bl.Target(lambda p: np.sum(np.log(p.w)), parameters=parameters)
     >>> draws = bl.nuts(target, rng=1)  # Dirichlet(2, 2, 2)
     >>> print(draws["w"].shape, np.allclose(draws["w"].sum(axis=-1), 1.0))
     (4, 1000, 3) True

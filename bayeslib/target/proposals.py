@@ -108,7 +108,7 @@ def as_proposal(proposal, dim):
     --------
     >>> from scipy import stats
     >>> from bayeslib.target.proposals import as_proposal
-    >>> q = as_proposal(stats.norm([0.0, 1.0], 2.0), dim=2)  # independent coordinates
+    >>> q = as_proposal(stats.norm([0.0, 1.0], 2.0), dim=2)  # two independent ones
     >>> x = q.sample(3, np.random.default_rng(1))
     >>> print(x.shape, q.logdensity(np.array([[0.0, 1.0]])).round(4))
     (3, 2) [-3.2242]

@@ -54,13 +54,14 @@ class Target:
         One a dimension; "theta", or "theta[0]" and so on.
     support : sequence of (low, high), optional
         One pair a dimension, or one pair for dim 1; None for an end, or a pair, that is open.
-        Beyond it the log density counts as -inf, for every method; let `logdensity` return -inf
-        there itself, for a chain that meets another value raises TargetError. The support is
+        Beyond it the log density counts as -inf, for every method. `logdensity` should return
+        -inf there by itself: a chain that meets another value raises TargetError. The support is
 
         - where grids, quadrature and starts look, and where `adaptive_rejection_sample` ends;
         - what `unconstrained`, `advi`, `bbvi`, both pathfinders and, if asked, `laplace` map to
           the line.
     truth : Truth, optional
+        What is exactly known about the target, such as its mean.
 
     Attributes
     ----------
@@ -204,7 +205,9 @@ class Target:
         Examples
         --------
         >>> parameters = {"mu": (), "w": bl.simplex(2)}
-        >>> target = bl.Target(lambda p: -p.mu**2 + np.log(p.w[0]), parameters=parameters)
+        >>> target = bl.Target(
+        ...     lambda p: -p.mu**2 + np.log(p.w[0]), parameters=parameters
+        ... )
         >>> print(target.flatten({"w": [0.4, 0.6], "mu": 1.0}))
         [1.  0.4 0.6]
         """

@@ -93,7 +93,10 @@ class UnconstrainedTarget(Target):
         )  # fmt: skip
 
     def starts(self, initial_position, number):
-        """Return starts, (number, dim), for those given in the original's parameters, or None."""
+        """Return `number` starts in these coordinates for starts in the original's parameters.
+
+        None, for random starts, stays None.
+        """
         if initial_position is None:
             return None
         own, given = self.original, self.original.flatten(initial_position)

@@ -143,7 +143,7 @@ def logistic_log_likelihood(theta, X, y):
     Returns
     -------
     float
-        Compiled, to within about n times 1e-16, absolute.
+        To within about n times 1e-16, absolute.
 
     Raises
     ------
