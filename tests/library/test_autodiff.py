@@ -223,6 +223,17 @@ def scratch(theta):
     return z.sum() + outer[1, 2] + np.sum(outer)
 
 
+def changed_in_place(theta):
+    a, M = np.zeros(theta.size, theta.dtype), np.outer(theta, theta)
+    a += theta
+    a[1:] *= theta[:-1]
+    a -= 0.5
+    M += a
+    M /= 2.0
+    M **= 2
+    return np.sum(a) + np.sum(M)
+
+
 def rows(theta, X, y):
     lp = 0.0
     for i in range(X.shape[0]):
@@ -269,6 +280,7 @@ DENSITIES = [
     (extremes, ()),
     (lists, ()),
     (scratch, ()),
+    (changed_in_place, ()),
     (helpers, ()),
     (rows, (X, Y)),
     (integers, (np.array([0, 3, 2]), np.array([True, False, True]), 3)),

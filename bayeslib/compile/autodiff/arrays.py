@@ -167,7 +167,7 @@ for function, one_pass in PASSES.items():
 
 
 # -------------------------------------------------------------------------------- making, changing
-def change_inplace(symbol, inplace, operation):
+def change_inplace(symbol, inplace, changed):
     # Asked before numba's own rule, as above: it would die on a dual.
     @overload(inplace, target="cpu")
     def change(a, b):
@@ -178,16 +178,40 @@ def change_inplace(symbol, inplace, operation):
                 f"no gradient through `a {symbol}= b` where a holds floats; "
                 f"write a = a {symbol} b, or make a with dtype=theta.dtype"
             )
-
-        def changed(a, b):
-            a[:] = operation(a, b)
-            return a
-
         return changed
 
 
-for name, symbol in {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**"}.items():
-    change_inplace(symbol, getattr(operator, "i" + name), getattr(operator, name))
+# Written out: numba makes a loop of `a + b`, not of a call of operator.add.
+def plus(a, b):
+    a[:] = a + b
+    return a
+
+
+def minus(a, b):
+    a[:] = a - b
+    return a
+
+
+def times(a, b):
+    a[:] = a * b
+    return a
+
+
+def over(a, b):
+    a[:] = a / b
+    return a
+
+
+def power(a, b):
+    a[:] = a**b
+    return a
+
+
+change_inplace("+", operator.iadd, plus)
+change_inplace("-", operator.isub, minus)
+change_inplace("*", operator.imul, times)
+change_inplace("/", operator.itruediv, over)
+change_inplace("**", operator.ipow, power)
 
 
 @elementwise
