@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import diagnostics
 from ..errors import BayeslibError, BayeslibTypeError, ZeroWeightsError
-from ..validate import as_array, as_count, as_rng, check_callable
+from ..validate import as_array, as_count, as_rng, check_callable, check_shape
 from .estimate import Estimate, as_estimate
 from .families import family_totals, mean_and_error
 from .files import write
@@ -82,11 +82,8 @@ class Draws(Summarised):
                 f"values must have shape (num_chains, num_samples, dim), got {values.shape}"
             )
         for name in ("logdensity", "log_weights"):
-            array = getattr(self, name)
-            if array is not None and np.shape(array) != values.shape[:2]:
-                raise BayeslibError(
-                    f"{name} must have shape {values.shape[:2]}, got {np.shape(array)}"
-                )
+            if getattr(self, name) is not None:
+                check_shape(np.asarray(getattr(self, name)), name, values.shape[:2])
         vars(self).update(values=values, names=as_many_names(self.names, values.shape[2]))
 
     @property
@@ -174,10 +171,8 @@ class Draws(Summarised):
     def _columns(self, name):
         """Where the dimensions of a name lie, an int or an array of its shape."""
         if not isinstance(name, str):
-            raise BayeslibTypeError(
-                f"draws take a name, a list of names, or a slice, as draws[100:], got {name!r}; "
-                "their numbers are draws.values"
-            )
+            rule = "draws take a name, a list of names, or a slice, as draws[100:]"
+            raise BayeslibTypeError(f"{rule}, got {name!r}")
         if name in self.names:
             return self.names.index(name)
         found = variables(self.names)
@@ -249,9 +244,8 @@ class Draws(Summarised):
         results = [np.asarray(f(row, *arguments)) for row in named(self.flat, self.names)]
         shapes = {result.shape for result in results}
         if len(shapes) > 1:
-            raise BayeslibError(
-                f"{name} must return arrays of one shape, got {', '.join(map(str, sorted(shapes)))}"
-            )
+            listed = ", ".join(map(str, sorted(shapes)))
+            raise BayeslibError(f"{name} must return arrays of one shape, got {listed}")
         return np.reshape(results, (self.num_chains, self.num_samples, *shapes.pop()))
 
     def expect(self, f=None):
