@@ -95,7 +95,8 @@
       }
     }
     const shown = text.length <= 58 ? `'${text}'` : `a text of ${text.length} characters`;
-    throw new Unreadable(`This asks for numbers, and you gave ${shown}.`);
+    const percent = text.includes("%") ? " Write 5% as 0.05." : "";
+    throw new Unreadable(`This asks for numbers, and you gave ${shown}.${percent}`);
   };
 
   const read = (asked, text) => {
@@ -104,7 +105,8 @@
     const [wanted, count] = [asked.truth.length, given.length].map((n) => COUNTS[n] || String(n));
     if (wanted !== count) {
       const words = wanted === "one" ? "One number is" : `${wanted[0].toUpperCase()}${wanted.slice(1)} numbers are`;
-      const comma = wanted === "one" && /^[-−+]?\d+,\d+$/.test(text) ? " The decimal sign is a point." : "";
+      const one = wanted === "one" && /^[-−+]?\d+(,\d+)+$/.test(text.trim());
+      const comma = one ? " The decimal sign is a point, and thousands take no comma." : "";
       throw new Unreadable(`${words} asked for, and you gave ${count}.${comma}`);
     }
     const odd = given.filter((number) => !Number.isFinite(number));

@@ -70,7 +70,7 @@ EXERCISES = (
         expects=Value(_student_coverage),
         mistakes={
             "That is so when sigma is known; here it is estimated from ten draws.": lambda a: (
-                np.isclose(a, 0.9545, atol=1e-3)
+                np.isclose(a, 0.952, atol=4e-3)
             ),
             "Nearly: ten draws leave nine degrees of freedom, not ten.": lambda a: np.isclose(
                 a, 0.9266, atol=6e-4
@@ -140,6 +140,9 @@ EXERCISES = (
                 np.isclose(a, np.sqrt(10.0), rtol=5e-3) or np.isclose(a, 10.0, rtol=5e-3)
             ),
             "The other way round: the true error is larger.": near(1.0 / np.sqrt(19.0)),
+            "Not only the next neighbour counts: 1 + 2 (0.9 + 0.81 + ...).": lambda a: (
+                np.isclose(a, np.sqrt(2.8), rtol=5e-3) or np.isclose(a, 2.8, rtol=5e-3)
+            ),
         },
         recipe="The factor of the variance is (1 + rho) / (1 - rho).",
         praise="Nineteen such draws are worth one independent one: the effective sample size.",

@@ -71,6 +71,7 @@ EXERCISES = (
             "You multiplied by 1/c, which is C of the lecture. Acceptance is Z / c.": near(
                 lambda: 1000.0 / (_C * _evidence()), rtol=1e-2
             ),
+            "You left out c. Acceptance is Z / c.": near(lambda: 1000.0 / _evidence(), rtol=1e-2),
             "Fewer proposals than draws? Each draw needs at least one.": lambda a: a < 1000.0,
         },
         recipe="The number of proposals per kept draw is geometric with success probability Z / c.",
@@ -83,6 +84,9 @@ EXERCISES = (
             "The right two numbers in the wrong order: "
             "first the scale, then the acceptance.": lambda a: np.allclose(
                 a[::-1], _best_exponential(), rtol=1e-2
+            ),
+            "That is the scale chosen by eye; a better one is asked for.": near(
+                4.2, at=0, rtol=1e-3
             ),
             "The first number is the rate; the scale is its reciprocal.": near(
                 lambda: 1.0 / _best_exponential()[0], at=0, rtol=1e-2
@@ -124,6 +128,7 @@ EXERCISES = (
                 4.16697426804
             ),
             "That is the mean of the prior.": near(3.0),
+            "That is for c = 1/4, as in the table; here c is 1/5.": near(4.094, rtol=2e-3),
         },
         recipe="Draws follow min(target, c q): integrate theta times it; divide by its integral.",
         praise="You know the wrong answer exactly: the leak is a theorem, not an accident.",
@@ -132,7 +137,7 @@ EXERCISES = (
         "rejection-suspicious",
         expects=Choice(("first", "second"), "first"),
         mistakes={
-            "Of exact draws, many a sample is as far off as this one.": "second",
+            "Exact draws are often as far off as these: see the p-value.": "second",
         },
         recipe="A tiny p-value says that exact draws would hardly ever be so far off.",
         praise="No weights, no chains, no trace to look at: the draws alone do not tell.",

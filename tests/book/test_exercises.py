@@ -271,11 +271,20 @@ def test_what_is_no_number_is_told(text):
     ]
 
 
-def test_a_decimal_comma_is_told():
+def test_a_comma_within_a_number_is_told():
     exercise = Exercise("a-b", Value(0.25))
-    (said,) = in_browser([(exercise, ["0,25", "0, 25"])])
-    assert said[0].endswith("and you gave two. The decimal sign is a point.")
-    assert said[1].endswith("and you gave two.")
+    (said,) = in_browser([(exercise, ["0,25", "3,000,000", "0, 25"])])
+    for text in said[:2]:
+        assert text.endswith("The decimal sign is a point, and thousands take no comma.")
+    assert said[2].endswith("and you gave two.")
+
+
+def test_per_cent_is_told():
+    exercise = Exercise("a-b", Value(0.25))
+    (said,) = in_browser([(exercise, ["25%"])])
+    assert said == [
+        "unreadable|Not yet.|This asks for numbers, and you gave '25%'. Write 5% as 0.05."
+    ]
 
 
 def test_an_answer_is_not_to_be_read_in_the_page():

@@ -111,6 +111,7 @@ ANSWERS = {
     "challenge-scale": [(11.0, 10 / 11), (10 / 11, 11 / 3), (10 / 3, 1.0), (11 / 3, 1.1)],
     "challenge-explain": [
         lambda t: 100.0 * t,
+        (0.073, 0.016),
         lambda t: (t[0], t[0]),
         lambda t: (t[0], 0.01),
         lambda t: (t[0], pneumonia_and_flu()),
@@ -194,7 +195,7 @@ ANSWERS = {
     "minds-race": [(0.64, 2.0), (16 / 17, 4.0)],
     "monte_carlo-digits": [3.0**0.5 * 1e3, 3.0**2 * 1e6, 3.0 * 1e3],
     "monte_carlo-coverage": [
-        2.0 * stats.norm.cdf(2.0) - 1.0,
+        Each(2.0 * stats.norm.cdf(2.0) - 1.0, 0.95),
         2.0 * stats.t.cdf(2.0, 10) - 1.0,
         stats.t.cdf(2.0, 9),
         92.3,
@@ -203,12 +204,19 @@ ANSWERS = {
         (average(lambda theta: stats.t.sf(8.0 - theta, 2)), 3e-4),
         lambda t: (1.0 - t, 3e-4),
     ],
-    "monte_carlo-remember": [Each(10.0**0.5, 10.0), 19.0**-0.5],
+    "monte_carlo-remember": [Each(10.0**0.5, 10.0), 19.0**-0.5, Each(2.8**0.5, 2.8)],
     "nuts-bill": [(41, 32), (63, 32), (31, 32), Each((40, 40), (40, 41)), (40, 31)],
     "nuts-school": [(28.0, 0.05), (0.3167, 0.05), (4.397, 0.05)],
-    "rejection-price": [C / EVIDENCE, 1e3 * EVIDENCE / C, 1e3 / (C * EVIDENCE), 500.0],
+    "rejection-price": [
+        C / EVIDENCE,
+        1e3 * EVIDENCE / C,
+        1e3 / (C * EVIDENCE),
+        1e3 / EVIDENCE,
+        500.0,
+    ],
     "rejection-envelope": [
         lambda t: t[::-1],
+        lambda t: (4.2, t[1]),
         lambda t: (1.0 / t[0], t[1]),
         lambda t: (t[0], EVIDENCE / t[1]),
         lambda t: (t[0], t[1] / EVIDENCE),
@@ -219,7 +227,7 @@ ANSWERS = {
         (0.25 * C, 0.05),
         Each((0.25 * C, 0.05**2 * C), (0.25 * C, (0.05 * C) ** 2), (0.088, 0.0)),
     ],
-    "rejection-leak": [average(lambda theta: theta), 3.0],
+    "rejection-leak": [average(lambda theta: theta), 3.0, 4.094],
     "rejection-half-normal": [
         np.random.default_rng(1).normal(size=4000),
         np.random.default_rng(2).exponential(size=4000),
