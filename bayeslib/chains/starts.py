@@ -79,8 +79,12 @@ def _draw_starts(target, generators, draw, gradient):
                 break
         else:
             remedy = "a proposal that covers the target" if draw else "support= to the Target"
-            words = f"no start with a finite log density in {_TRIES} attempts; pass "
-            raise StartError(blame(target, f"{words}initial_position, or {remedy}"))
+            words = (
+                f"no start with a finite log density in {_TRIES} attempts, the last "
+                f"theta={shown(target._place(start))}: look for data that their density excludes, "
+                f"or pass initial_position, or {remedy}"
+            )
+            raise StartError(blame(target, words))
         starts.append(start)
     return np.stack(starts), num_evals
 

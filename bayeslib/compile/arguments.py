@@ -48,6 +48,11 @@ def _missing(parameters, num_leading, wanted, name):
 
 def as_data(data, name="data"):
     """Return arrays and numbers as aligned read-only arrays; a number becomes a 0-d one."""
+    if isinstance(data, dict):
+        raise BayeslibTypeError(
+            f"{name} must be a tuple of arrays and numbers, got a dict; write "
+            f"{name}=({', '.join(map(str, data))},), in the order of the function's arguments"
+        )
     if not isinstance(data, (tuple, list)):
         raise BayeslibTypeError(
             f"{name} must be a tuple of arrays and numbers, got {type(data).__name__}; "
@@ -57,7 +62,10 @@ def as_data(data, name="data"):
     for i, item in enumerate(data):
         array = as_array(item, f"{name}[{i}]")
         if array.dtype.kind not in "biufc":
-            raise BayeslibTypeError(f"{name}[{i}] must hold numbers, got dtype {array.dtype}")
+            sparse = hasattr(item, "toarray")
+            remedy = "pass .toarray()" if sparse else "code it as whole numbers, or leave it out"
+            got = f"got {'a sparse matrix' if sparse else f'dtype {array.dtype}'}"
+            raise BayeslibTypeError(f"{name}[{i}] must hold numbers, {got}; {remedy}")
         if array.dtype.itemsize > (16 if array.dtype.kind == "c" else 8):
             raise BayeslibTypeError(
                 f"{name}[{i}] is of dtype {array.dtype}, more digits than compiled code has: "

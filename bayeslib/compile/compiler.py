@@ -14,7 +14,7 @@ from ..errors import BayeslibError, BayeslibTypeError, GradientError
 from . import entry
 from .arithmetic import INLINED
 from .autodiff import compilable, differentiate, differentiate_by_tape, prefers_tape
-from .autodiff.explain import explain, only_raises, unknown_name
+from .autodiff.explain import explain, forgets, only_raises, unknown_name
 from .autodiff.rewrite import unique
 from .callback import Bound, PlainCallback
 from .disk import Stored
@@ -209,6 +209,10 @@ def _explained(error, function):
     """Return what to raise when the compiler has raised, a NumbaError or something else."""
     if isinstance(error, BayeslibError):
         return error
+    if forgets(function):
+        return BayeslibTypeError(
+            f"{function.__name__!r} must return a float, got None; is there a return on every path?"
+        )
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     noise = ("Failed in", "This error", "For more", "- Resolution", "<")
     about = re.split(r"^(?:File |During:)|Raised from", text, flags=re.MULTILINE)[0]
@@ -220,6 +224,8 @@ def _explained(error, function):
         "Write it in numba's subset: numbers, loops, NumPy arrays and functions; "
         "of SciPy what the page Targets lists; no lists of mixed types."
     )
+    if isinstance(error, AttributeError) and "'NoneType'" in text:  # of numba's own a += b
+        said, text = ["an array that is read-only is changed in place"], "readonly array setitem"
     if "readonly array" in text and "setitem" in text:
         remedy = "theta and the data are read-only: write to a copy."
     if "IMPORT_NAME" in text:

@@ -242,6 +242,10 @@ class Draws(Summarised):
         self._check_some()
         check_callable(**{name: f})
         results = [np.asarray(f(row, *arguments)) for row in named(self.flat, self.names)]
+        if any(result.dtype == object for result in results):
+            raise BayeslibError(
+                f"{name} must return a number or an array of numbers, got {results[0]!r}"
+            )
         shapes = {result.shape for result in results}
         if len(shapes) > 1:
             listed = ", ".join(map(str, sorted(shapes)))

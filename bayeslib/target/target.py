@@ -377,7 +377,8 @@ class Target:
             return error
         return TargetError(
             f"{self.logdensity.__name__!r} raised when compiled at theta={shown(theta)}, "
-            "but does not in plain Python"
+            "but does not in plain Python: look for arrays of different shapes in a function of "
+            "bl.logpdf, or an index out of bounds"
         )
 
     def _plain(self, theta):

@@ -423,6 +423,17 @@ def in_place(theta):
     return z[0]
 
 
+def of_parameters(p):
+    return -(p["m"] ** 2)
+
+
+def unlike_arrays(theta):
+    a = np.ones(2)
+    for _ in range(3):
+        a = a * theta[0]
+    return np.sum(a)
+
+
 def condition(theta):
     if theta[0]:
         return theta[1]
@@ -456,6 +467,11 @@ def raising(theta):
         (condition, r"`if theta\[0\]:`.*x != 0.0"),
         (lambda t: t, r"returns <1-d array from theta>, not a number; add up the terms"),
         (lambda t: bl.logpdf.gaussian(t[0]), r"no attribute 'gaussian'; mend the name"),
+        (lambda t: bl.logpdf.halfnormal(t[0]), r"bl.logpdf has no.*as half_normal"),
+        (lambda t: np.sum(np.log([t[0], t[1]])), r"log of a list.*np.array"),
+        (lambda t: t[t[0]], r"not a whole number.*astype\(int\)"),
+        (lambda t: special.logsumexp(np.outer(t, t), axis=1), r"more than one vector.*rows"),
+        (unlike_arrays, r"an array of floats becomes.*0.0 \* theta\[0\]"),
         (nothing, r"one float on every path"),
         (whole, r"//.*`return theta\[0\] // 2`"),
         (lambda t: undefined_name(t[0]), r"undefined_name"),  # noqa: F821
@@ -470,6 +486,30 @@ def test_errors_name_the_construct_and_the_remedy(function, words):
         bl.Target(function, dim=2).gradient([0.3, 0.4])
     assert len(str(caught.value)) < 360
     assert "Dual" not in str(caught.value)
+
+
+def test_errors_of_named_parameters():
+    for constraint in ((), bl.positive()):
+
+        def forgotten(p):
+            -(p.m**2)  # noqa: B018
+
+        for gradient, words in (("auto", "path through it returns none"), (None, "on every path")):
+            target = bl.Target(forgotten, parameters={"m": constraint}, gradient=gradient)
+            with pytest.raises(bl.BayeslibError, match=f"{words}|got None"):
+                target.gradient([1.0]) if gradient else target([1.0])
+    with pytest.raises(GradientError, match=r"of the parameters, .*write p.alpha for alpha"):
+        bl.Target(of_parameters, parameters={"m": ()}).gradient([1.0])
+
+
+@pytest.mark.parametrize("gradient", ["auto", None])
+def test_wrong_arguments_of_a_density_are_named(gradient):
+    words = r"normal\(x, loc=0.0, scale=1.0\): .*'mu'"
+    target = bl.Target(lambda t: bl.logpdf.normal(t[0], mu=1.0), dim=1, gradient=gradient)
+    with pytest.raises(bl.BayeslibTypeError, match=words):
+        target.gradient([1.0]) if gradient else target([1.0])
+    with pytest.raises(bl.BayeslibTypeError, match=words):
+        bl.logpdf.normal(1.0, mu=1.0)
 
 
 # --------------------------------------------------------------------------- cache, start, fallback

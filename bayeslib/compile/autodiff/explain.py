@@ -1,18 +1,22 @@
 """From numba's pages of messages to one sentence that names the construct and the remedy."""
 
+import difflib
 import dis
+import itertools
 import linecache
 import os
 import re
 
 from numba import NumbaError
 
-from ...errors import GradientError
+from ...errors import BayeslibError, GradientError
+from ..functions import densities
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIBRARY = re.compile(r"[/\\](numba|numpy|llvmlite)[/\\]")
 ONE = "return one float on every path"
 SUM = "add up the terms, as in np.sum(bl.logpdf.normal(y, mu, sigma))"
+FLOATS = r"Cannot unify array\((float|int)\d+[^)]*\) and array\(Dual"
 ELSE = "or pass gradient= or fused= to Target"
 REMEDIES = (
     (r"setitem", "a function of theta is stored in an array that does not hold such numbers",
@@ -29,6 +33,12 @@ REMEDIES = (
      "use np.linalg.cholesky, solve, inv, det or slogdet"),
     (r"norm", "np.linalg.norm with a second argument", "write np.linalg.norm(x), or the formula"),
     (r"median", "np.median of an array from theta", "take the middle of np.sort(x)"),
+    (r"(getitem|getattr)\(Parameters", "{name} of the parameters", "write p.alpha for alpha"),
+    (r"getitem\(.*, (float\d+|Dual\d+)", "an index that is not a whole number",
+     "take .astype(int) of the array before it goes into data="),
+    (r"(logsumexp|multivariate_normal_cholesky)", "{name} of more than one vector",
+     "loop over the rows, and call it with each"),
+    (r"\w+\(.*[lL]ist", "{name} of a list", "make an array of it, np.array([...])"),
     (r"<unknown function>", "a conversion of a number from theta", "leave out np.float64 and such"),
 )  # fmt: skip
 
@@ -37,6 +47,8 @@ def explain(error, function):
     """Make the GradientError for an error that numba raised while it compiled the duals."""
     if isinstance(error, GradientError):
         return GradientError(f"{title(function)}: {error}, {ELSE}")
+    if isinstance(error, BayeslibError):
+        return error
     text = str(error)
     construct, remedy = unknown_name(text) or describe(text, error, function)
     return GradientError(f"{title(function)}: {construct}{place(text)}; {remedy}, {ELSE}")
@@ -51,6 +63,10 @@ def unknown_name(text):
     match = re.search(r"Unknown attribute '(\w+)' of type Parameters", text)
     if match:
         return f"no parameter is named {match[1]!r}", "name it in parameters= of the Target"
+    match = re.search(rf"module '{densities.__name__}' has (no attribute '(\w+)')", text)
+    if match:
+        close = difflib.get_close_matches(match[2].lower(), densities.__all__, 1)
+        return f"bl.logpdf has {match[1]}", "mend the name" + "".join(f", as {c}" for c in close)
     attribute = r"Unknown attribute '(\w+)' of type Module\(<module '(scipy[.\w]*)'"
     name = r"Untyped global name '(\w+)'().*\n?.*<(?:class 'numpy.ufunc'|ufunc)"
     match = re.search(attribute, text) or re.search(name, text)
@@ -68,8 +84,21 @@ def only_raises(function):
     return not any(step.opname.startswith("RETURN_") for step in steps)
 
 
+def forgets(function):
+    """Whether a path through a function, or that of named parameters in it, returns nothing."""
+    function = getattr(function, "py_func", function)
+    steps = dis.get_instructions(function.__globals__.get("_logdensity", function))
+    return any(
+        last.opname in ("RETURN_VALUE", "RETURN_CONST")
+        and (step if last.opname == "RETURN_VALUE" else last).argrepr == "None"
+        for step, last in itertools.pairwise(steps)
+    )
+
+
 def describe(text, error, function):
     """The construct that numba stumbled over, and what to do about it."""
+    if forgets(function):
+        return "a path through it returns none, not a number", ONE
     match = re.search(r"^ ?No implementation of function (.*) found for signature:\s+>>> (.*)",
                       text, re.MULTILINE)  # fmt: skip
     if match:
@@ -89,10 +118,20 @@ def describe(text, error, function):
         return f"{match[1]!r} is nothing that numba can compile", "write a function that is"
     if re.search(r"Can't unify return type .*array\(Dual", text):
         return "it returns an array, not a number", SUM
+    if re.search(FLOATS, text):
+        return (
+            "an array of floats becomes one of functions of theta",
+            "begin with such, as by adding 0.0 * theta[0]; of named parameters, 0.0 * p.tau",
+        )
     match = re.search(r"NameError: (.*)|(Cannot unify .*)|(Unknown attribute .*)|(Use of .*)", text)
     if match:
         reason = next(group for group in match.groups() if group)
         return plain_types(reason.strip()), "keep to loops over numbers"
+    if "Cannot resolve setattr: (Parameters" in text:
+        return "the parameters cannot be written to", "use a name of your own, without p."
+    match = re.search(r"Cannot capture the non-constant value.* variable '(\w+)'", text)
+    if match:
+        return f"a function inside it uses {match[1]!r}", "pass that to it as an argument"
     if "astype(" in text:
         return "astype of an array from theta", "leave it out"
     if isinstance(error, AttributeError):

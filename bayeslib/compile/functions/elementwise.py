@@ -11,6 +11,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic, overload
 
+from ...errors import BayeslibTypeError
 from ..arithmetic import EXACT
 from ..kinds import REAL
 
@@ -79,9 +80,15 @@ def elementwise(formula, ruled=False):
 
     signature = inspect.signature(formula)
 
+    def bind(args, kwargs):
+        try:
+            return signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise BayeslibTypeError(f"{formula.__name__}{signature}: {error}") from None
+
     @functools.wraps(formula)
     def function(*args, **kwargs):
-        arrays = [np.asarray(a) for a in signature.bind(*args, **kwargs).args]
+        arrays = [np.asarray(a) for a in bind(args, kwargs).args]
         kind = object if any(a.dtype == object for a in arrays) else np.float64
         floats = [a if a.dtype == object else a.astype(np.float64) for a in arrays]
         rows = np.broadcast(*floats)
@@ -92,7 +99,7 @@ def elementwise(formula, ruled=False):
     function.__compiled__ = (formula,)
 
     def choose(*kinds, **named):
-        given = signature.bind(*kinds, **named).arguments
+        given = bind(kinds, named).arguments
         if any(isinstance(kind, types.Array) for kind in given.values()):
             return loop_over(function, signature, given, entry_type(given.values()))
         return None if ruled and active(given.values()) else formula
