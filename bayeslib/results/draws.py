@@ -14,7 +14,7 @@ from .estimate import Estimate, as_estimate
 from .families import family_totals, mean_and_error
 from .files import write
 from .named import named, settings_with_noise, variables
-from .rows import apply_rows
+from .rows import apply_rows, shape_of_each
 from .summary import PROBABILITIES, QUANTILES, Summarised, tabulate, weighted_quantiles
 
 
@@ -242,15 +242,8 @@ class Draws(Summarised):
         self._check_some()
         check_callable(**{name: f})
         results = [np.asarray(f(row, *arguments)) for row in named(self.flat, self.names)]
-        if any(result.dtype == object for result in results):
-            raise BayeslibError(
-                f"{name} must return a number or an array of numbers, got {results[0]!r}"
-            )
-        shapes = {result.shape for result in results}
-        if len(shapes) > 1:
-            listed = ", ".join(map(str, sorted(shapes)))
-            raise BayeslibError(f"{name} must return arrays of one shape, got {listed}")
-        return np.reshape(results, (self.num_chains, self.num_samples, *shapes.pop()))
+        shape = shape_of_each(results, name)
+        return np.reshape(results, (self.num_chains, self.num_samples, *shape))
 
     def expect(self, f=None):
         """Estimate the posterior expectation of `f`.

@@ -108,6 +108,19 @@ def _attempt(f, value):
         return None
 
 
+def shape_of_each(results, name):
+    """Return the one shape of the arrays that a function called `name` made of the draws."""
+    if any(result.dtype == object for result in results):
+        raise BayeslibError(
+            f"{name} must return a number or an array of numbers, got {results[0]!r}"
+        )
+    shapes = {result.shape for result in results}
+    if len(shapes) > 1:
+        listed = ", ".join(map(str, sorted(shapes)))
+        raise BayeslibError(f"{name} must return arrays of one shape, got {listed}")
+    return shapes.pop()
+
+
 def _alike(a, b, row):
     """Whether two arrays made of `row` are equal up to the order in which sums are taken."""
     if a is None or a.shape != b.shape:

@@ -502,6 +502,15 @@ def test_errors_of_named_parameters():
         bl.Target(of_parameters, parameters={"m": ()}).gradient([1.0])
 
 
+def test_writing_to_the_parameters_is_refused():
+    def writes(theta):
+        theta *= 2.0
+        return np.sum(theta)
+
+    with pytest.raises(bl.BayeslibTypeError, match="read-only: write to a copy"):
+        bl.Target(writes, dim=2, gradient=None)([1.0, 2.0])
+
+
 @pytest.mark.parametrize("gradient", ["auto", None])
 def test_wrong_arguments_of_a_density_are_named(gradient):
     words = r"normal\(x, loc=0.0, scale=1.0\): .*'mu'"
