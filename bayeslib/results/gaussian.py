@@ -353,4 +353,5 @@ class Gaussian(Summarised):
         return write(path, "Gaussian", parts)
 
     def __repr__(self):
-        return f"Gaussian({self.method}, dim={self.dim}, num_evals={self.num_evals})"
+        method = f"{self.method}, " if self.method else ""
+        return f"Gaussian({method}dim={self.dim}, num_evals={self.num_evals})"
