@@ -23,10 +23,10 @@ class Target:
     Parameters
     ----------
     logdensity : callable
-        ``logdensity(theta, *data) -> float``, in numba's subset of Python, jitted or not.
-        ``theta`` is (dim,) float64, not to be written to; ``-inf`` means outside the support.
-        With `parameters` it is ``logdensity(p, *data)``, where ``p.alpha`` is the parameter alpha
-        in its shape.
+        ``logdensity(theta, *data) -> float``, in numba's subset of Python; numba may have
+        compiled it already. ``theta`` is (dim,) float64, not to be written to; ``-inf`` means
+        outside the support. With `parameters` it is ``logdensity(p, *data)``, where ``p.alpha`` is
+        the parameter alpha in its shape.
     dim : int
         The number of parameters. Left out if `parameters` are given, as are `names` and `support`.
     parameters : dict
@@ -54,12 +54,12 @@ class Target:
         One a dimension; "theta", or "theta[0]" and so on.
     support : sequence of (low, high), optional
         One pair a dimension, or one pair for dim 1; None for an end, or a pair, that is open.
-        Beyond it the log density counts as -inf, for every method. `logdensity` should return
-        -inf there by itself: a chain that meets another value raises TargetError. The support is
+        Beyond it the log density counts as ``-inf``, for every method. `logdensity` should return
+        ``-inf`` there by itself: a chain that meets another value raises TargetError.
 
-        - where grids, quadrature and starts look, and where `adaptive_rejection_sample` ends;
-        - what `unconstrained`, `advi`, `bbvi`, both pathfinders and, if asked, `laplace` map to
-          the line.
+        - Grids, quadrature, starts and `adaptive_rejection_sample` look within the support only.
+        - `unconstrained`, `advi`, `bbvi`, both pathfinders and, if asked, `laplace` map it to the
+          line.
     truth : Truth, optional
         What is exactly known about the target, such as its mean.
 
@@ -81,12 +81,12 @@ class Target:
     Notes
     -----
     Compiled at first use, kept on disk under ``NUMBA_CACHE_DIR`` or the user's cache folder, so
-    that the next process finds it in milliseconds. A global, a helper, a closure or a global
-    array that has changed is noticed at the next call, or the next run, and compiled again.
+    that the next process finds it in milliseconds. When a global number or array, a helper or a
+    closure has changed, the next call or run compiles again.
 
-    Arithmetic: it follows NumPy, not Python; log(0) is -inf and 1/0 is inf. Compiled code does
-    not notice an index out of bounds (unless ``NUMBA_BOUNDSCHECK=1`` is set); at each run's start
-    its value is compared with the plain function's.
+    Arithmetic: it follows NumPy, not Python; log(0) is ``-inf`` and 1/0 is ``inf``. Compiled code
+    does not notice an index out of bounds (unless ``NUMBA_BOUNDSCHECK=1`` is set); at each run's
+    start its value is compared with the plain function's.
 
     Examples
     --------
@@ -345,7 +345,7 @@ class Target:
         ----------
         theta : array_like, shape (dim,)
         thorough : bool
-            Every component. Otherwise two oblique directions, the components only if one disagrees.
+            Every component. Otherwise two fixed directions, the components only if one disagrees.
 
         Returns
         -------

@@ -1,9 +1,9 @@
 """Log densities, parametrised as in scipy.stats: ``bl.logpdf.normal(y, mu, sigma)``.
 
-They are used inside a log density, with automatic gradient, and outside it. The density of a number
-works entry by entry on arrays of one shape, with numbers beside them, and is then summed:
+They are used inside a log density, with automatic gradient, and outside it. Those of one number
+work entry by entry on arrays of one shape; plain numbers may stand beside these. Sum the result:
 ``np.sum(bl.logpdf.normal(y, mu, sigma))``.
-Each is -inf outside the support; a shape or a scale below zero gives nan.
+Each is ``-inf`` outside the support; within it, a shape or a scale below zero gives nan.
 """
 
 import math
