@@ -151,7 +151,7 @@ def check(exercise, answer, *, seed=None):
         The exercise's name on the page, such as ``"rejection-price"``.
     answer : object
         A number, array, Estimate, Draws, function or word, whichever it asks for.
-        ``...`` is what a blank exercise holds, or a function that does nothing; ``"?"`` asks for
+        ``...``, or a function that does nothing, counts as not yet answered; ``"?"`` asks for
         the way to the answer.
     seed : int, optional
         Judge by the numbers that `ask` gives for this seed.
