@@ -78,8 +78,8 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
 
     Refinement: the regions with the largest errors are halved across the direction in which a
     product of 7 and 15 point Gauss-Kronrod rules disagrees most, until the errors sum to less than
-    wanted. A region in which one of the points looked at before, or one just across from a
-    neighbour, stands high above all nodes is halved too.
+    wanted. A region is halved too when the density at another of its points, from the search or
+    close to the border of a neighbour, stands high above that at all its nodes.
 
     Examples
     --------

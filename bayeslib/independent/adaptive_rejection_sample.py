@@ -34,9 +34,9 @@ def adaptive_rejection_sample(target, *, points, num_samples, rng):
     -------
     Draws
         Independent, shape (1, num_samples, 1), without `logdensity`, which is mostly never
-        computed. `log_evidence` is the log of ``N / sum(1 / area)``: N draws, and for each
-        proposal the area under the envelope that made it. It is kept between the logs of the areas
-        under the final chords and tangents. Interrupted, it returns what was drawn,
+        computed. `log_evidence` is the log of ``N / sum(1 / area)`` for N draws; the sum runs over
+        all proposals, each with the area under its envelope. It is kept between the logs of the
+        areas under the final chords and tangents. Interrupted, it returns what was drawn,
         ``settings["interrupted"]`` set.
 
         - Stats: ``num_proposals`` and ``num_evals`` that each draw took. The run's `num_evals` adds

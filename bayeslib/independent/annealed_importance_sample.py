@@ -54,9 +54,14 @@ def annealed_importance_sample(
     Returns
     -------
     Draws
-        Independent, (1, num_samples, dim), with raw `log_weights`. ``settings``: ``khat``,
-        ``ess``, ``acceptance``, the ``scale`` used. ``log_evidence``: the mean weight is
-        unbiased, however badly the draws have mixed; its logarithm is biased low.
+        Independent, shape (1, num_samples, dim), with raw `log_weights`. `log_evidence` is the log
+        of the mean weight, which is unbiased, however badly the draws have mixed; its logarithm is
+        biased low. Settings:
+
+        - ``khat`` and ``ess``: see `importance_sample`;
+        - ``acceptance``: the share of the Metropolis steps that were accepted;
+        - ``scale``: the one used, shape (number of stages, dim);
+        - ``tail_index``: see `nuts`.
 
     Raises
     ------
@@ -73,7 +78,8 @@ def annealed_importance_sample(
 
     Notes
     -----
-    Cost: ``num_samples * (1 + stages * num_steps)`` evaluations, and the pilot's.
+    Cost: ``num_samples * (1 + stages * num_steps)`` evaluations, those of the pilot run, and
+    at most 16 for ``tail_index``.
 
     Draw order: a pilot run draws from ``rng.spawn(1)``, not from `rng`. Then
     ``proposal.sample(num_samples, rng)``, and in each Metropolis step num_samples * dim normals,

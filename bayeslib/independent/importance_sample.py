@@ -59,19 +59,19 @@ def importance_sample(target, proposal, *, num_samples, progress=None, rng):
     Warns
     -----
     BayeslibWarning
-        When k-hat is above min(1 - 1 / log10(num_samples), 0.7), or stays below it only until
-        draws come from further out; when fewer than ten draws' worth remain, or when the log
-        density is nan somewhere (that draw gets no weight).
+        When ``khat`` or ``khat_beyond`` is above min(1 - 1 / log10(num_samples), 0.7), when fewer
+        than ten draws' worth remain, or when the log density is nan somewhere (that draw gets no
+        weight).
 
     Notes
     -----
     k-hat sees the weights of the draws only. Draws of a Gaussian proposal end before the tails of a
-    Student-t target begin to matter: the weights look tame, and the error is too small. So where an
-    outermost draw has more than the mean weight, the density is asked twice as far out: on the ray
-    through it for draws of the least proposal density, along its axis for the least and greatest
-    value of a coordinate. From there to here, ``khat_beyond`` is the rise of the log weight for
-    each unit by which the proposal's log density falls. It is reported where the mass out there, as
-    a Pareto tail of that shape, would move a mean by more than its standard error.
+    Student-t target begin to matter: the weights look tame, and the error is too small. So the
+    density is also asked beyond the outermost draws that weigh more than the mean, twice as far
+    from the draws' mean: along the ray through a draw of least proposal density, along the axis for
+    the least or greatest value of a coordinate. Out there the log weight rises by ``khat_beyond``
+    for each unit by which the proposal's log density falls. It is reported where the mass out
+    there, as a Pareto tail of that shape, would move a mean by more than its standard error.
 
     Draw order: ``proposal.sample(num_samples, rng)``, nothing else.
 

@@ -151,7 +151,8 @@ def particle_filter(
     Returns
     -------
     Filtered
-        ``settings`` holds the seed, and ``num_families``: from how many the last error was made.
+        ``settings`` holds the seed, and ``num_families``: how many families, see Notes, the last
+        error rests on.
 
     Raises
     ------

@@ -32,9 +32,9 @@ def smc(
 
     The density q^(1 - b) p^b is the proposal's at b = 0, the target's at b = 1. Each stage raises
     b, weights the particles by the ratio of the two densities, resamples if the weights have become
-    uneven, and moves each particle by random-walk Metropolis steps. These end when the mean squared
-    distance from where the particles were, along each principal axis of the cloud, grew in the
-    second half of the moves by less than half of what it did in the first.
+    uneven, and moves each particle by random-walk Metropolis steps. The moves end when they hardly
+    lead further away: when the mean squared distance from where they began grew, along every
+    principal axis of the cloud, less than half as much in their second half as in their first.
 
     Parameters
     ----------
@@ -76,10 +76,11 @@ def smc(
 
         - of each stage, ``inverse_temperatures``, ``ess``, ``acceptance_rates``, ``num_moves`` and
           ``growth`` of the distance (nan where the next stage moves on);
-        - ``num_families``: how many equal families the particles were worth, at the worst of the
-          stages at which they still stood in the modes where their families began; num_samples if
-          there was none;
-        - ``evenness``: the worth of the families over their number, at the worst stage.
+        - ``num_families``: the smallest number of equal families that the particles were worth
+          while their positions still depended on where the families began, as in separate modes;
+          num_samples if families never became few while they did;
+        - ``evenness``: the worth of the families over their number, at the worst stage;
+        - ``tail_index``: see `nuts`.
 
     Raises
     ------
@@ -98,11 +99,11 @@ def smc(
     Notes
     -----
     The errors come from one run, and no run knows of a mode that none of its particles has found
-    while the cloud was still wide. A family counts as several, one for each of its members of a
-    few stages ago, once positions no longer depend on those of then. In many dimensions the
+    while the cloud was still wide. Once families are few, and positions no longer depend on those
+    of a few stages ago, every particle of then begins a family of its own. In many dimensions the
     evidence may be off by far more than its error, without a warning; in a hundred it was.
 
-    Cost: ``num_samples * (1 + sum(num_moves))`` evaluations.
+    Cost: ``num_samples * (1 + sum(num_moves))`` evaluations, and at most 16 for ``tail_index``.
 
     Draw order: ``proposal.sample(num_samples, rng)``; then in each stage the uniforms of the scheme
     if it resamples, and in each Metropolis step, with `scale`, num_samples * dim normals, particle
