@@ -121,7 +121,10 @@ class Draws(Summarised):
 
     @property
     def worth(self):
-        """How many independent draws these are worth by weights and families; for chains, `ess`."""
+        """How many independent draws these are worth, by weights and families alone.
+
+        Draws of chains have neither, and count in full; `ess` says what those are worth.
+        """
         weights = self.weights
         if "family" in self.stats:
             weights = family_totals(weights, np.ravel(self.stats["family"]))
@@ -134,7 +137,7 @@ class Draws(Summarised):
             )
 
     def __getitem__(self, which):
-        """The draws of a name, ``draws["alpha"]``; of several; or some of the draws.
+        """The draws of one name, ``draws["alpha"]``, of a list of names, or of a slice.
 
         Parameters
         ----------

@@ -32,7 +32,7 @@ class Gaussian(Summarised):
     ----------
     mean : array, shape (dim,)
     cov : array, shape (dim, dim)
-        Symmetric positive definite.
+        Symmetric positive definite; or its diagonal, (dim,), or one variance for every dimension.
     log_evidence : Estimate, optional
     elbo_trace : array, optional
         The evidence lower bound as the fit went, where it was fitted that way.
