@@ -33,7 +33,8 @@ def ess(draws, *, kind="bulk", probability=None):
     -------
     float or numpy.ndarray, shape (dim,)
         nan where it cannot be estimated: from fewer than 4 draws, of a constant, or when a draw is
-        nan or infinite. May exceed the number of draws where these are negatively correlated.
+        nan or infinite. May exceed the number S of draws where these are negatively correlated, up
+        to S log10(S). `Draws.summary` asks for 100 a chain, of bulk and tail.
 
     Raises
     ------
@@ -71,7 +72,7 @@ def rhat(draws):
     -------
     float or numpy.ndarray, shape (dim,)
         Near 1 when the chains agree; above 1.01 they do not yet. nan for one chain: agreement needs
-        at least two.
+        at least two. inf when each stands still, at values that differ.
 
     Raises
     ------

@@ -93,11 +93,12 @@ def _in_words(centre, spread):
 def simulation_based_calibration(
     sample_prior, simulate, fit, *, quantities=None, names=None, num_fits=500, num_draws=99, rng
 ):
-    """Fit many data sets whose parameters are known: their ranks must be uniform.
+    """Fit data sets whose parameters are known: their ranks among the draws must be uniform.
 
     Parameters are drawn from the prior, data from the parameters, and the posterior of the data is
-    sampled. On average over the prior, every rank of a parameter among its posterior's draws is
-    equally likely, and so is every rank of any function of parameters and data.
+    sampled. If the draws are right for this prior and simulator, every rank of a parameter among
+    them is equally likely, on average over the prior, and so is every rank of any function of
+    parameters and data.
 
     Parameters
     ----------
@@ -137,7 +138,8 @@ def simulation_based_calibration(
     Warns
     -----
     BayeslibWarning
-        When more than 5 % of the fits were worth fewer than `num_draws` independent draws.
+        When in more than 5 % of the fits the chains were worth fewer than `num_draws` independent
+        draws.
 
     Notes
     -----
