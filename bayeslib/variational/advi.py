@@ -60,7 +60,8 @@ def advi(
     max_steps : int
         The most steps of all rounds together, at least 2.
     tolerance : float
-        Sum of the two Kullback-Leibler divergences between the averages of two rounds, in nats.
+        The most by which two rounds may differ: the Kullback-Leibler divergence between their
+        averages one way, plus that the other way, in nats.
     estimator : {"stl", "entropy"}
         How the gradient of the entropy is estimated. "stl" (sticking the landing) along the draws,
         so that the gradient has no variance where the fit is exact; "entropy" in closed form.
@@ -121,7 +122,8 @@ def advi(
     The approximation is ``x = m + L @ z``. With ``v = L.T @ grad`` of log p at x, and ``u = v + z``
     for "stl", or v for "entropy", the gradient in the coordinates ``m + L @ a``, ``L @ (I + b)`` is
     the average over the draws of u for a, and of the lower triangle of ``outer(u, z)`` for b (the
-    diagonal for "meanfield"), plus the identity for "entropy": a natural gradient.
+    diagonal for "meanfield"), plus the identity for "entropy". But for a factor of two on the
+    diagonal of b, it is the natural gradient.
 
     Step: m moves by L times ``step_size * a``, each component of which is clipped to [-1, 1]. L is
     multiplied by the matrix with ``exp(step_size * b[i, i])`` on the diagonal, the exponent clipped
@@ -130,13 +132,13 @@ def advi(
     finite density counts as ``a = 0, b = -I``.
 
     Verdict: "meanfield" cannot see correlations. For a Gaussian posterior its standard deviations
-    are those of a coordinate given all others: the smaller, the more these move together. k-hat
-    hardly objects before one is about half the posterior's (of two Gaussians in one dimension,
-    k-hat is one minus the squared ratio). So the moments themselves are compared, by weighting
-    draws: four fifths from the fit, one fifth from a Student-t of 3 degrees of freedom and twice
-    the scale. The wide ones reach the tails and some other modes; a far mode stays unseen. A k-hat
-    above 0.7 is no fault while all moments agree: it speaks of the far tail, and of the fit as a
-    proposal.
+    are those of a coordinate given all others: the smaller, the stronger the correlations. k-hat
+    hardly objects before a standard deviation is down to about half the posterior's (of two
+    Gaussians in one dimension, k-hat is one minus the squared ratio). So the moments themselves are
+    compared, by weighting draws: four fifths from the fit, one fifth from a Student-t of 3 degrees
+    of freedom and twice the scale. The wide ones reach the tails and some other modes; a far mode
+    stays unseen. A k-hat above 0.7 is no fault while all moments agree: it speaks of the far tail,
+    and of the fit as a proposal.
 
     Draw order: the start, when it is drawn (`dim` uniforms an attempt; as in `nuts`, restarts 1, 3,
     5, ... take the mirror image of the one before, and no uniforms); for each step num_draws × dim

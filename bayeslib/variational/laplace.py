@@ -35,7 +35,7 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
         are all the same. None takes 8 points, the same in every run, evenly spread where `nuts`
         draws its starts at random (see its Notes), and skips those of zero density.
     coordinates : {None, "own", "unconstrained"}
-        Whether the Gaussian is one of the parameters themselves ("own"), or of the coordinates that
+        Whether the Gaussian is over the parameters themselves ("own"), or over the coordinates that
         `unconstrained` makes of them. The mode, and with it the approximation, depend on it. None
         is "unconstrained" for a target with ``parameters=``, and "own" for others.
     max_steps : int
@@ -46,13 +46,13 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
     Returns
     -------
     Gaussian
-        About the highest mode found; ``transform`` is set when it is of unconstrained coordinates
+        About the highest mode found; ``transform`` is set when it is over unconstrained coordinates
         and a parameter is bounded. Its `log_evidence` is
         ``log p(mode) + dim / 2 * log(2 * pi) - log det(H) / 2``, with nan for its error: it is no
-        average, and nothing tells how far off it is. Settings:
+        average, and its bias is not known. Settings:
 
         - ``coordinates``: which of the two;
-        - ``mode`` (dim,), as parameters; ``logdensity`` of the coordinates at it;
+        - ``mode`` (dim,), as parameters; ``logdensity``: the log density there, of the coordinates;
         - ``hessian`` H (dim, dim): minus that of the log density;
         - ``modes`` (m, dim) that were found, the highest first; ``mode_logdensities`` (m,);
         - ``num_starts``: how many climbs; ``num_failed``: how many of them found no mode;
