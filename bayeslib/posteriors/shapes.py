@@ -86,7 +86,8 @@ def donut(radius=3.0, width=0.5):
     radius : float
         Where the density is highest.
     width : float
-        Standard deviation across the ring, but for the longer circumference farther out.
+        Thickness: the standard deviation of the distance from the origin, if all circles were
+        equally long.
 
     Returns
     -------
