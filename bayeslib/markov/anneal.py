@@ -254,8 +254,9 @@ def anneal(
     Raises
     ------
     BayeslibError
-        For arguments out of range, each named; StartError when the energy at a start is not
-        finite. When the energy reaches -inf, or `change` is not the change of the energy.
+        For arguments out of range, each named; when `propose` draws from something else than
+        `rng`, the energy reaches -inf, or `change` is not the change of the energy. StartError
+        when the energy at a start is not finite.
     Exception
         Whatever one of the functions raises.
     MemoryError
@@ -275,7 +276,7 @@ def anneal(
 
     Logarithmic: such a run ends at the lowest energy with a probability that tends to one if, and
     only if, ``initial_temperature * log(2)`` is at least the critical depth (Hajek, 1988): the
-    highest climb that a valley without a lowest state asks for. It is seldom known.
+    climb out of the deepest local minimum that is not a global one. It is seldom known.
 
     Draw order, for each iteration: whatever `propose` draws, then one uniform, also when it cannot
     matter; accepted when it is below the probability.

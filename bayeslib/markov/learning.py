@@ -82,7 +82,7 @@ def learn(
     tolerance : float
         With exact gradients the ascent ends when no entry is larger in size.
     rng : int, Generator, SeedSequence or None
-        Used for sampled gradients, and to part hidden units.
+        Used for sampled gradients, and for the first weights of hidden units, see Notes.
 
     Returns
     -------

@@ -113,7 +113,7 @@ def metropolis(
         None draws a start for each chain, as `nuts` does (see its Notes).
     scale : float or array_like, shape (dim,), optional
         Standard deviation of the proposal in each dimension. Given, nothing is adapted and the
-        warm-up is only a run-in.
+        warm-up is only burn-in.
     cov : array_like, shape (dim, dim), optional
         Covariance of the proposal, instead of `scale`.
     metric : {"diag", "dense"}

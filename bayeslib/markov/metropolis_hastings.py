@@ -142,11 +142,11 @@ def metropolis_hastings(
     Raises
     ------
     BayeslibError
-        For arguments out of range, each named; StartError when the density at a start is nan,
-        infinite or zero. When `propose` draws from something else than `rng`, `log_ratio` does
-        not change its sign as its arguments are exchanged (both tried at the first start), or
-        `log_ratio` is nan or +inf; TargetError when the density is +inf at a proposal. `partial`
-        keeps the draws made until then.
+        For arguments out of range, each named; when `propose` draws from something else than
+        `rng`, or `log_ratio` does not change its sign as its arguments are exchanged (both tried
+        at the first start); when `log_ratio` is nan or +inf. StartError when the density at a
+        start is nan, infinite or zero; TargetError when it is +inf at a proposal. `partial` keeps
+        the draws made until then.
     Exception
         Whatever `propose` or `log_ratio` raises.
     MemoryError

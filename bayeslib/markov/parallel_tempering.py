@@ -254,12 +254,12 @@ def parallel_tempering(
     reference : Target, optional
         A density q that is easy to sample, such as the prior, with the same parameters. The
         ladder then leads from q, at inverse temperature 0, along ``q**(1 - beta) * p**beta``. If
-        the truth of q has its evidence, that of p is estimated, see Returns.
+        ``reference.truth`` holds q's evidence, that of p is estimated, see Returns.
     inverse_temperatures : int or array_like, shape (r,), optional
-        The ladder, rising to 1. Its rungs, two at least, stay as given. Or their number r, from 2
-        to 200 (`smc` counts steps, one less); None takes as many as a Gaussian of this dimension
-        needs. The warm-up then moves them until all pairs of neighbours swap equally often, and
-        freezes them; without a reference the first stays at 0.01.
+        The ladder, at least two rungs rising to 1, which stay as given. Or their number r, from 2
+        to 200 (`smc` counts the steps between them, one fewer), or None for as many as a Gaussian
+        of this dimension needs: the warm-up then moves the rungs until all pairs of neighbours
+        swap equally often, and freezes them; without a reference the hottest stays at 0.01.
     scale : float or array_like, shape (dim,) or (r, dim), optional
         Standard deviations of the proposal, for all rungs or for each. None adapts them in the
         warm-up, as `metropolis` does, for each rung.

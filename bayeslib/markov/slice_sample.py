@@ -164,7 +164,7 @@ def slice_sample(
         None draws a start for each chain, as `nuts` does (see its Notes).
     width : float or array_like, shape (dim,), optional
         Of the first interval in each dimension. Given, nothing is adapted and the warm-up is only
-        a run-in. None adapts it in the warm-up, until steps out and rejected proposals balance;
+        burn-in. None adapts it in the warm-up, until steps out and rejected proposals balance;
         it is frozen before the first draw that is kept. A width that does not fit the posterior
         costs evaluations; the draws stay right.
     max_steps_out : int
