@@ -153,7 +153,7 @@ def hmc(
     step_size : float, optional
         The time of a leapfrog step. Its unit is a posterior standard deviation where M^-1 holds the
         posterior's variances, and that of theta where M^-1 is the identity. Given, nothing is
-        adapted and the warm-up is only a run-in. None adapts it in the warm-up to `target_accept`,
+        adapted and the warm-up is only burn-in. None adapts it in the warm-up to `target_accept`,
         and freezes it before the first draw that is kept.
     num_steps : int
         Leapfrog steps an iteration.
@@ -173,7 +173,7 @@ def hmc(
         Mean acceptance rate the adapted step aims at, between 0 and 1.
     jitter : float
         At least 0, below 1: each iteration's step is uniform between (1 - jitter) and
-        (1 + jitter) times the step size, so that no trajectory's length is that of a period.
+        (1 + jitter) times the step size, so that not all trajectories are of one period's length.
     executor : concurrent.futures.Executor, optional
         Where the chains run; threads by default. A process pool, or ``client.get_executor()`` of
         a Dask cluster, makes the same draws. If a chain is lost with its worker for good, the
@@ -186,7 +186,8 @@ def hmc(
     Draws
         Interrupted, it returns what was drawn, ``settings["interrupted"]`` set. Stats:
 
-        - ``acceptance_rate``: ``min(1, exp(-energy_error))``; ``accepted``: whether it was;
+        - ``acceptance_rate``: ``min(1, exp(-energy_error))``, the probability with which the
+          trajectory's end was accepted; ``accepted``: whether it was;
         - ``energy`` of the state kept; ``energy_error`` at the trajectory's end;
         - ``step_size``; ``n_steps``: fewer where a trajectory left the support;
         - ``diverging``: the energy error passed 1000; the draw is where the trajectory began.

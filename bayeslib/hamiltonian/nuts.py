@@ -328,7 +328,7 @@ def nuts(
         draws; "unit": nothing, it stays the identity.
     step_size : float, optional
         The time of a leapfrog step, in the units that `hmc` states. Given, nothing is adapted,
-        `metric` is not used, and the warm-up is only a run-in.
+        `metric` is not used, and the warm-up is only burn-in.
     inverse_mass_matrix : array_like, shape (dim,) or (dim, dim), optional
         M^-1, in units of variance. Given, it is kept whatever `metric` says. None is the identity
         when `step_size` is given.
@@ -389,10 +389,10 @@ def nuts(
     proportional to exp(-H); it replaces the one of the old half with probability ``min(1, ratio)``,
     the ratio being that of the halves' sums of exp(-H).
 
-    Starts: one that is drawn is uniform over the target's `support` where that has both ends; at
-    distance exp(u), u uniform on (-2, 2), from a single end; on (-2, 2) where there is none. Chains
-    1, 3, 5, ... start at the mirror image of the chain before them (one minus its uniforms), if the
-    density is finite there.
+    Starts: each coordinate of a drawn start is uniform over its `support` where that has both ends;
+    where it has one, at distance exp(u) from it, u uniform on (-2, 2); where it has none, uniform
+    on (-2, 2). Chains 1, 3, 5, ... start at the mirror image of the chain before them (one minus
+    its uniforms), if the density is finite there.
 
     Metric: the diagonal one is updated after every warm-up iteration up to 85 %, from draws that
     reach back by one or two windows; the variance of the gradients makes its estimate exact for an

@@ -135,14 +135,15 @@ def sgld(
 
         - ``diverging``: the log density, its gradient or the position was not finite, or the
           position passed 1e10; there the chain stays;
-        - ``family``, with weights: blocks of draws that follow each other, sqrt(num_samples) of
-          them in a chain but at most 50, from which the errors of averages are made.
+        - ``family``, only where the draws have weights: the number of the block of successive
+          draws that each lies in, from which the errors of averages are made. A chain has
+          sqrt(num_samples) blocks, but at most 50.
 
         Settings:
 
         - ``num_rows``, ``num_gradients``, ``passes``, ``num_outside`` (num_chains,);
         - ``virial`` (num_chains, dim): the mean of (theta - mean) times the gradient of -log p over
-          the steps kept. It is 1 under any target, and above 1 where the draws are too wide;
+          the steps kept. It is 1 if the draws follow the target, and above 1 if they are too wide;
           ``problems`` says so where it is off by more than 0.2 plus three standard errors.
 
     Raises
@@ -187,11 +188,11 @@ def sgld(
     >>> X, y = np.ones((1000, 1)), rng.normal(2.0, 1.0, size=1000)
     >>> scales = dict(noise_scale=1.0, prior_scale=10.0)
     >>> target = bl.posteriors.linear_regression(X, y, **scales)
-    >>> draws = bl.sgld(target, batch_size=100, step_size=1e-4, num_steps=10, rng=2)
+    >>> draws = bl.sgld(target, batch_size=100, step_size=1e-4, num_steps=50, rng=2)
     >>> print(draws.expect(), target.truth.mean.round(4))
-    [1.9438 ± 0.0012] [1.9457]
+    [1.94610 ± 0.00061] [1.9457]
     >>> print((draws.flat.std() / np.sqrt(target.truth.cov)).round(1))  # too wide
-    [[1.2]]
+    [[1.1]]
     """
     target = walked(target)
     counts = as_counts(num_samples, num_warmup, num_chains)
