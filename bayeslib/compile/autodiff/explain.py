@@ -87,7 +87,9 @@ def only_raises(function):
 def forgets(function):
     """Whether a path through a function, or that of named parameters in it, returns nothing."""
     function = getattr(function, "py_func", function)
-    steps = dis.get_instructions(function.__globals__.get("_logdensity", function))
+    steps = list(dis.get_instructions(function.__globals__.get("_logdensity", function)))
+    if any(step.opname == "BEFORE_WITH" for step in steps):
+        return False  # a with block may swallow an error, and so has a path that returns nothing
     return any(
         last.opname in ("RETURN_VALUE", "RETURN_CONST")
         and (step if last.opname == "RETURN_VALUE" else last).argrepr == "None"
