@@ -115,7 +115,7 @@ def test_an_integer_density_is_accepted():
 @pytest.mark.row(9)
 def test_zero_division_and_domain_errors_follow_numpy():
     """log(0) is -inf, 1/0 inf, exp(1000) inf, without an exception, and the manual says so."""
-    assert "log(0) is -inf and 1/0 is inf" in Target.__doc__
+    assert "log(0) is ``-inf`` and 1/0 is ``inf``" in Target.__doc__
 
     def edge(theta):
         return math.log(theta[0]) if theta[0] >= 0.0 else -1.0 / (theta[0] - theta[0])
