@@ -51,8 +51,8 @@ def explore(
         makes one step.
     autoplay : bool
         In the built book, run through `play` once by itself when the figure comes into sight, from
-        the first setting to the last; `start` must name the last, the only
-        one seen where nothing may move.
+        the first setting to the last; `start` must name the last, the only one seen where nothing
+        may move.
     **ranges : sequence
         One to three parameters, each with its settings: numbers become a slider, texts a menu.
         A parameter cannot have the name of one of the arguments above.

@@ -59,7 +59,7 @@ def title(function):
 
 
 def unknown_name(text):
-    """What numba does not know of SciPy or of the parameters, and the remedy, or None."""
+    """What numba does not know of SciPy, bl.logpdf or the parameters, and the remedy, or None."""
     match = re.search(r"Unknown attribute '(\w+)' of type Parameters", text)
     if match:
         return f"no parameter is named {match[1]!r}", "name it in parameters= of the Target"
