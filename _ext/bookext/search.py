@@ -24,7 +24,8 @@ OFTEN, MOST = 3, 4  # a word that is there so many times; in at most so many sec
 MARK = "\0"  # between a page and a section's id, where Sphinx expects a page
 
 # Sphinx's script: the address of a section; what is about a word before what has it once; words are
-# weighed together; the page of a section; the book's spelling
+# weighed together; the page of a section; the book's spelling; an excerpt is of the place with this
+# id, which may have dots, and of a term or an entry with what is said of it
 CHANGES = (
     (
         '        titles[file],\n        "",\n',
@@ -44,6 +45,15 @@ CHANGES = (
         "linkEl.innerHTML = descr || title === _filename ? title : `${_filename}: ${title}`;",
     ),
     ("Search._parseQuery(query);", "Search._parseQuery(spelled(query));"),
+    (
+        "htmlElement.querySelector(`[role=\"main\"] ${anchor}`);",
+        "htmlElement.getElementById(anchor.slice(1));",
+    ),
+    (
+        "return anchorContent.textContent;",
+        "return [anchorContent, anchorContent.matches('dt') && anchorContent.nextElementSibling]\n"
+        "        .map((part) => part?.textContent ?? '').join(' ');",
+    ),
 )
 
 

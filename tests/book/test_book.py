@@ -212,6 +212,20 @@ def test_search_shows_terms_and_sections_by_their_names_and_addresses(visit):
     page.wait_for_url("**/glossary.html*#term-detailed-balance")
 
 
+@pytest.mark.parametrize(
+    ("query", "hit", "said"),
+    [("NUTS", "Glossary: NUTS", "doubles"), ("bl.nuts", "Hamiltonian flow: nuts", "num_warmup")],
+)
+def test_search_quotes_what_is_said_of_each_hit(visit, query, hit, said):
+    page = visit().open(f"search.html?q={query}")
+    page.wait_for_function("""() => {
+        const hits = document.querySelectorAll('#search-results li').length;
+        return hits > 2 && document.querySelectorAll('#search-results .context').length === hits;
+    }""")
+    first = page.locator("#search-results li").first.inner_text()
+    assert first.startswith(hit) and said in first
+
+
 def test_what_teaches_nothing_is_not_searched(home):
     index = json.loads((HTML / "searchindex.js").read_text("utf-8")[len("Search.setIndex(") : -1])
     assert {"chapters/vi", "chapters/glossary"} <= set(index["docnames"])
