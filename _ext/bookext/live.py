@@ -48,7 +48,7 @@ INSTALL = (
 )
 DOWNLOAD = (
     "the book's library, or what this page reads, is not here: "
-    "take the zip of all notebooks, named on its first page"
+    "take the zip of all notebooks, named on its first page, and install its requirements.txt"
 )
 READ = re.compile(r"[\"']((?:\.\./|data/)[\w./-]+)[\"']")  # what a page reads
 SOLUTION = "**{}** is below, folded: a click opens each part."

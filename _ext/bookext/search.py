@@ -46,7 +46,7 @@ CHANGES = (
     ),
     ("Search._parseQuery(query);", "Search._parseQuery(spelled(query));"),
     (
-        "htmlElement.querySelector(`[role=\"main\"] ${anchor}`);",
+        'htmlElement.querySelector(`[role="main"] ${anchor}`);',
         "htmlElement.getElementById(anchor.slice(1));",
     ),
     (
