@@ -190,8 +190,8 @@ def simplex(n):
 def unit_vector(n):
     """A vector of `n` numbers and of length 1.
 
-    The density is with respect to area on the sphere. The vector is its `n` unconstrained
-    coordinates divided by their length, which has the law of that of n standard normal numbers.
+    The density is with respect to area on the sphere. The vector is the direction of its `n`
+    unconstrained coordinates, whose length is drawn as that of `n` standard normal numbers.
 
     Parameters
     ----------

@@ -55,7 +55,8 @@ class Target:
     support : sequence of (low, high), optional
         One pair a dimension, or one pair for dim 1; None for an end, or a pair, that is open.
         Beyond it the log density counts as ``-inf``, for every method. `logdensity` should return
-        ``-inf`` there by itself: a chain that meets another value raises TargetError.
+        ``-inf`` there by itself: chains and `laplace` try a point beyond each end before they
+        start, and raise TargetError at another value.
 
         - Grids, quadrature, starts and `adaptive_rejection_sample` look within the support only.
         - `unconstrained`, `advi`, `bbvi`, both pathfinders and, if asked, `laplace` map it to the
@@ -68,7 +69,7 @@ class Target:
     logdensity, dim, data, names, support, truth
         As given; an open end of the support is infinite.
     parameters : dict or None
-        Name: `Parameter`.
+        Each `Parameter` by its name.
 
     Raises
     ------
@@ -85,8 +86,8 @@ class Target:
     closure has changed, the next call or run compiles again.
 
     Arithmetic: it follows NumPy, not Python; log(0) is ``-inf`` and 1/0 is ``inf``. Compiled code
-    does not notice an index out of bounds (unless ``NUMBA_BOUNDSCHECK=1`` is set); at each run's
-    start its value is compared with the plain function's.
+    does not notice an index out of bounds (unless ``NUMBA_BOUNDSCHECK=1`` is set). Chains and fits,
+    with data of up to 200,000 numbers, first compare its value with the plain function's.
 
     Examples
     --------
@@ -102,7 +103,7 @@ class Target:
     >>> print(target.gradient([5.0, 1.0]).round(2))
     [ 1.75 -2.22]
 
-    With `dim` in place of `parameters`, they are one vector of unconstrained numbers:
+    With ``dim`` in place of ``parameters``, the density takes one vector, here mu and log sigma:
 
     >>> def logdensity(theta, y):
     ...     mu, log_sigma = theta

@@ -17,7 +17,7 @@ class Truth:
     mean : numpy.ndarray, shape (dim,)
     cov : numpy.ndarray, shape (dim, dim)
     quantiles : dict
-        Probability (in `posteriors` 0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975): quantiles, (dim,).
+        (dim,) by probability; in `posteriors` at 0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975.
     log_evidence : float
         Logarithm of the integral of exp(log density).
     sample : callable
