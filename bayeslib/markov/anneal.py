@@ -214,8 +214,7 @@ def anneal(
     initial_state : array_like, shape (dim,) or (num_chains, dim)
     propose : callable
         ``propose(state, rng, *args) -> (dim,)``, or a number when dim is 1: drawn by the methods
-        of the Generator `rng` and nothing else, from a distribution that is as likely to lead
-        back.
+        of the Generator `rng` and nothing else, a move and its reverse being equally likely.
     change : callable, optional
         ``change(proposed, state, *args) -> float``: ``energy(proposed) - energy(state)``, where
         that costs less than the energy. Both are compared at the first proposal and at the end.

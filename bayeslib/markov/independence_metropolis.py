@@ -146,9 +146,9 @@ def independence_metropolis(
     -----
     The proposal ``new`` is accepted with probability ``min(1, w(new) / w(theta))``, where
     ``w = p / q``. Where w is bounded by c, p and q being normalised, each iteration multiplies the
-    distance to the target by at most ``1 - 1 / c`` (Tierney, 1994; Mengersen and Tweedie, 1996);
-    where it is not, some states hold the chain for arbitrarily long. A proposal where the density
-    is nan is rejected and counted, in ``settings["num_nan"]``.
+    total variation distance to the target by at most ``1 - 1 / c`` (Tierney, 1994; Mengersen and
+    Tweedie, 1996); where it is not, some states hold the chain for arbitrarily long. A proposal
+    where the density is nan is rejected and counted, in ``settings["num_nan"]``.
 
     Draw order, for each chain: for a start, ``proposal.sample(1, rng)`` until the density is
     positive; then, all at once, as many as there are iterations, and as many uniforms,

@@ -54,8 +54,8 @@ def ising_exact(shape, *, inverse_temperature, field=0.0, coupling=1.0, periodic
     Parameters
     ----------
     shape : tuple of int
-        (rows, cols); up to 20 sites, or any number when the lattice is periodic, the coupling
-        positive and there is no field.
+        (rows, cols); up to 20 sites, or any number when the lattice is periodic, coupling and
+        inverse temperature are positive, and there is no field.
     inverse_temperature : float
     field : float or array_like, shape (rows, cols)
     coupling : float
@@ -240,7 +240,9 @@ def onsager_energy(inverse_temperature, *, coupling=1.0):
     Returns
     -------
     float or numpy.ndarray
-        In the units of `coupling`.
+        ``-coupling * (1 + 2 / pi * d * K(1 - d**2)) / tanh(2 * k)``: k as in
+        `onsager_magnetisation`, ``d = 2 * tanh(2 * k)**2 - 1``, and ``K(m)`` the complete elliptic
+        integral of the first kind.
 
     References
     ----------

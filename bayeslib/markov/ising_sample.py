@@ -300,8 +300,9 @@ def ising_sample(
     below 0.5.
 
     Draw order, of a heat-bath update: one uniform u; the spin is +1 if
-    ``u < 1 / (1 + exp(-2 beta (coupling * n + field)))``, n being the sum of its neighbours. At
-    random, a uniform v before it chooses site ``int(v * rows * cols)``, counted row by row.
+    ``u < 1 / (1 + exp(-2 beta (coupling * n + field)))``, n being the sum of its neighbours
+    and beta the inverse temperature. At random, a uniform v before it chooses site
+    ``int(v * rows * cols)``, counted row by row.
 
     Draw order, of a cluster: the first site is chosen likewise, flipped, and put on a stack. Then
     the last site of the stack is taken off. Of its neighbours, up, down, left and right, each that

@@ -253,7 +253,7 @@ def parallel_tempering(
         (see its Notes).
     reference : Target, optional
         A density q that is easy to sample, such as the prior, with the same parameters. The
-        ladder then leads from q, at inverse temperature 0, along ``q**(1 - beta) * p**beta``. If
+        ladder then leads from q along ``q**(1 - beta) * p**beta``, beta from 0 to 1. If
         ``reference.truth`` holds q's evidence, that of p is estimated, see Returns.
     inverse_temperatures : int or array_like, shape (r,), optional
         The ladder, at least two rungs rising to 1, which stay as given. Or their number r, from 2
