@@ -360,9 +360,9 @@ def nuts(
           after chain, at most 1000 a chain;
         - ``num_outside`` (num_chains,): how many of the divergences were steps to where the log
           density is -inf;
-        - ``tail_index``: moments of this order and above do not exist, by the density beyond the
-          farthest draws (up to 16 evaluations); infinite if no draw is eight mean absolute
-          deviations out.
+        - ``tail_index``: moments of this order and above seem not to exist, judging by the density
+          beyond the farthest draws (up to 16 evaluations); infinite if no draw is eight mean
+          absolute deviations out.
 
     Raises
     ------
@@ -387,7 +387,7 @@ def nuts(
     the whole, on the subtrees it was doubled from (if one of them turns back, the new half is
     dropped), and across the seam of two. Within each new half a state is drawn with probability
     proportional to exp(-H); it replaces the one of the old half with probability ``min(1, ratio)``,
-    the ratio being that of the halves' sums of exp(-H).
+    the new half's sum of exp(-H) over the old one's.
 
     Starts: each coordinate of a drawn start is uniform over its `support` where that has both ends;
     where it has one, at distance exp(u) from it, u uniform on (-2, 2); where it has none, uniform
@@ -404,8 +404,8 @@ def nuts(
 
     Step: dual averaging sets it by the mean acceptance rate. At the end it is reduced if more than
     one in 1500 transitions had a rate below 0.01: divided by the eighth root of their share times
-    1500, but never below 0.7 of itself. So few hardly show in the mean; yet they went where the
-    step is beyond the leapfrog integrator's stability limit, and later ones would diverge there.
+    1500, but never below 0.7 of itself. Too few to show in the mean, such transitions went where
+    the leapfrog integrator is unstable with this step, and later ones would diverge there.
 
     Draw order, for each iteration: `dim` standard normals z in order, where the momentum is ``z /
     sqrt(diag(M^-1))``, or ``inv(L.T) @ z`` with the lower Cholesky factor L of a dense M^-1. For
