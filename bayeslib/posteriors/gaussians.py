@@ -15,7 +15,7 @@ def gaussian(mean, cov):
     Parameters
     ----------
     mean : float or array, shape (dim,)
-    cov : array, shape (dim, dim), or (dim,) for independent coordinates, or one variance
+    cov : array, shape (dim, dim), or (dim,) of variances, or one variance
         Symmetric positive definite.
 
     Returns
@@ -70,7 +70,7 @@ def mixture(weights, means, covs):
         Not negative, summing to 1.
     means : array, shape (k, dim), or (k,) on the line
     covs : array, shape (k, dim, dim), (k, dim) or (k,), or float
-        Covariances; (k, dim) for independent coordinates, (k,) or one number for variances.
+        Covariances; (k, dim), (k,) or one number for variances.
 
     Returns
     -------

@@ -86,8 +86,7 @@ def donut(radius=3.0, width=0.5):
     radius : float
         Where the density is highest.
     width : float
-        Thickness: the standard deviation of the distance from the origin, if all circles were
-        equally long.
+        Thickness: nearly the standard deviation of the distance from the origin.
 
     Returns
     -------
