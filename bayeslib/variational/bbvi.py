@@ -101,7 +101,8 @@ def bbvi(
     its parameters, which are m, the logarithms of L's diagonal and, for "fullrank", the entries of
     L below it, row by row. The estimates, averaged over the draws:
 
-    - "score": ``h * f``. No gradient of p is needed, because the expectation of h is zero.
+    - "score": ``h * f``. No gradient of p is needed; that of log q adds nothing, as the
+      expectation of h is zero.
     - "baseline": ``h * (f - c)``, c the ratio of ``E[f * h**2]`` and ``E[h**2]`` for each
       parameter, estimated from earlier steps only (a running average, 0 at the first step), so that
       nothing is biased.

@@ -80,11 +80,11 @@ def bbvi_gradients(
     >>> target = bl.posteriors.gaussian([0.0], 1.0)
     >>> how = dict(num_draws=4, rng=1)
     >>> for estimator in ("score", "loo", "reparam"):
-    ...     g = bl.bbvi_gradients(target, [1.0], 0.5, estimator=estimator, **how)
+    ...     g = bl.bbvi_gradients(target, [3.0], 0.5, estimator=estimator, **how)
     ...     print(estimator, g.mean(axis=0).round(1), g.std(axis=0).round(1))
-    score [-1.   0.8] [1.2 1.3]
-    loo [-1.   0.8] [1.4 1.6]
-    reparam [-1.   0.8] [0.3 0.3]
+    score [-2.9  0.7] [4.7 3.5]
+    loo [-3.   0.8] [2.7 2.7]
+    reparam [-3.   0.8] [0.3 0.8]
     """
     free = unconstrained(as_target(target))
     mean = as_position(mean, "mean", free.dim)

@@ -39,7 +39,8 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
         `unconstrained` makes of them. The mode, and with it the approximation, depend on it. None
         is "unconstrained" for a target with ``parameters=``, and "own" for others.
     max_steps : int
-        The most steps of each climb, by L-BFGS and then by Newton.
+        The most steps of a run of L-BFGS, of which a climb makes up to three, and of Newton's
+        method after them.
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
 

@@ -233,9 +233,9 @@ def train_amortised(
 
         - overfitting: they are predicted worse than earlier in the training;
         - posteriors too narrow or too wide by a factor of 1.2, or off by 0.45 standard deviations,
-          if by five standard errors. They are judged all together, and in quarters, sorted by a
-          datum or by the network's own mean or spread. For "too wide", what a linear regression on
-          the data explains of the errors is taken out first.
+          and that by five standard errors. They are judged all together, and in quarters, sorted by
+          a datum or by the network's own mean or spread. For "too wide", what a linear regression
+          on the data explains of the errors is taken out first.
 
     Notes
     -----
