@@ -23,7 +23,7 @@ class Enumeration(Summarised):
     Attributes
     ----------
     hypotheses : numpy.ndarray, shape (n,) or (n, k)
-        One row a hypothesis.
+        One row for each hypothesis.
     probabilities : numpy.ndarray, shape (n,)
         Sum to 1.
     log_evidence : Estimate

@@ -48,7 +48,7 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
         Wanted relative error of the evidence. None is 1e-10 in one dimension, 1e-8 in two, 1e-5 in
         three.
     max_evals : int
-        Stop there at the latest.
+        No region is halved after so many; the search before takes some 30,000 in any case.
 
     Returns
     -------
