@@ -205,7 +205,7 @@ class Draws(Summarised):
         return self[:: as_count(step, "step")]
 
     def predict(self, simulate, *, rng):
-        """Simulate once from each draw: the posterior predictive, or of prior draws the prior's.
+        """Simulate data from each draw: the posterior predictive, or from prior draws the prior's.
 
         Parameters
         ----------
@@ -426,7 +426,7 @@ class Draws(Summarised):
         self, *, log_likelihood=None, posterior_predictive=None, observed_data=None, dims=None,
         coords=None,
     ):  # fmt: skip
-        """Convert to what ArviZ takes, for its plots, comparisons and predictive checks.
+        """Convert to what ArviZ takes, as in ``arviz.plot_trace(draws.to_arviz())``.
 
         Parameters
         ----------

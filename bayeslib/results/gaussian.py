@@ -24,7 +24,7 @@ _nodes = cache(np.polynomial.hermite_e.hermegauss)
 class Gaussian(Summarised):
     """A Gaussian approximation of the posterior, of the parameters or of unconstrained coordinates.
 
-    With a `transform` the Gaussian is one of the coordinates x, as `unconstrained` makes them, and
+    With a `transform` it is the coordinates x, as `unconstrained` makes them, that are Gaussian:
     `mean`, `cov`, `scale`, `entropy` and `kl` are those of x. All the rest, `sample`, `logdensity`,
     `expect`, `summary` and the names, speaks of the parameters theta.
 
@@ -41,7 +41,7 @@ class Gaussian(Summarised):
     num_evals : int
     method : str
     transform : Transform, or its support, optional
-        None when the Gaussian is one of the parameters themselves.
+        None when the parameters themselves are Gaussian.
     elbo : Estimate, optional
         The evidence lower bound of this approximation.
     settings : dict
@@ -165,7 +165,7 @@ class Gaussian(Summarised):
     def logdensity(self, x):
         """Normalised log density at x, shape (dim,) -> float or (n, dim) -> (n,).
 
-        When dim is 1, a number and (n,) numbers too. With a transform it is the density of the
+        When dim is 1, x may be a number or (n,) numbers. With a transform it is the density of the
         parameters at x, Jacobian included, and -inf outside their support. At infinity it is
         -inf, at nan nan.
 
