@@ -23,7 +23,7 @@ class JointTest(Judged):
         Those of the chains that alternate between the sampler and the simulator.
     t : numpy.ndarray, shape (k, 2)
         How many standard errors the chains' ranks among the forward draws are too high, and too
-        far out; Student's t with num_chains - 1 degrees of freedom if the sampler is right.
+        far out; nearly Student's t of num_chains - 1 degrees of freedom if the sampler is right.
     pvalues : numpy.ndarray, shape (k, 2)
     pvalue : float
         The smallest times their number (Bonferroni), at most 1: the test's own.
@@ -118,7 +118,7 @@ def geweke_test(
 
     Notes
     -----
-    Each quantity is replaced by its rank among the forward draws, u in (0, 1), so that heavy tails
+    Each quantity is replaced by its rank among the forward draws, u in [0, 1], so that heavy tails
     do no harm; compared are the means of u and of ``(2 * u - 1)**2``, after each transition: the
     new parameters with the data that they were drawn for. Nothing is thrown away, as chains start
     from the distribution that they should keep.

@@ -111,8 +111,8 @@ def simulation_based_calibration(
         an array of independent draws, shape (n,) or (n, dim) with n >= num_draws.
     quantities : callable, optional
         ``quantities(theta, data)`` returns a number or (k,), finite: what is ranked besides the
-        parameters. The log likelihood belongs here: with the parameters alone a "posterior" that
-        ignores the data, and returns the prior, passes.
+        parameters. The log likelihood belongs here: with the parameters alone a fit that ignores
+        the data, and returns the prior, passes.
     names : sequence of str, optional
         One for each parameter and quantity.
     num_fits : int
