@@ -51,6 +51,7 @@ class Verdict:
     passed : bool
     message : str
     outcome : {"right", "blank", "unreadable", "mistake", "wrong", "recipe"}
+        "mistake" is wrong in a typical way, "recipe" the way to the answer that "?" asks for.
 
     Examples
     --------
@@ -142,12 +143,12 @@ def check(exercise, answer, *, seed=None):
     """Check an answer to an exercise, and say what is wrong with a wrong one.
 
     Nothing is sent anywhere: the checkers are part of `needles`. A wrong answer never raises. A
-    typical mistake is named; any other wrong answer is told how it misses and, from the third such
-    answer to the exercise on, the way to the right one.
+    typical mistake is named; any other wrong answer is told how it misses and, from the third
+    different one on, the way to the right one.
 
     Parameters
     ----------
-    exercise : str or Exercise
+    exercise : str
         The exercise's name on the page, such as ``"rejection-price"``.
     answer : object
         A number, array, Estimate, Draws, function or word, whichever it asks for.
@@ -163,7 +164,7 @@ def check(exercise, answer, *, seed=None):
     Raises
     ------
     BayeslibError
-        If there is no such exercise, or no seed changes it; the message lists those that are.
+        If there is no such exercise, or no seed changes it; the message lists those to choose from.
 
     Examples
     --------

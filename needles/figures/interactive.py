@@ -47,8 +47,8 @@ def explore(
         The setting to begin with, where it is not the first of its range: the one that surprises.
     play : str, optional
         A parameter that gets a play button, which runs it to its last setting and stays there.
-        Nothing moves before it is pressed, and for readers who ask for reduced motion each press
-        makes one step.
+        Without `autoplay` nothing moves before it is pressed; for readers who ask for reduced
+        motion each press makes one step.
     autoplay : bool
         In the built book, run through `play` once by itself when the figure comes into sight, from
         the first setting to the last; `start` must name the last, the only one seen where nothing
