@@ -106,11 +106,11 @@ class EnvelopeError(BayeslibError):
     Attributes
     ----------
     position : numpy.ndarray, shape (dim,)
-        Where the target rises above the envelope.
+        Where the envelope fails.
     log_ratio : float
-        How far: from `rejection_sample`, log target - log proposal - log_bound at that point
-        (positive); from `adaptive_rejection_sample`, log target minus the lowest tangent there
-        (not positive where the target lies too low between its neighbours instead).
+        How far the log target is above it there: from `rejection_sample`, log target - log
+        proposal - log_bound; from `adaptive_rejection_sample`, log target minus the lowest
+        tangent, zero or less where the target dips below a chord instead.
     needed_log_bound : float or None
         From `rejection_sample`, the smallest `log_bound` that would have covered every point
         seen; else None.
