@@ -95,6 +95,24 @@ class Style(plain.Style):
             self.format_web_refs(e),
         ]
 
+    def get_inproceedings_template(self, e):
+        return toplevel[
+            self.format_names("author"),
+            self.format_title(e, "title"),
+            words[
+                "In",
+                sentence[
+                    optional[self.format_editor(e, as_sentence=False)],
+                    self.format_btitle(e, "booktitle", as_sentence=False),
+                    self.format_volume_and_series(e, as_sentence=False),
+                    optional[words["pages", unsrt.pages]],
+                ],
+                self.format_address_organization_publisher_date(e),
+            ],
+            sentence[optional_field("note")],
+            self.format_web_refs(e),
+        ]
+
 
 def rewritten(app, env):
     """Return the pages with a bibliography, which change with the citations of the others."""
