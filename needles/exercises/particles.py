@@ -28,8 +28,8 @@ EXERCISES = (
                 [_AFTER.sum(), 1 / np.sum(_AFTER**2)]
             ),
         },
-        recipe="Multiply the weights by the densities; their sum, and its square over the "
-        "sum of their squares.",
+        recipe="Multiply the weights by the densities: first the sum of the products, then its "
+        "square over the sum of their squares.",
         praise="Below N/2 = 2: the filter resamples before it moves on.",
     ),
     Exercise(
