@@ -29,6 +29,9 @@ addEventListener("load", () => {
 });
 addEventListener("hashchange", arrive);
 
+// On a phone the lists of pages and of sections lie over the page: a link leads out of them.
+addEventListener("click", ({ target }) => target.closest("dialog a")?.closest("dialog").close());
+
 // What scrolls sideways can be scrolled with the keyboard; what does not is no stop on the way. All
 // is measured, then all is marked: each change of the two would lay out the page again. A section
 // that is not drawn yet (book.css) waits till it is.

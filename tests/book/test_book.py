@@ -194,6 +194,24 @@ def test_a_link_to_a_late_section_arrives_on_a_phone(visit, place, way):
     page.wait_for_function(STAYS, arg=address)
 
 
+def test_a_link_of_a_list_that_lies_over_a_phones_page_leads_out_of_it(visit):
+    page = visit(viewport=PHONE, has_touch=True).open("chapters/vi.html")
+    for _ in range(2):  # the second time the address stays as it is
+        page.locator(".secondary-toggle").tap()
+        page.locator("dialog[open] a[href='#cards']").tap()
+        page.wait_for_function("!document.querySelector('dialog[open]')")
+        page.wait_for_function(STAYS, arg="cards")
+
+
+def test_the_magnifier_stands_before_what_is_searched(visit):
+    page = visit().open("chapters/vi.html")
+    page.locator(".search-button-field").click()
+    icon = page.locator("#pst-search-dialog .fa-magnifying-glass").bounding_box()
+    field = page.locator("#pst-search-dialog input")
+    padding = field.evaluate("(field) => parseFloat(getComputedStyle(field).paddingLeft)")
+    assert icon["x"] + icon["width"] < field.bounding_box()["x"] + padding
+
+
 def test_search_puts_first_what_teaches(visit):
     page = visit().open("search.html?q=needle")
     page.wait_for_function("Search.hasIndex()")
