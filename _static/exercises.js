@@ -62,7 +62,11 @@
       progress.set(ANSWERS, name, text());
       if (verdict.outcome === "right") progress.set(AREA, name, true);
       const hint = box && box.querySelector("details.tip");
+      const before = form.getBoundingClientRect().top;
       if (hint && verdict.outcome === "wrong") hint.open = true;
+      // The hint opens above the field, which stays under the finger, and what is said in sight.
+      scrollBy({ top: form.getBoundingClientRect().top - before, behavior: "instant" });
+      place.scrollIntoView({ block: "nearest", behavior: "instant" });
     });
     way.addEventListener("click", () => say(judge(asked, "?", tried)));
     const before = progress.get(ANSWERS, name);

@@ -52,7 +52,10 @@ def test_wrong_at_first_helped_and_right_at_last(field):
     assert not way.is_visible() and hint.get_attribute("open") is None
     assert "That counts moves only." in give(field, "7")
     assert hint.get_attribute("open") is None and way.is_visible()
+    field.evaluate("(field) => field.scrollIntoView({ block: 'center' })")
+    place = field.bounding_box()["y"]
     said = give(field, "3")
+    assert abs(field.bounding_box()["y"] - place) < 1
     assert said.endswith("There is a hint under the exercise.") and recipe not in said
     assert hint.get_attribute("open") is not None
     assert recipe not in give(field, "2") and recipe in give(field, "1")
