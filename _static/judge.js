@@ -24,7 +24,7 @@
   };
 
   const value = (text) => {
-    const rest = tokens(text);
+    const rest = tokens(text.replace(/^.*[=≈~<>≤≥]/, "")); // of "N ≈ 5" the number
     const fail = () => { throw new SyntaxError(); };
     const next = () => (rest.length ? rest.shift() : fail());
     const bracket = () => {
@@ -36,7 +36,7 @@
       if (typeof token === "number") return token;
       if (token === "(") return bracket();
       if (Object.hasOwn(CONSTANTS, token)) return CONSTANTS[token];
-      if (Object.hasOwn(FUNCTIONS, token) && next() === "(") return FUNCTIONS[token](bracket());
+      if (Object.hasOwn(FUNCTIONS, token)) return FUNCTIONS[token](atom());
       return fail();
     };
     const power = () => {
@@ -82,8 +82,16 @@
     return found;
   };
 
+  // Signs that one may write otherwise.
+  const SIGNS = [
+    [/−/g, "-"], [/[×·]/g, "*"], [/÷/g, "/"], [/√/g, "sqrt "], [/±|\+\/-|,?\s+and\s/g, ","],
+    [/[⁰¹²³⁴-⁹⁻]+/g, (power) => `^${power.normalize("NFKC").replace("\u2212", "-")}`],
+    [/(\d)\s*x\s*(?=10\s*(\^|\*\*))/gi, "$1*"],
+  ];
+  const COMMA = " The decimal sign is a point, and thousands take neither comma nor space.";
+
   const numbers = (text) => {
-    const plain = text.replace(/−/g, "-").replace(/[×·]/g, "*").trim();
+    const plain = SIGNS.reduce((found, [sign, other]) => found.replace(sign, other), text).trim();
     const bare = plain.replace(/^\[(.*)\]$/, "$1").replace(/,\s*$/, "");
     const inner = bare.replace(/^\((.*)\)$/, "$1");
     const readings = [parts(bare), parts(inner), inner.split(/\s+/)];
@@ -95,8 +103,8 @@
       }
     }
     const shown = text.length <= 58 ? `'${text}'` : `a text of ${text.length} characters`;
-    const percent = text.includes("%") ? " Write 5% as 0.05." : "";
-    throw new Unreadable(`This asks for numbers, and you gave ${shown}.${percent}`);
+    const help = text.includes("%") ? " Write 5% as 0.05." : /\d,\d/.test(text) ? COMMA : "";
+    throw new Unreadable(`This asks for numbers, and you gave ${shown}.${help}`);
   };
 
   const read = (asked, text) => {
@@ -105,9 +113,8 @@
     const [wanted, count] = [asked.truth.length, given.length].map((n) => COUNTS[n] || String(n));
     if (wanted !== count) {
       const words = wanted === "one" ? "One number is" : `${wanted[0].toUpperCase()}${wanted.slice(1)} numbers are`;
-      const one = wanted === "one" && /^[-−+]?\d+(,\d+)+$/.test(text.trim());
-      const comma = one ? " The decimal sign is a point, and thousands take no comma." : "";
-      throw new Unreadable(`${words} asked for, and you gave ${count}.${comma}`);
+      const comma = given.length > asked.truth.length && /\d[, ]\d/.test(text);
+      throw new Unreadable(`${words} asked for, and you gave ${count}.${comma ? COMMA : ""}`);
     }
     const odd = given.filter((number) => !Number.isFinite(number));
     if (odd.length) {

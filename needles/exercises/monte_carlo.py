@@ -61,6 +61,7 @@ EXERCISES = (
                 9.0e6, rtol=1e-2
             ),
             "Square the error as well.": near(3.0e3, rtol=1e-2),
+            "That would do for a variance of one; this prior's is three.": 1.0e6,
         },
         recipe="Solve sigma / sqrt(N) = 0.001.",
         praise="Three million, and the next digit costs three hundred million.",
@@ -75,6 +76,7 @@ EXERCISES = (
             "Nearly: ten draws leave nine degrees of freedom, not ten.": lambda a: np.isclose(
                 a, 0.9266, atol=6e-4
             ),
+            "That is the probability to miss it.": near(lambda: 1.0 - _student_coverage()),
             "That is one side only; the interval has two ends.": lambda a: np.isclose(
                 a, 0.9617, atol=6e-4
             ),

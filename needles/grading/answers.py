@@ -2,6 +2,7 @@
 
 import numpy as np
 
+COMMA = " The decimal sign is a point, and thousands take neither comma nor space."
 NUMBERS = dict(enumerate("no one two three four five six".split()))
 
 
@@ -34,7 +35,9 @@ def as_numbers(answer, shape):
             raise UnreadableError(f"The shape should be {shape}, and is {array.shape}.")
         wanted, given = (NUMBERS.get(size, str(size)) for size in (np.prod(shape), array.size))
         are = "number is" if wanted == "one" else "numbers are"
-        raise UnreadableError(f"{wanted.capitalize()} {are} asked for, and you gave {given}.")
+        comma = isinstance(answer, tuple) and np.asarray(answer).dtype.kind == "i"  # 3,000 or 0,5
+        help = COMMA if comma and array.size > np.prod(shape) else ""
+        raise UnreadableError(f"{wanted.capitalize()} {are} asked for, and you gave {given}.{help}")
     if not np.all(np.isfinite(array)):
         bad = array[~np.isfinite(array)]
         raise UnreadableError(f"The answer holds {bad[0]}; {bad.size} of {array.size} not finite.")

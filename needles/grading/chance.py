@@ -39,8 +39,8 @@ class Statistical:
         """Return (value, mcse)."""
         if not (hasattr(answer, "value") and hasattr(answer, "mcse")):
             raise UnreadableError(
-                f"{described(answer)} has no error bar. Give the whole Estimate (value and mcse), "
-                "such as what draws.expect(f) returns."
+                "This asks for an Estimate (value and mcse), such as what draws.expect(f) returns, "
+                f"and you gave {described(answer)}."
             )
         value = as_numbers(answer.value, ())
         mcse = as_numbers(answer.mcse, ())

@@ -28,6 +28,7 @@ from wrong_answers import ANSWERS, ODD, Each
 from bayeslib.results import Estimate
 from needles import study
 from needles.grading import Choice, Routine, Sample, Statistical, Value
+from needles.grading.answers import COMMA
 from needles.study import Exercise, check, exercises
 
 EXERCISES = exercises()
@@ -253,6 +254,9 @@ def test_both_judges_say_the_same():
         (("sqrt(2)", "2^0.5", "exp(log(2)/2)", "2^(1/2)", "EXP(ln(2) / 2)"), 2.0**0.5),
         (("-2^2", "−4", "-(2*2)", "(-4)", "2×-2", "[-4]", "1 - 2 - 3"), -4.0),
         (("2*pi", "π·2", "4*pi/2"), 2.0 * np.pi),
+        (("√16", "sqrt 16", "sqrt16", "16÷4", "d = 4", "≈4.0", "a > 4"), 4.0),
+        (("3·10⁶", "3x10^6", "3 X 10**6", "N = 3/0.001²", "3×10⁷/10", "300/10⁻⁴"), 3e6),
+        (("p(a, b) = 1, 2", "1 and 2", "1, and 2", "1 ± 2", "1+/-2"), (1.0, 2.0)),
         (("1, 2", "(1, 2)", "[1; 2]", "1 2", "sqrt(1),4/2", "(1), (2)", "1, 2,"), (1.0, 2.0)),
     ],
 )  # fmt: skip
@@ -273,10 +277,12 @@ def test_what_is_no_number_is_told(text):
 
 def test_a_comma_within_a_number_is_told():
     exercise = Exercise("a-b", Value(0.25))
-    (said,) = in_browser([(exercise, ["0,25", "3,000,000", "0, 25"])])
-    for text in said[:2]:
-        assert text.endswith("The decimal sign is a point, and thousands take no comma.")
-    assert said[2].endswith("and you gave two.")
+    pair = Exercise("a-c", Value(np.array([0.25, 0.5])))
+    texts = ["0,25", "3,000,000", "3 000 000", "0, 25"]
+    one, two = in_browser([(exercise, texts), (pair, ["0,25; 0,5", "0,25 0,5", "0, 25, 5"])])
+    for text in one[:3] + two[:2]:
+        assert text.endswith(COMMA)
+    assert one[3].endswith("and you gave two.") and two[2].endswith("and you gave three.")
 
 
 def test_per_cent_is_told():

@@ -197,6 +197,7 @@ ANSWERS = {
     "monte_carlo-coverage": [
         Each(2.0 * stats.norm.cdf(2.0) - 1.0, 0.95),
         2.0 * stats.t.cdf(2.0, 10) - 1.0,
+        2.0 * stats.t.sf(2.0, 9),
         stats.t.cdf(2.0, 9),
         92.3,
     ],
