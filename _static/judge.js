@@ -84,7 +84,8 @@
 
   // Signs that one may write otherwise.
   const SIGNS = [
-    [/−/g, "-"], [/[×·]/g, "*"], [/÷/g, "/"], [/√/g, "sqrt "], [/±|\+\/-|,?\s+and\s/g, ","],
+    [/−/g, "-"], [/[×·]/g, "*"], [/÷/g, "/"], [/(\d)√/g, "$1*√"], [/√/g, "sqrt "],
+    [/±|\+\/-|\s\+-\s|,?\s+and\s/g, ","],
     [/[⁰¹²³⁴-⁹⁻]+/g, (power) => `^${power.normalize("NFKC").replace("\u2212", "-")}`],
     [/(\d)\s*x\s*(?=10\s*(\^|\*\*))/gi, "$1*"],
   ];
