@@ -156,6 +156,7 @@ def test_a_figure_fills_the_screen_and_comes_back(visit, name="chapters/rejectio
     button.click()
     page.wait_for_function("document.fullscreenElement?.matches('.explorer')")
     slider, svg = figure.locator("input[type=range]").first, figure.locator("svg").first
+    assert figure.bounding_box()["width"] == page.evaluate("innerWidth")
     assert slider.is_visible() and svg.bounding_box()["width"] > 0.6 * page.evaluate("innerWidth")
     figure.get_by_role("button", name="Leave full screen").click()
     page.wait_for_function("!document.fullscreenElement")
