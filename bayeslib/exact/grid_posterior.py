@@ -162,8 +162,8 @@ def grid_posterior(target, bounds=None, *, num_points):
     -------
     Grid
         As many points as the product of `num_points` over the axes. Its errors compare the sum over
-        all points with that over half of them, as over the white squares of a chessboard; they do
-        not count mass outside the bounds.
+        all points with that over every second one along each axis; they do not count mass outside
+        the bounds.
 
     Raises
     ------
@@ -200,8 +200,8 @@ def grid_posterior(target, bounds=None, *, num_points):
         raise BayeslibError(blame(target, words + "or between them"))
     mass = np.exp(logdensity - shift)
     total = mass.sum()
-    white = index.sum(axis=1) % 2 == 0
-    coarse = mass / total * white / white.mean()
+    every_second = (index % 2 == 0).all(axis=1)
+    coarse = mass / total * every_second / every_second.mean()
     return Grid(
         points=points, weights=mass / total, coarse=coarse, blocks=1,
         cells=np.stack([low, low + steps]), place=np.asarray,

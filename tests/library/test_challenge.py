@@ -244,6 +244,14 @@ def test_grid_in_the_plane():
     assert "grid_posterior" in str(summary) and "<table" in found._repr_html_()
 
 
+@pytest.mark.parametrize("num_points", [20, 40, (400, 20), 200])
+def test_an_axis_with_too_few_points_shows_in_the_error_of_a_grid(num_points):
+    target = posteriors.gaussian([0.0, 0.0], [1.0, 0.0025])
+    found = bl.grid_posterior(target, [(-5.0, 5.2), (-5.0, 5.3)], num_points=num_points)
+    miss = abs(found.log_evidence.value - target.truth.log_evidence)
+    assert miss < found.log_evidence.mcse + 1e-6
+
+
 test_bad_grids_are_named = refused(
     ({"bounds": None, "num_points": 10}, "finite bounds"),
     ({"bounds": (0.0, 5.0), "num_points": 1}, "at least 2"),
