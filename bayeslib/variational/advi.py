@@ -103,7 +103,8 @@ def advi(
     BayeslibError
         For arguments out of range, each named; StartError when the density at a start is nan,
         infinite or zero; GradientError for a missing or wrong gradient; ImproperError when the
-        approximation runs off, as there is nothing to hold it.
+        approximation runs off, as there is nothing to hold it; TargetError when it leaves the
+        support for good.
 
     Warns
     -----

@@ -12,7 +12,7 @@ import numpy as np
 from ..chains.loop import Density, laid_out, numba_type, record
 from ..compile.callback import borrowed, density, helper, kernel
 from ..compile.kinds import GENERATOR, INT, MATRIX, VECTOR
-from ..errors import ImproperError
+from ..errors import ImproperError, TargetError
 from ..results import Gaussian
 from ..validate import shown
 from ..waiting import blocks, count
@@ -185,6 +185,7 @@ class Fit:
         After an interrupt the path is shorter, and the parameters are those that it came to.
         """
         done, bound, climb = 0, self._bound, self.climb
+        before = climb.how.num_outside
         climb.how.step_size = step_size
         path, trace = np.empty((num_steps, 2 * self.target.dim)), np.empty(num_steps)
         climb.total[:] = 0.0
@@ -203,6 +204,13 @@ class Fit:
                 f"the approximation ran off, to mean {shown(mean)} in unconstrained "
                 f"coordinates and a scale of {np.abs(factor).max():.3g}: the posterior is "
                 "improper, or flat; give every parameter a proper prior"
+            )
+        missed = int(climb.how.num_outside - before)
+        if 0 < missed == done * climb.how.num_draws and not np.isfinite(self.target(mean)):
+            raise TargetError(
+                f"the approximation left the support: no finite density at its mean {shown(mean)}, "
+                f"in unconstrained coordinates, nor at any of its last {missed} draws; begin at "
+                "the means of nuts with initial_scale=0.1, or use laplace"
             )
         self.num_steps += done
         self.paths.append(path[:done])

@@ -312,6 +312,13 @@ def test_an_end_that_was_not_declared_is_seen():
     assert np.isfinite(declared.elbo.value)
 
 
+@pytest.mark.parametrize("family", ["meanfield", "fullrank"])
+def test_a_fit_that_leaves_the_support_says_so(family):
+    strip = bl.Target(lambda t: 9.0 * t[0] if abs(t[0]) < 1.0 else -np.inf, dim=1)
+    with pytest.raises(TargetError, match="left the support.*initial_scale=0.1"):
+        bl.advi(strip, [0.0], family=family, rng=1)
+
+
 # Bad input
 
 
