@@ -231,6 +231,6 @@ def _explained(error, function):
     if "IMPORT_NAME" in text:
         remedy = "Import outside the function."
     reason = " ".join(said[:2]).rstrip(".")
-    if found := unknown_name(text):
+    if found := unknown_name(text, error):
         reason, remedy = found[0], f"{found[1][0].upper()}{found[1][1:]}."
     return BayeslibTypeError(f"{function.__name__!r} does not compile{line}: {reason}. {remedy}")

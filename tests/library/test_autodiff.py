@@ -477,6 +477,10 @@ def raising(theta):
         (lambda t: undefined_name(t[0]), r"undefined_name"),  # noqa: F821
         (lambda t: np.sum(t.astype(np.float64)), r"astype of an array.*leave it out"),
         (lambda t: special.gammainc(t[0], 2.0), r"scipy.special.gammainc.*see Targets"),
+        (lambda t: np.i0(t[0]), r"does not know numpy.i0.*its formula.*see Targets"),
+        (lambda t: np.sum(np.outer(t, t)[np.eye(2) > 0]), r"mask of several dim.*before it goes"),
+        (lambda t: bl.logpdf.categorical_logit(1.0, t), r"not a whole number.*astype\(int\)"),
+        (lambda t: bl.logpdf.dirichlet(np.eye(2), t), r"more than one vector.*rows"),
         (lambda t: stats.norm.logpdf(t[0]), r"scipy.stats.norm.*bl.logpdf.normal"),
         (raising, r"always raises; return -np.inf outside the support"),
     ],

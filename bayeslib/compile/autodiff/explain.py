@@ -6,6 +6,7 @@ import itertools
 import linecache
 import os
 import re
+from traceback import format_tb
 
 from numba import NumbaError
 
@@ -34,9 +35,10 @@ REMEDIES = (
     (r"norm", "np.linalg.norm with a second argument", "write np.linalg.norm(x), or the formula"),
     (r"median", "np.median of an array from theta", "take the middle of np.sort(x)"),
     (r"(getitem|getattr)\(Parameters", "{name} of the parameters", "write p.alpha for alpha"),
-    (r"getitem\(.*, (float\d+|Dual\d+)", "an index that is not a whole number",
+    (r"(getitem\(.*, |categorical_logit\()(float|Dual)\d+", "an index that is not a whole number",
      "take .astype(int) of the array before it goes into data="),
-    (r"(logsumexp|multivariate_normal_cholesky)", "{name} of more than one vector",
+    (r"(logsumexp|multivariate_normal_cholesky|(dirichlet|categorical_logit)\(.*[2-9]d.*)",
+     "{name} of more than one vector",
      "loop over the rows, and call it with each"),
     (r"\w+\(.*[lL]ist", "{name} of a list", "make an array of it, np.array([...])"),
     (r"<unknown function>", "a conversion of a number from theta", "leave out np.float64 and such"),
@@ -50,7 +52,7 @@ def explain(error, function):
     if isinstance(error, BayeslibError):
         return error
     text = str(error)
-    construct, remedy = unknown_name(text) or describe(text, error, function)
+    construct, remedy = unknown_name(text, error) or describe(text, error, function)
     return GradientError(f"{title(function)}: {construct}{place(text)}; {remedy}, {ELSE}")
 
 
@@ -58,8 +60,10 @@ def title(function):
     return f"no automatic gradient for {getattr(function, '__name__', function)!r}"
 
 
-def unknown_name(text):
-    """What numba does not know of SciPy, bl.logpdf or the parameters, and the remedy, or None."""
+def unknown_name(text, error):
+    """What numba does not know of NumPy, SciPy or the parameters, and the remedy, or None."""
+    if isinstance(error, AssertionError) and "idxty.ndim" in format_tb(error.__traceback__)[-1]:
+        return "a mask of several dimensions", "mask the array before it goes into data="
     match = re.search(r"Unknown attribute '(\w+)' of type Parameters", text)
     if match:
         return f"no parameter is named {match[1]!r}", "name it in parameters= of the Target"
@@ -69,13 +73,14 @@ def unknown_name(text):
         return f"bl.logpdf has {match[1]}", "mend the name" + "".join(f", as {c}" for c in close)
     attribute = r"Unknown attribute '(\w+)' of type Module\(<module '(scipy[.\w]*)'"
     name = r"Untyped global name '(\w+)'().*\n?.*<(?:class 'numpy.ufunc'|ufunc)"
-    match = re.search(attribute, text) or re.search(name, text)
+    of_numpy = r"unsupported NumPy function '(?=numpy\.(\w+))(numpy)"
+    match = next(filter(None, (re.search(p, text) for p in (attribute, of_numpy, name))), None)
     if match is None:
         return None
     known = f"numba does not know {match[2] or 'scipy.special'}.{match[1]}"
     if match[2].startswith("scipy.stats"):
         return known, "write bl.logpdf.normal(y, mu, sigma), and the like for other densities"
-    return known, "write out its formula; the names of scipy.special that are known: see Targets"
+    return known, "write out its formula; the names that are known: see Targets"
 
 
 def only_raises(function):
