@@ -155,7 +155,7 @@ def _as_in_python(target, theta, value, *, gradient):
         if gradient:
             return False
         raise TargetError(
-            f"{target.logdensity.__name__!r} is {plain!r} in plain Python at "
+            f"{target.logdensity.__name__!r} is {plain} in plain Python at "
             f"theta={shown(theta)}, but {value!r} compiled: look for an index out of "
             "bounds (NUMBA_BOUNDSCHECK=1 finds it), or random numbers"
         )

@@ -399,6 +399,9 @@ def test_compilable_leaves_the_original_alone():
 
 
 # ------------------------------------------------------------------------------------------ errors
+SETTINGS, LISTED = {"sd": 2.0}, [2.0]
+
+
 def no_rule(theta):
     return np.sinc(theta[0])
 
@@ -474,7 +477,9 @@ def raising(theta):
         (unlike_arrays, r"an array of floats becomes.*0.0 \* theta\[0\]"),
         (nothing, r"one float on every path"),
         (whole, r"//.*`return theta\[0\] // 2`"),
-        (lambda t: undefined_name(t[0]), r"undefined_name"),  # noqa: F821
+        (lambda t: undefined_name(t[0]), r"'undefined_name' is not defined.*define"),  # noqa: F821
+        (lambda t: t[0] * SETTINGS["sd"], r"'SETTINGS' is nothing that numba.*data="),
+        (lambda t: t[0] * LISTED[0], r"'LISTED' is nothing that numba.*data="),
         (lambda t: np.sum(t.astype(np.float64)), r"astype of an array.*leave it out"),
         (lambda t: special.gammainc(t[0], 2.0), r"scipy.special.gammainc.*see Targets"),
         (lambda t: np.i0(t[0]), r"does not know numpy.i0.*its formula.*see Targets"),

@@ -18,6 +18,7 @@ LIBRARY = re.compile(r"[/\\](numba|numpy|llvmlite)[/\\]")
 ONE = "return one float on every path"
 SUM = "add up the terms, as in np.sum(bl.logpdf.normal(y, mu, sigma))"
 FLOATS = r"Cannot unify array\((float|int)\d+[^)]*\) and array\(Dual"
+OUTSIDE = r"Untyped global name '(\w+)'|variable '(\w+)' in globals|OverloadSelector.*List\("
 ELSE = "or pass gradient= or fused= to Target"
 REMEDIES = (
     (r"setitem", "a function of theta is stored in an array that does not hold such numbers",
@@ -76,7 +77,17 @@ def unknown_name(text, error):
     of_numpy = r"unsupported NumPy function '(?=numpy\.(\w+))(numpy)"
     match = next(filter(None, (re.search(p, text) for p in (attribute, of_numpy, name))), None)
     if match is None:
-        return None
+        match = re.search(r"name '(\w+)' is not defined", text)
+        if match:
+            return f"{match[1]!r} is not defined", "define it, or mend the name"
+        match = re.search(OUTSIDE, text)
+        if match is None:
+            return None
+        what = repr(match[1] or match[2]) if match.lastindex else "a list from outside"
+        return (
+            f"{what} is nothing that numba can compile",
+            "hand numbers and arrays over in data=, and call only what numba compiles",
+        )
     known = f"numba does not know {match[2] or 'scipy.special'}.{match[1]}"
     if match[2].startswith("scipy.stats"):
         return known, "write bl.logpdf.normal(y, mu, sigma), and the like for other densities"
@@ -120,9 +131,6 @@ def describe(text, error, function):
             if re.match(rf"{pattern}\W", call):
                 return construct.format(name=name), remedy
         return f"{plain_types(call)} has no derivative rule", "write it as a loop over numbers"
-    match = re.search(r"Untyped global name '(\w+)'", text)
-    if match:
-        return f"{match[1]!r} is nothing that numba can compile", "write a function that is"
     if re.search(r"Can't unify return type .*array\(Dual", text):
         return "it returns an array, not a number", SUM
     if re.search(FLOATS, text):
