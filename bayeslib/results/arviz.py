@@ -14,6 +14,11 @@ def to_arviz(draws, data, dims, coords):
             "ArviZ counts every draw the same, these have weights: draw by them first, as in "
             "resample(draws, num_samples=1000, rng=1).to_arviz()"
         )
+    if any(np.ndim(part) < 3 for part in data.get("log_likelihood", {}).values()):
+        raise BayeslibError(
+            "log_likelihood must return a number for each row of the data, not one in all: "
+            "leave out the sum"
+        )
     try:
         import arviz
     except ModuleNotFoundError as error:
@@ -30,6 +35,9 @@ def to_arviz(draws, data, dims, coords):
     if draws.logdensity is not None:
         stats["lp"] = draws.logdensity
     groups = {"posterior": posterior} | ({"sample_stats": stats} if stats else {}) | data
+    strange = sorted(set(dims).difference(*groups.values()))
+    if strange:
+        raise BayeslibError(f"dims names {strange[0]!r}, but there are {', '.join(posterior)}")
     attrs = {
         "inference_library": "bayeslib",
         "inference_library_version": version(),

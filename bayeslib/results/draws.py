@@ -452,7 +452,8 @@ class Draws(Summarised):
         Raises
         ------
         BayeslibError
-            When the draws have weights, which ArviZ would ignore, or when there are none.
+            When the draws have weights, which ArviZ would ignore, or when there are none; for a
+            log likelihood without rows, or `dims` of another name.
         ImportError
             When ArviZ is not installed.
 

@@ -5,6 +5,8 @@ from html import escape
 
 import numpy as np
 
+from ..errors import BayeslibError
+
 PROBABILITIES = (0.05, 0.5, 0.95)  # of the quantiles shown
 QUANTILES = tuple(f"{100 * p:g}%" for p in PROBABILITIES)
 
@@ -46,8 +48,14 @@ class Summary:
 
     def __getitem__(self, key):
         """The number at (name, column), as ``summary["theta", "mean"]``."""
-        name, column = key
-        return self.rows[name][self.columns.index(column)]
+        try:
+            name, column = key
+            return self.rows[name][self.columns.index(column)]
+        except (TypeError, LookupError, ValueError):
+            raise BayeslibError(
+                f"a summary takes a name and a column, of {tuple(self.rows)} and {self.columns}, "
+                f"got {key!r}"
+            ) from None
 
     def _cells(self):
         yield ("", *self.columns)

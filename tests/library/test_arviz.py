@@ -44,6 +44,8 @@ def test_what_arviz_would_misread_is_refused():
         draws_of(("a",), log_weights=np.zeros((4, 50))).to_arviz()
     with pytest.raises(BayeslibError, match="there are no draws"):
         Draws(np.zeros((2, 0, 1))).to_arviz()
+    with pytest.raises(BayeslibError, match="each row of the data, .*leave out the sum"):
+        draws_of(("a",)).to_arviz(log_likelihood=lambda p: -0.5 * p.a**2)
 
 
 @pytest.mark.slow
@@ -137,6 +139,8 @@ def test_axes_have_the_names_and_labels_that_are_given(arviz):
     how = {"dims": {"a": ["sex", "school"]}, "coords": {"sex": ["f", "m"], "school": list("ABC")}}
     posterior = groups_of(draws.to_arviz(**how))["posterior"]
     np.testing.assert_array_equal(posterior["a"].sel(sex="m", school="B"), draws["a[1,1]"])
+    with pytest.raises(BayeslibError, match="dims names 'alpha', but there are a, mu"):
+        draws.to_arviz(dims={"alpha": ["sex", "school"]})
     assert dict(groups_of(draws.to_arviz())["posterior"].sizes) == {
         "chain": 4, "draw": 50, "a_dim_0": 2, "a_dim_1": 3,
     }  # fmt: skip

@@ -159,6 +159,9 @@ def test_a_summary_shows_no_more_digits_than_the_error_allows():
     mean, mcse = draws.expect().value[0], draws.expect().mcse[0]
     assert row[1:3] == [f"{mean:.4f}", f"{mcse:.4f}"] and 0.001 < mcse < 0.01
     assert row[-1] == f"{draws.summary()['theta', 'rhat']:.3f}"
+    for key in ("theta", 3, ("theta", "median"), ("mu", "mean"), ("theta", "mean", "sd"), [[], 1]):
+        with pytest.raises(BayeslibError, match="a name and a column.*'theta'.*'rhat'"):
+            draws.summary()[key]
 
 
 def test_gaussian_density_samples_and_expectations():
