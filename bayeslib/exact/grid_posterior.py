@@ -147,6 +147,15 @@ def rule_error(results, difference, blocks):
     return np.abs(terms.reshape(blocks, -1, *results.shape[1:]).sum(axis=1)).sum(axis=0)
 
 
+def every_second(n):
+    """Return how many of `n` cells each point stands for if only every second one counts."""
+    counted = np.arange(0.5, n, 2.0)
+    ends = np.concatenate([[0.0], 0.5 * (counted[1:] + counted[:-1]), [n]])
+    cells = np.zeros(n)
+    cells[::2] = np.diff(ends)
+    return cells
+
+
 def grid_posterior(target, bounds=None, *, num_points):
     """Evaluate the posterior on a regular grid.
 
@@ -162,8 +171,8 @@ def grid_posterior(target, bounds=None, *, num_points):
     -------
     Grid
         As many points as the product of `num_points` over the axes. Its errors compare the sum over
-        all points with that over every second one along each axis; they do not count mass outside
-        the bounds.
+        all points with that over every second one along each axis, which stands for all that is
+        nearest to it; they do not count mass outside the bounds.
 
     Raises
     ------
@@ -200,8 +209,9 @@ def grid_posterior(target, bounds=None, *, num_points):
         raise BayeslibError(blame(target, words + "or between them"))
     mass = np.exp(logdensity - shift)
     total = mass.sum()
-    every_second = (index % 2 == 0).all(axis=1)
-    coarse = mass / total * every_second / every_second.mean()
+    coarse = mass / total
+    for n, place in zip(counts, index.T, strict=True):
+        coarse *= every_second(n)[place]
     return Grid(
         points=points, weights=mass / total, coarse=coarse, blocks=1,
         cells=np.stack([low, low + steps]), place=np.asarray,

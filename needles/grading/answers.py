@@ -30,6 +30,8 @@ def as_numbers(answer, shape):
         raise UnreadableError(
             f"This asks for real numbers, and you gave {described(answer)}."
         ) from None
+    if shape is not None and array.size == np.prod(shape) == 1:
+        array = array.reshape(shape)
     if shape is not None and array.shape != shape:
         if max(len(shape), array.ndim) > 1:
             raise UnreadableError(f"The shape should be {shape}, and is {array.shape}.")

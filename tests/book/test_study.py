@@ -69,6 +69,7 @@ def test_blank_answers_are_met_kindly(exercise, blank):
     "exercise, answer",
     [
         (AREA, 0.7854),
+        (AREA, [0.7854]),
         (AREA, np.array(np.pi / 4)),
         (POINT, (1, 2, 3)),
         (ESTIMATE, Estimate(1.3, 0.1)),
