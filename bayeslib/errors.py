@@ -21,7 +21,7 @@ import warnings
 
 
 class BayeslibError(ValueError):
-    """Base of every error that bayeslib raises on purpose.
+    """Base of the errors by which bayeslib refuses something.
 
     Attributes
     ----------
