@@ -51,7 +51,7 @@ class Verdict:
     passed : bool
     message : str
     outcome : {"right", "blank", "unreadable", "mistake", "wrong", "recipe"}
-        "mistake" is wrong in a typical way, "recipe" the way to the answer that "?" asks for.
+        "mistake" is wrong in a typical way, "recipe" the way to the answer that ``"?"`` asks for.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def check(exercise, answer, *, seed=None):
         ``...``, or a function that does nothing, counts as not yet answered; ``"?"`` asks for
         the way to the answer.
     seed : int, optional
-        Judge by the numbers that `ask` gives for this seed.
+        Judge by the numbers that `ask` gives for this seed; then no mistake is named, nor the way.
 
     Returns
     -------
