@@ -208,7 +208,7 @@ def unit_vector(n):
 def cholesky_corr(n):
     """The lower Cholesky factor, (n, n), of a correlation matrix.
 
-    The density is with respect to the numbers below the diagonal.
+    The density is with respect to the numbers below the diagonal, as `lkj_cholesky` is.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class Target:
 
         - Grids, quadrature, starts and `adaptive_rejection_sample` look within the support only.
         - `unconstrained`, `advi`, `bbvi`, both pathfinders and, if asked, `laplace` map it to the
-          line.
+          line; `hmc` and `nuts` do not, and diverge at its edge.
     truth : Truth, optional
         What is exactly known about the target, such as its mean.
 
@@ -85,9 +85,9 @@ class Target:
     that the next process finds it in milliseconds. When a global number or array, a helper or a
     closure has changed, the next call or run compiles again.
 
-    Arithmetic: it follows NumPy, not Python; log(0) is ``-inf`` and 1/0 is ``inf``. Compiled code
-    does not notice an index out of bounds (unless ``NUMBA_BOUNDSCHECK=1`` is set). Chains and fits,
-    with data of up to 200,000 numbers, first compare its value with the plain function's.
+    Compiled arithmetic follows NumPy, not Python: log(0) is ``-inf`` and 1/0 is ``inf``. An index
+    out of bounds is not noticed (unless ``NUMBA_BOUNDSCHECK=1`` is set). With data of up to 200,000
+    numbers, chains and fits first compare the compiled value with the plain function's.
 
     Examples
     --------

@@ -93,7 +93,7 @@ class UnconstrainedTarget(Target):
         )  # fmt: skip
 
     def starts(self, initial_position, number):
-        """Return `number` starts in these coordinates for starts in the original's parameters.
+        """Move `number` starts, given in the original's parameters, to these coordinates.
 
         None, for random starts, stays None.
         """
@@ -148,8 +148,8 @@ def unconstrained(target):
         A `Target` of as many coordinates as numbers (fewer for a simplex and a Cholesky factor),
         whose log density at x is that of `target` at theta(x) plus log |det d theta / d x|, so
         that both have the same evidence. Its gradient is exact, made of the one that `target` has,
-        if it has one. Its truth keeps the evidence; sample, cdf and quantiles, mapped, unless
-        parameters are tied together, as on a simplex; moments only where nothing is bounded.
+        if it has one. Its truth keeps the evidence. Sample, cdf and quantiles are mapped, unless
+        parameters are tied together, as on a simplex; moments are kept if nothing is bounded.
         ``unconstrain`` takes points to its coordinates, ``constrain`` points and draws back.
 
     Raises

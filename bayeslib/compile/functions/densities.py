@@ -188,8 +188,9 @@ def multivariate_normal_cholesky(x, mean, cholesky):
 def lkj_cholesky(cholesky, eta):
     """LKJ of the (d, d) Cholesky factor of a correlation matrix, with its normalising constant.
 
-    Lewandowski, Kurowicka and Joe (2009); uniform over correlation matrices at eta = 1. The
-    density is over the entries below the diagonal of the factor.
+    Uniform over correlation matrices at eta = 1; the density is over the entries below the
+    diagonal of the factor. Lewandowski, Kurowicka and Joe (2009), "Generating random correlation
+    matrices based on vines and extended onion method".
     """
     d, result = cholesky.shape[0], 0.0
     for i in range(1, d):
