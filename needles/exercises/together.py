@@ -7,15 +7,15 @@ from ..study import Exercise
 from ..variants import stopping
 
 
-def _tail():
-    """P(theta > 6) of the running example, by quadrature."""
+def _below():
+    """P(theta < 2) of the running example, by quadrature."""
     from scipy import integrate
 
     from bayeslib.posteriors import gamma_student
 
     target = gamma_student()
     evidence = np.exp(target.truth.log_evidence)
-    return integrate.quad(lambda t: np.exp(target(t)), 6.0, 200.0, limit=200)[0] / evidence
+    return integrate.quad(lambda t: np.exp(target(t)), 0.0, 2.0)[0] / evidence
 
 
 def _lead(a, b):
@@ -54,14 +54,17 @@ EXERCISES = (
     ),
     Exercise(
         "together-correct",
-        expects=Statistical(_tail, max_mcse=0.004, max_evals=9000),
+        expects=Statistical(_below, max_mcse=0.006, max_evals=9000),
         mistakes={
-            "That is the probability of lying below six.": lambda a: (
-                abs(a[0] - (1.0 - _tail())) < 5.0 * a[1]
+            "That is the probability of lying above two.": lambda a: (
+                abs(a[0] - (1.0 - _below())) < 5.0 * a[1]
+            ),
+            "A fit's own answer: its left tail is too light. Weight its draws.": lambda a: (
+                a[0] < 0.01
             ),
         },
         recipe="Weight draws of a Student-t around Laplace's mode, a little wider than the fit.",
-        praise="The fit alone has no error bar; its correction has.",
+        praise="The fit alone misses nearly all of this tail, and no error bar says so.",
     ),
     Exercise(
         "together-anchor",

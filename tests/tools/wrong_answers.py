@@ -241,7 +241,7 @@ ANSWERS = {
         2.0 / np.pi * np.arctan(0.5**0.5),
         4.0 / np.pi * np.arctan(2.0**0.5),
     ],
-    "together-correct": [lambda t: (1.0 - t, 0.002)],
+    "together-correct": [lambda t: (1.0 - t, 0.002), (0.002, 0.0005)],
     "together-anchor": [
         stop_without_spread(),
         lambda t: (t[0], 0.9 ** (2 * t[0])),
