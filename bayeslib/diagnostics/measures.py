@@ -244,7 +244,8 @@ def bfmi(energy):
     """
     if hasattr(energy, "stats"):
         if "energy" not in energy.stats:
-            raise BayeslibError(f"{energy.method} draws have no energy; bfmi needs hmc or nuts")
+            whose = energy.method or "these"
+            raise BayeslibError(f"{whose} draws have no energy; bfmi needs hmc or nuts")
         energy = energy.stats["energy"]
     energy = np.atleast_2d(as_floats(energy, "energy"))
     return np.square(np.diff(energy, axis=1)).mean(axis=1) / energy.var(axis=1, ddof=1)
