@@ -32,13 +32,7 @@ LISTS = {f"chapters/{page}" for page in NO_PROSE}
 PER_PARAGRAPH = 2
 WORD = re.compile(r"[^\W\d_][\w’'–-]*")
 # Where running text stands; what is inside anything else is left alone.
-PROSE = (
-    nodes.section,
-    nodes.bullet_list,
-    nodes.enumerated_list,
-    nodes.list_item,
-    nodes.admonition,
-)
+PROSE = (nodes.section, nodes.bullet_list, nodes.enumerated_list, nodes.list_item, nodes.admonition)
 NO_TEXT = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.emphasis)
 NOT_PROSE = {"dropdown", "promise", "corrected"}
 

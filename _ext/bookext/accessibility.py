@@ -47,10 +47,7 @@ MENDS = [
         re.compile(r'<dl>\s*((?:<dd><em class="sig-param">.*</dd>\s*)+)</dl>'),
         r'<span class="sig-list">\1</span>',
     ),
-    (
-        re.compile(r'<dd>(<em class="sig-param">.*)</dd>'),
-        r'<span class="sig-item">\1</span>',
-    ),
+    (re.compile(r'<dd>(<em class="sig-param">.*)</dd>'), r'<span class="sig-item">\1</span>'),
 ]
 
 # a heading that is one formula, which has a sound in few screen readers and in no checker

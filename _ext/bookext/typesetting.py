@@ -7,10 +7,7 @@ from .mathematics import MACROS
 
 STYLE = Path(__file__).with_name("paper.sty")
 MARK = "_static/logo.svg"
-BOX = {
-    "note": ("{.31,.53,.74}", "{.972,.978,.988}"),
-    "hint": ("{.56,.56,.57}", "{.976,.976,.974}"),
-}
+BOX = {"note": ("{.31,.53,.74}", "{.972,.978,.988}"), "hint": ("{.56,.56,.57}", "{.976,.976,.974}")}
 SETUP = {
     "VerbatimColor": "{rgb}{.968,.968,.96}",
     "verbatimwithframe": "false",

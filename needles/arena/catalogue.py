@@ -35,10 +35,7 @@ ALGORITHMS = {
     "independence_metropolis": {"label": "independence Metropolis", "settings": {"scale": 3.0}},
     "gibbs": {"label": "Gibbs sampling", "settings": {"width": 2.0}},
     "slice_sample": {"label": "slice sampling", "settings": {"width": 2.0}},
-    "hmc": {
-        "label": "Hamiltonian Monte Carlo",
-        "settings": {"step_size": 0.2, "num_steps": 10},
-    },
+    "hmc": {"label": "Hamiltonian Monte Carlo", "settings": {"step_size": 0.2, "num_steps": 10}},
     "nuts": {"label": "No-U-Turn Sampler (NUTS)", "settings": {"step_size": 0.2}},
 }
 

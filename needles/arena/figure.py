@@ -166,13 +166,7 @@ def _still(name):
     fig, ax = plots.figure(4.2, 4.0)
     with plots.style():
         ax.contour(
-            x,
-            y,
-            heights,
-            levels=told["levels"],
-            colors=plots.INK,
-            linewidths=1,
-            linestyles="solid",
+            x, y, heights, levels=told["levels"], colors=plots.INK, linewidths=1, linestyles="solid"
         )
         ax.plot(*draws.T, "o", color=plots.DRAWS, ms=3, alpha=0.5, mew=0)
         ax.set(xlabel="θ₁", ylabel="θ₂", xlim=(left, right), ylim=(bottom, top), aspect="equal")

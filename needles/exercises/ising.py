@@ -154,8 +154,7 @@ EXERCISES = (
     Exercise(
         "ising-translate",
         expects=Routine(
-            _fields,
-            cases=tuple(_machine(n, seed) for n, seed in ((2, 1), (3, 2), (5, 3))),
+            _fields, cases=tuple(_machine(n, seed) for n, seed in ((2, 1), (3, 2), (5, 3)))
         ),
         mistakes={
             "The weights contribute too: expand s_i s_j.": lambda w, b: np.asarray(b) / 2.0,

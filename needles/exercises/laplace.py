@@ -134,10 +134,7 @@ EXERCISES = (
     ),
     Exercise(
         "laplace-neck",
-        expects=Routine(
-            _neck,
-            cases=((3.0, 1), (3.0, 9), (1.0, 4), (0.5, 2)),
-        ),
+        expects=Routine(_neck, cases=((3.0, 1), (3.0, 9), (1.0, 4), (0.5, 2))),
         mistakes={
             "That is the exact evidence; the bell's was asked.": _exact_evidence,
             "The second is the logarithm of the evidence.": _evidence_itself,
@@ -150,8 +147,7 @@ EXERCISES = (
     Exercise(
         "laplace-term",
         expects=Routine(
-            _next_term,
-            cases=((-1.3, 0.7, -2.0), (-0.5, -1.5, 0.3), (-20.0, 3.0, -40.0)),
+            _next_term, cases=((-1.3, 0.7, -2.0), (-0.5, -1.5, 0.3), (-20.0, 3.0, -40.0))
         ),
         mistakes={
             "The second derivative is negative; its absolute value is cubed.": _no_absolute,

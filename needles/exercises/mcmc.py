@@ -143,8 +143,7 @@ EXERCISES = (
     Exercise(
         "mcmc-log",
         expects=_LogDensity(
-            lambda phi: 3.0 * phi - np.exp(phi),
-            cases=((0.0,), (1.0,), (-2.0,), (np.log(3.0),)),
+            lambda phi: 3.0 * phi - np.exp(phi), cases=((0.0,), (1.0,), (-2.0,), (np.log(3.0),))
         ),
         mistakes={
             "That is the density of theta, looked up at exp(eta); a "

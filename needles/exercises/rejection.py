@@ -136,9 +136,7 @@ EXERCISES = (
     Exercise(
         "rejection-suspicious",
         expects=Choice(("first", "second"), "first"),
-        mistakes={
-            "Exact draws are often as far off as these: see the p-value.": "second",
-        },
+        mistakes={"Exact draws are often as far off as these: see the p-value.": "second"},
         recipe="A tiny p-value says that exact draws would hardly ever be so far off.",
         praise="No weights, no chains, no trace to look at: the draws alone do not tell.",
     ),

@@ -184,10 +184,7 @@ def _live(story):
     if story.play is not None:
         control = controls[story.names.index(story.play)]
         button = ipywidgets.Play(
-            min=0,
-            max=len(control.options) - 1,
-            value=control.index,
-            interval=PLAY_MILLISECONDS,
+            min=0, max=len(control.options) - 1, value=control.index, interval=PLAY_MILLISECONDS
         )
         ipywidgets.jslink((button, "value"), (control, "index"))
         rows.append(button)

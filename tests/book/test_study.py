@@ -24,9 +24,7 @@ AREA = Exercise(
 )
 POINT = Exercise("circle-2", expects=Value([1.0, 2.0, 3.0]))
 ESTIMATE = Exercise(
-    "circle-3",
-    expects=Statistical(1.0, max_mcse=0.1),
-    mistakes={"That is the diameter.": 2.0},
+    "circle-3", expects=Statistical(1.0, max_mcse=0.1), mistakes={"That is the diameter.": 2.0}
 )
 NORMAL = Exercise(
     "circle-4",

@@ -12,12 +12,7 @@ from scipy import special, stats
 import bayeslib as bl
 from bayeslib import log1pexp, log_sigmoid, sigmoid
 from bayeslib.compile import functions
-from bayeslib.compile.autodiff import (
-    LANES,
-    compilable,
-    differentiate,
-    differentiate_by_tape,
-)
+from bayeslib.compile.autodiff import LANES, compilable, differentiate, differentiate_by_tape
 from bayeslib.compile.autodiff.arena import new_tape
 from bayeslib.compile.autodiff.plain import differentiate_plain
 from bayeslib.compile.autodiff.rules import BINARY, UNARY

@@ -12,12 +12,7 @@ from densities import cut_off, gaussian2
 from scipy import special, stats
 from scipy.special import jv
 
-from bayeslib import (
-    Draws,
-    Gaussian,
-    Target,
-    metropolis,
-)
+from bayeslib import Draws, Gaussian, Target, metropolis
 from bayeslib.errors import (
     BayeslibError,
     BayeslibTypeError,

@@ -60,7 +60,7 @@ NUMBERS = {
 HULL = {
     "adaptive_rejection_sample": lambda t: bl.adaptive_rejection_sample(
         t, points=[0.1, 9.0], num_samples=50, rng=1
-    ),
+    )
 }
 DOORS = CHAINS | WEIGHTED | HULL | FITS | NUMBERS
 

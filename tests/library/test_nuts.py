@@ -3,14 +3,7 @@
 import numpy as np
 import pytest
 from calling import quietly
-from densities import (
-    COV,
-    EXACT,
-    METRICS,
-    cut_off,
-    gaussian2,
-    gaussian20,
-)
+from densities import COV, EXACT, METRICS, cut_off, gaussian2, gaussian20
 from linear_chains import as_matrix
 from stepping import Z_LIMIT, batch_z
 from twins import plain_twin

@@ -140,10 +140,7 @@ SHIFTED = normal_draws(n=500, dim=1).values + np.arange(4)[:, None, None]
         (normal_draws(settings={"interrupted": True}), "interrupted"),
         (Draws(np.full((4, 100, 1), np.inf)), "nan or infinite"),
         (Draws(np.zeros((1, 100, 1)), log_weights=-np.arange(100.0)[None]), "worth"),
-        (
-            Draws(np.zeros((1, 100, 1)), log_weights=-LEAN, settings={"khat": 0.9}),
-            "k-hat",
-        ),
+        (Draws(np.zeros((1, 100, 1)), log_weights=-LEAN, settings={"khat": 0.9}), "k-hat"),
     ],
 )
 def test_problems_are_named(draws, words):

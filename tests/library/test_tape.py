@@ -9,12 +9,7 @@ import pytest
 
 import bayeslib as bl
 from bayeslib import Target
-from bayeslib.compile.autodiff import (
-    arena,
-    differentiate,
-    differentiate_by_tape,
-    prefers_tape,
-)
+from bayeslib.compile.autodiff import arena, differentiate, differentiate_by_tape, prefers_tape
 from bayeslib.compile.autodiff.arena import NUM_EDGES, new_tape
 from bayeslib.errors import GradientError
 from bayeslib.hamiltonian.batches import Rows

@@ -47,11 +47,7 @@ def boxed_fused(theta, grad, a):
 
 
 DATA = (np.array([1.5, 0.7]),)
-FORMS = {
-    "auto": {},
-    "gradient": {"gradient": boxed_gradient},
-    "fused": {"fused": boxed_fused},
-}
+FORMS = {"auto": {}, "gradient": {"gradient": boxed_gradient}, "fused": {"fused": boxed_fused}}
 
 
 def box(**form):

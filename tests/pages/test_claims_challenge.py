@@ -20,10 +20,7 @@ def test_the_clinic_is_the_library_s_for_every_answer():
     for finding in product([-1, 0, 1], repeat=3):
         asked = np.array(finding) >= 0
         model = posteriors.noisy_or(
-            np.array(finding)[asked],
-            RATE,
-            STRENGTH.T[asked],
-            leak=LEAK[asked],
+            np.array(finding)[asked], RATE, STRENGTH.T[asked], leak=LEAK[asked]
         )
         fast = bl.enumerate_posterior(model.log_joint, model.hypotheses())
         plain_ones = diagnose(*finding)

@@ -252,10 +252,7 @@ ALGORITHMS = (
     ),
     Algorithm(
         bl.adaptive_importance_sample,
-        cases={
-            "gamma_student": case(STUDENT, PRIOR),
-            "plane": case(PLANE, WIDE, num_components=2),
-        },
+        cases={"gamma_student": case(STUDENT, PRIOR), "plane": case(PLANE, WIDE, num_components=2)},
     ),
     Algorithm(
         bl.multipathfinder,
@@ -318,10 +315,7 @@ ALGORITHMS = (
         page="nuts",
         num_samples=5_000,
         tuning={"step_size": 0.5},
-        cases={
-            "log_gamma": case(log_gamma(), _START_1D - 4.0),
-            "plane": case(PLANE, _START_2D),
-        },
+        cases={"log_gamma": case(log_gamma(), _START_1D - 4.0), "plane": case(PLANE, _START_2D)},
     ),
     Algorithm(
         bl.sgld,

@@ -118,12 +118,7 @@ ANSWERS = {
         lambda t: (t[0], 1.2 * t[0]),
     ],
     "challenge-grid": [(65, 650), (64, 64.0**10), (21, 21.0**10)],
-    "challenge-ruler": [
-        highest(0.0),
-        np.exp(-highest(1.0)),
-        np.exp(-highest(0.0)),
-        highest(-1.0),
-    ],
+    "challenge-ruler": [highest(0.0), np.exp(-highest(1.0)), np.exp(-highest(0.0)), highest(-1.0)],
     "challenge-tail": [
         lambda t: t[::-1],
         lambda t: 1.0 - t,
@@ -133,11 +128,7 @@ ANSWERS = {
     "diagnostics-mystery": [lambda t: exchanged(t, 1, 3), Each((1, 1, 2, 3, 4, 5), [0] * 6)],
     "diagnostics-length": [39.0 * 200.0, 39.0 * 100.0**2, 200.0**2 / 39.0, 8.0e5],
     "diagnostics-square": [(1 / 9, 1.64 / 0.36), (1 / 9, 0.36 / 1.64), (9.0, 9.0)],
-    "diagnostics-silence": [
-        Each((0.6562, 43), (0.6562, 45)),
-        (1.0 - 0.6562, 44),
-        (0.125, 44),
-    ],
+    "diagnostics-silence": [Each((0.6562, 43), (0.6562, 45)), (1.0 - 0.6562, 44), (0.125, 44)],
     "diagnostics-thinning": [(1, 2.0), lambda t: (t[0], 1.0 / t[1])],
     "gibbs-price": [1.99 / 0.01, 0.0199 / 1.9801, 1.0 / (1.0 - 0.99**2)],
     "gibbs-centre": [
@@ -146,13 +137,7 @@ ANSWERS = {
     ],
     "gibbs-parallel": [2.0 + 2.0 * 0.9, 2.0 - 2.0 * 0.9, 1.0],
     "gibbs-parity": [Each((1, 1 / 3), (2, 1 / 3)), (4, 1 / 2), (4, 1.0)],
-    "hardness-forward": [
-        lambda t: 2.0 * t,
-        0.125,
-        0.1064,
-        0.03456,
-        np.log,
-    ],
+    "hardness-forward": [lambda t: 2.0 * t, 0.125, 0.1064, 0.03456, np.log],
     "hmc-best": [Each(np.pi, 2.0 * np.pi), 0.1],
     "hybrid-coin": [(2.9, 0.0), (3.5, 0.0), (4.1, 0.3)],
     "hybrid-conditions": [(1.0, 0.5), (0.0, 1.0), (1.0, 2.0), (0.5, 2.0)],

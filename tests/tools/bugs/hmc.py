@@ -76,10 +76,7 @@ BUGS = {
         {"metric": "identity"},
     ),
     "the position drifts": Bug(
-        f"{_DYNAMICS}.kick_and_drift",
-        drifting,
-        _REVERSIBLE,
-        {"metric": "diagonal", "num_steps": 1},
+        f"{_DYNAMICS}.kick_and_drift", drifting, _REVERSIBLE, {"metric": "diagonal", "num_steps": 1}
     ),
     "the step size is never frozen": Bug(
         _STEP,
