@@ -62,7 +62,7 @@ def bbvi(
     average : bool
         Return the mean of the parameters over the second half of the steps; False, the last ones.
     num_check : int
-        Draws for the final bound and the first ones for its verdict, as in `advi`; at least 100.
+        Draws of the result, for its bound and to begin its verdict, as in `advi`; at least 100.
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
     rng : int, Generator, SeedSequence or None

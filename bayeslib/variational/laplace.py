@@ -31,9 +31,9 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
     target : Target
         With a gradient.
     initial_position : array_like, shape (dim,) or (k, dim), optional
-        Where to climb from, in the parameters of `target`; k points are k climbs, but one if they
-        are all the same. None takes 8 points, the same in every run, evenly spread where `nuts`
-        draws its starts at random (see its Notes), and skips those of zero density.
+        Where to climb from, in the parameters of `target`; k points are k climbs, or one if all
+        are the same. None takes 8 points, the same in every run: evenly spread where `nuts` draws
+        its starts at random (see its Notes), but for those of zero density.
     coordinates : {None, "own", "unconstrained"}
         Whether the Gaussian is over the parameters themselves ("own"), or over the coordinates that
         `unconstrained` makes of them. The mode, and with it the approximation, depend on it. None
@@ -57,7 +57,7 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
         - ``hessian`` H (dim, dim): minus that of the log density;
         - ``modes`` (m, dim) that were found, the highest first; ``mode_logdensities`` (m,);
         - ``num_starts``: how many climbs; ``num_failed``: how many of them found no mode;
-        - ``khat`` of the weights of its draws, see `psis`; ``num_weighed``: how many were weighed.
+        - ``khat``, ``num_weighed`` and ``num_scouted``, as in `advi`.
 
     Raises
     ------

@@ -230,7 +230,7 @@ def pathfinder(
     num_elbo_draws : int
         Draws for the evidence lower bound at each point of a path.
     num_check : int
-        Draws for the final bound and the first ones for its verdict, as in `advi`; at least 100.
+        Draws of the result, for its bound and to begin its verdict, as in `advi`; at least 100.
     keep_path : bool
         Keep the Gaussians along the best path in the settings.
     progress : bool, optional
