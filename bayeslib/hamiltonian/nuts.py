@@ -321,7 +321,7 @@ def nuts(
         Mean acceptance rate the adapted step aims at, between 0 and 1. Higher means smaller steps.
         The step is made smaller still where it is unstable in the tails, see Notes.
     max_tree_depth : int
-        A trajectory doubles at most this many times, up to 20: ``2**max_tree_depth - 1`` steps.
+        The most doublings of a trajectory, at most 20; it then has ``2**max_tree_depth - 1`` steps.
     metric : {"diag", "dense", "unit"}
         What the warm-up learns of the inverse mass matrix M^-1. "diag": its diagonal, sd(draws) /
         sd(gradients) in each dimension; "dense": all of it, the regularised covariance of the
