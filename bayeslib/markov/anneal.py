@@ -226,8 +226,8 @@ def anneal(
         iteration k = 0, 1, …, see Notes. Or schedule(k), asked once with the array k = 0, …,
         num_iterations - 1; or an array of temperatures.
     initial_temperature : float, optional
-        In units of the energy; for the two named schedules, which need it. Uphill moves of the
-        usual size should mostly be accepted.
+        In units of the energy; for the two named schedules, which need it. At this temperature,
+        uphill moves of the usual size should mostly be accepted.
     final_temperature : float, optional
         Of the geometric schedule; a thousandth of the first when None.
     num_iterations : int, optional
@@ -254,8 +254,8 @@ def anneal(
     ------
     BayeslibError
         For arguments out of range, each named; when `propose` draws from something else than
-        `rng`, the energy reaches -inf, or `change` is not the change of the energy. StartError
-        when the energy at a start is not finite.
+        `rng`, the energy does not compile or reaches -inf, or `change` is not the change of the
+        energy. StartError when the energy at a start is not finite.
     Exception
         Whatever one of the functions raises.
     MemoryError
