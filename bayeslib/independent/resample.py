@@ -41,7 +41,7 @@ def resample(draws, *, num_samples, rng, scheme="systematic"):
     BayeslibTypeError
         When `draws` is no Draws.
     BayeslibError
-        For an unknown scheme, or draws of a Markov chain, which have no weights.
+        For an unknown scheme, or draws of a Markov chain without weights.
 
     Notes
     -----

@@ -76,9 +76,9 @@ def smc(
 
         - of each stage, ``inverse_temperatures``, ``ess``, ``acceptance_rates``, ``num_moves`` and
           ``growth`` of the distance (nan where the next stage moves on);
-        - ``num_families``: the smallest number of equal families that the particles were worth
-          while their positions still depended on where the families began, as in separate modes;
-          num_samples if families never became few while they did;
+        - ``num_families``: how few equal families the particles were ever worth while their
+          positions still showed where the families began, as in separate modes; num_samples if
+          families were never few while they did;
         - ``evenness``: the worth of the families over their number, at the worst stage;
         - ``tail_index``: see `nuts`.
 
