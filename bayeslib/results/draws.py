@@ -123,7 +123,7 @@ class Draws(Summarised):
     def worth(self):
         """How many independent draws these are worth, by weights and families alone.
 
-        Draws of chains have neither, and count in full; `ess` says what those are worth.
+        Without these, draws of chains count in full; `ess` says what they are worth.
         """
         weights = self.weights
         if "family" in self.stats:
