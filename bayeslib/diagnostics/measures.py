@@ -32,9 +32,9 @@ def ess(draws, *, kind="bulk", probability=None):
     Returns
     -------
     float or numpy.ndarray, shape (dim,)
-        nan where it cannot be estimated: from fewer than 4 draws, of a constant, or when a draw is
-        nan or infinite. May exceed the number S of draws where these are negatively correlated, up
-        to S log10(S). `Draws.summary` asks for 100 a chain, of bulk and tail.
+        nan where it cannot be estimated: from fewer than 4 draws a chain, of a constant, or when a
+        draw is nan or infinite. May exceed the number S of draws where these are negatively
+        correlated, up to S log10(S). `Draws.summary` asks for 100 a chain, of bulk and tail.
 
     Raises
     ------

@@ -30,7 +30,7 @@ class Calibration(Judged):
         How many standard errors the mean rank, and the mean squared distance of ranks from the
         middle, lie above those of uniform ranks.
     pvalues : numpy.ndarray, shape (k,)
-        The smallest of a chi-square test in up to 20 bins and of the two z, times three.
+        The smallest p-value of a chi-square test in up to 20 bins and the two `z`, times three.
     pvalue : float
         The smallest times their number (Bonferroni), at most 1: the test's own.
     problems : tuple of str
