@@ -115,8 +115,10 @@ def advi(
         - another mode, at which one of several fits ended, or to which a few climbs from elsewhere
           led, with a hundredth of the mass or more;
         - by weighted draws, a standard deviation of a parameter below 0.82 or above 1.25 times the
-          posterior's, or a mean more than 0.48 posterior standard deviations off;
-        - weights too uneven to tell either (k-hat above 0.7, or worth below 100 draws).
+          posterior's, or a mean more than 0.48 posterior standard deviations off, and that by four
+          standard errors;
+        - weights too uneven to tell either: worth below 100 draws, or below half of them with a
+          k-hat above 0.7.
 
     Notes
     -----

@@ -120,7 +120,8 @@ def bbvi(
     ----------
     Ranganath, Gerrish and Blei (2014), Black box variational inference. Robbins and Monro (1951).
     Kool, van Hoof and Welling (2019) for "loo". Kingma and Ba (2015), Duchi, Hazan and Singer
-    (2011) for the optimisers; Polyak and Juditsky (1992) for averaging.
+    (2011), Adaptive subgradient methods for online learning and stochastic optimization, for the
+    optimisers; Polyak and Juditsky (1992) for averaging.
 
     Examples
     --------

@@ -89,7 +89,7 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
     ----------
     Laplace (1774), "Mémoire sur la probabilité des causes par les événements". Tierney and Kadane
     (1986), "Accurate approximations for posterior moments and marginal densities". Liu and Nocedal
-    (1989) for L-BFGS.
+    (1989), "On the limited memory BFGS method for large scale optimization".
 
     Examples
     --------
