@@ -273,9 +273,7 @@ def parallel_tempering(
         One chain draws from it; several draw from ``rng.spawn(num_chains)``. None takes fresh
         entropy and records it in ``settings["seed"]``.
     executor : concurrent.futures.Executor, optional
-        Where the chains run; threads by default. A process pool, or ``client.get_executor()`` of
-        a Dask cluster, makes the same draws. If a chain is lost with its worker for good, the
-        executor's error is raised, and its `partial` keeps the other chains.
+        Where the chains run; threads by default. See `metropolis`.
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
 
