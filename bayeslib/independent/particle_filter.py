@@ -185,7 +185,7 @@ def particle_filter(
     ----------
     Gordon, Salmond and Smith (1993), Novel approach to nonlinear/non-Gaussian Bayesian state
     estimation. For the errors: Chan and Lai (2013); Lee and Whiteley (2018); Olsson and Douc
-    (2019).
+    (2019), Numerically stable online estimation of variance in particle filters.
 
     Examples
     --------

@@ -40,7 +40,8 @@ def psis(log_weights):
     References
     ----------
     Vehtari, Simpson, Gelman, Yao and Gabry (2024), "Pareto smoothed importance sampling"; the fit
-    is that of Zhang and Stephens (2009), shrunk towards 0.5 with the weight of ten draws.
+    is that of Zhang and Stephens (2009), "A new and efficient estimation method for the generalized
+    Pareto distribution", shrunk towards 0.5 with the weight of ten draws.
 
     Examples
     --------

@@ -113,8 +113,10 @@ def smc(
     References
     ----------
     Del Moral, Doucet and Jasra (2006), Sequential Monte Carlo samplers; Jasra, Stephens, Doucet
-    and Tsagaris (2011) for the temperatures; Fearnhead and Taylor (2013) for the length of steps,
-    ter Braak (2006) for their directions. For the errors: Lee and Whiteley (2018).
+    and Tsagaris (2011), Inference for Lévy-driven stochastic volatility models via adaptive
+    sequential Monte Carlo, for the temperatures; Fearnhead and Taylor (2013), An adaptive
+    sequential Monte Carlo sampler, for the length of steps, ter Braak (2006) for their directions.
+    For the errors: Lee and Whiteley (2018).
 
     Examples
     --------
