@@ -338,7 +338,7 @@ class Draws(Summarised):
 
     @property
     def problems(self):
-        """Why these draws are not to be trusted as they stand, tuple of str."""
+        """Why these draws are not to be trusted, tuple of str; empty is no proof that they are."""
         from ..diagnostics.trouble import find_problems
 
         return find_problems(self)
