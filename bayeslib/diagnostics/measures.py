@@ -71,8 +71,9 @@ def rhat(draws):
     Returns
     -------
     float or numpy.ndarray, shape (dim,)
-        Near 1 when the chains agree; above 1.01 they do not yet. nan for one chain: agreement needs
-        at least two. inf when each stands still, at values that differ.
+        Near 1 when the chains agree, though all may miss the same mode; above 1.01 they do not yet.
+        nan for one chain: agreement needs at least two. inf when each stands still, at
+        values that differ.
 
     Raises
     ------
@@ -180,6 +181,8 @@ def hdi(draws, *, probability=0.9):
 def autocorrelation(draws, *, max_lag=None):
     """Autocorrelation at lags 0 … max_lag, averaged over chains.
 
+    Each chain is taken about its own mean: chains that disagree show in `rhat`, not here.
+
     Parameters
     ----------
     draws : Draws or array, shape (num_chains, num_samples[, dim])
@@ -224,7 +227,8 @@ def bfmi(energy):
     Returns
     -------
     numpy.ndarray, shape (num_chains,)
-        Below 0.3 the momentum refreshments explore the energy too slowly.
+        The mean squared change of the energy between draws, over its variance. Below 0.3 the
+        momentum refreshments explore the energy too slowly.
 
     Raises
     ------
