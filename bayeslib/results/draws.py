@@ -257,9 +257,9 @@ class Draws(Summarised):
             Takes all draws at once, shape (n, dim), and returns (n,) or (n, k), which is fast;
             or takes one draw, shape (dim,), and returns a number or k numbers. Parameters are
             attributes of what it takes: ``p.tau``, (n,), or ``p.alpha``, (n, 50). It is tried on
-            all draws, then on two of them alone. If that fails, or the answers differ, as when it
-            mixes the entries of a draw without ``axis=-1``, it is called with each draw. The
-            default is the identity: the posterior mean.
+            all draws, then on two of them alone. If it fails on all at once, or says other
+            things of the two (as when it mixes a draw's entries without ``axis=-1``), it is called
+            with each draw. The default is the identity: the posterior mean.
 
         Returns
         -------
