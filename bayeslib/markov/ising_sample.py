@@ -279,7 +279,7 @@ def ising_sample(
         - ``order``: the method;
         - ``lattices``, int8 (num_chains, rows, cols): where each chain ended;
         - ``mean_spins`` (num_chains, rows, cols): each site's mean over the kept sweeps. The
-          sign of its average over chains is the image of maximal marginals.
+          sign of its average over chains is each site's more probable spin.
 
     Raises
     ------
