@@ -63,6 +63,8 @@ class Style(plain.Style):
 
     def format_entry(self, label, entry, bib_data=None):
         fields = {**entry.fields, "year": "", "cited": entry.fields["year"]}
+        if entry.type == "inproceedings" and "pages" in fields:  # a collection's template says it
+            fields["pages"] = f"pages {fields['pages']}"
         dated = Entry(entry.type, fields, entry.persons)
         dated.key = entry.key
         return super().format_entry(label, dated, bib_data)
@@ -91,24 +93,6 @@ class Style(plain.Style):
             self.format_names("author"),
             self.format_title(e, "title"),
             sentence[tag("em")[field("journal")], pages],
-            sentence[optional_field("note")],
-            self.format_web_refs(e),
-        ]
-
-    def get_inproceedings_template(self, e):
-        return toplevel[
-            self.format_names("author"),
-            self.format_title(e, "title"),
-            words[
-                "In",
-                sentence[
-                    optional[self.format_editor(e, as_sentence=False)],
-                    self.format_btitle(e, "booktitle", as_sentence=False),
-                    self.format_volume_and_series(e, as_sentence=False),
-                    optional[words["pages", unsrt.pages]],
-                ],
-                self.format_address_organization_publisher_date(e),
-            ],
             sentence[optional_field("note")],
             self.format_web_refs(e),
         ]
