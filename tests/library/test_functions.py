@@ -11,7 +11,7 @@ from numba import njit
 from scipy import special, stats
 
 import bayeslib as bl
-from bayeslib.compile.autodiff import LANES, WIDE, num_lanes
+from bayeslib.compile.autodiff import LANES, num_lanes, prefers_tape
 from bayeslib.compile.autodiff.plain import differentiate_plain
 from bayeslib.compile.autodiff.rewrite import calls_any
 from bayeslib.compile.fingerprint import fingerprint
@@ -242,8 +242,8 @@ def test_whole_gradients_in_one_pass():
     assert calls_any(with_logistic, SUMS_OVER_ROWS) and calls_any(with_linear, SUMS_OVER_ROWS)
     assert calls_any(lambda theta, X, y: 2.0 * with_logistic(theta, X, y), SUMS_OVER_ROWS)
     assert not calls_any(everywhere, SUMS_OVER_ROWS)
-    assert num_lanes(33, WIDE) == 40 and num_lanes(33) == 24 and num_lanes(25) == LANES
-    assert num_lanes(100, WIDE) == 56
+    assert num_lanes(33) == 24 and num_lanes(25) == LANES
+    assert prefers_tape(with_linear, 25) and not prefers_tape(with_linear, 16)
 
 
 def test_an_edited_compiled_form_is_compiled_again():

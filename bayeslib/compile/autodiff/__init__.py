@@ -18,8 +18,8 @@ theta.dtype). It raises `GradientError`, which names it.
 At a kink (abs, min, max, a branch) the derivative is that of the side that is evaluated. Where the
 log density is -inf the gradient is meaningless and may be nan.
 
-In a few dimensions it is forward mode: dual numbers, one pass per 16 parameters. Where that costs
-more, from 20 parameters on if the function is made of whole arrays, from 100 if of loops over
+In a few dimensions it is forward mode: dual numbers, one pass per 32 parameters. Where that costs
+more, beyond 16 parameters if the function is made of whole arrays, beyond 100 if of loops over
 numbers, it is reverse mode: a tape, whose cost does not grow with the dimension.
 """
 
@@ -34,10 +34,8 @@ __all__ = ["compilable", "differentiate", "differentiate_by_tape", "prefers_tape
 
 # Partial derivatives to a pass, in whole registers beyond the first.
 LANES, REGISTER = 32, 8
-# Where one pass over the rows yields the whole gradient, fewer passes are worth wider numbers.
-WIDE = 64
-# Up to so many parameters forward mode is cheaper: for arrays as a whole, for loops over rows that
-# are such arrays, and for loops over numbers.
+# Up to so many parameters forward mode is cheaper: for arrays as a whole and for a pass over rows
+# that yields the whole gradient, for loops over rows that are arrays, and for loops over numbers.
 FORWARD, FORWARD_IN_ROWS, FORWARD_IN_LOOPS = 16, 20, 100
 
 
@@ -106,7 +104,7 @@ def differentiate(function, dim):
     from .duals import partial, seed, value_of
 
     logdensity = compilable(function, no_cpython_wrapper=True, **INLINED)
-    k = num_lanes(dim, WIDE if calls_any(function, SUMS_OVER_ROWS) else LANES)
+    k = num_lanes(dim)
 
     def fused(theta, grad, *data):
         value = 0.0
@@ -163,15 +161,15 @@ def prefers_tape(function, dim):
     """Whether the gradient of a log density of `dim` parameters is cheaper in reverse mode."""
     if dim <= FORWARD or config.DISABLE_JIT:
         return False
-    if calls_any(function, SUMS_OVER_ROWS):
-        return dim > WIDE
     loops, multiplies = looks(function)
-    return dim > (FORWARD if not loops else FORWARD_IN_ROWS if multiplies else FORWARD_IN_LOOPS)
+    if not loops or calls_any(function, SUMS_OVER_ROWS):
+        return True
+    return dim > (FORWARD_IN_ROWS if multiplies else FORWARD_IN_LOOPS)
 
 
-def num_lanes(dim, lanes=LANES):
-    """Partial derivatives to a pass: at most `lanes`, the passes of even size."""
+def num_lanes(dim):
+    """Partial derivatives to a pass: at most `LANES`, the passes of even size."""
     if dim <= REGISTER:
         return dim
-    passes = -(-dim // lanes)
+    passes = -(-dim // LANES)
     return REGISTER * -(-dim // (REGISTER * passes))
