@@ -3,13 +3,14 @@
 Every function takes a `Draws` or an array of shape (num_chains, num_samples) or
 (num_chains, num_samples, dim), and returns a float, or one value per dimension, shape (dim,).
 The definitions are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021).
+An array with more chains than draws is taken as it is, with a warning.
 What cannot be estimated is nan: a constant array, a nan or infinite draw, fewer than 4 draws.
 Draws with weights are refused, since every one would count the same.
 """
 
 import numpy as np
 
-from ..errors import BayeslibError
+from ..errors import BayeslibError, warn
 from ..validate import as_choice, as_count, as_floats, as_fraction
 from .estimators import ESS, MCSE, autocovariance, rhat_of_ranks, unusable
 
@@ -72,8 +73,8 @@ def rhat(draws):
     -------
     float or numpy.ndarray, shape (dim,)
         Near 1 when the chains agree, though all may miss the same mode; above 1.01 they do not yet.
-        nan for one chain: agreement needs at least two. inf when each stands still, at
-        values that differ.
+        nan for one chain: agreement needs at least two. When each stands still, at values that
+        differ, infinite or, by rounding, above 1e10.
 
     Raises
     ------
@@ -282,6 +283,11 @@ def _values(draws):
         raise BayeslibError(
             "draws must have shape (num_chains, num_samples) or (num_chains, num_samples, dim), "
             f"got {values.shape}; one chain of draws x is x[None]"
+        )
+    if values.shape[0] > values.shape[1] > 0 and not hasattr(draws, "stats"):
+        warn(
+            "an array of {} chains of {} draws: chains come first; if these are draws by chains, "
+            "pass x.swapaxes(0, 1)".format(*values.shape)
         )
     return values
 

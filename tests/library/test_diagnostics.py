@@ -137,6 +137,14 @@ test_bad_input = refused(
 )
 
 
+def test_draws_that_come_before_chains_are_noticed():
+    x = np.random.default_rng(5).standard_normal((1000, 4)).cumsum(axis=0)
+    with pytest.warns(bl.BayeslibWarning, match="1000 chains of 4 draws.*swapaxes"):
+        assert ess(x) > 1000.0
+    assert ess(x.swapaxes(0, 1)) < 100.0
+    assert ess(bl.Draws(x[:, :, None])) > 1000.0  # these know what they are
+
+
 @pytest.mark.parametrize("call", [ess, mcse, rhat, hdi, autocorrelation])
 def test_weights_are_not_ignored(call):
     draws = bl.Draws(np.random.default_rng(1).standard_normal((1, 50, 1)), log_weights=[[0.0] * 50])
