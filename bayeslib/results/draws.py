@@ -286,7 +286,7 @@ class Draws(Summarised):
         >>> print(draws.expect(lambda theta: theta[0] > 3.0))
         0.4955 ± 0.0050
         >>> print(draws.expect(lambda p: np.exp(-p.theta)))
-        0.08210 ± 0.00106
+        0.0831 ± 0.0011
         """
         self._check_some()
         results = self.flat
