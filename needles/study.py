@@ -119,6 +119,7 @@ def ask(exercise, *, seed):
     exercise : str
         The exercise's name on the page, such as ``"rejection-dimension"``.
     seed : int
+        At least 0; the same seed, the same numbers.
 
     Returns
     -------
@@ -128,7 +129,8 @@ def ask(exercise, *, seed):
     Raises
     ------
     BayeslibError
-        If no seed changes this exercise; the message lists those of its chapter that take one.
+        If no seed changes this exercise, and the message lists those of its chapter that take one;
+        if the seed is no whole number, or negative.
 
     Examples
     --------
@@ -164,7 +166,8 @@ def check(exercise, answer, *, seed=None):
     Raises
     ------
     BayeslibError
-        If there is no such exercise, or no seed changes it; the message lists those to choose from.
+        If there is no such exercise, or no seed changes it, and the message lists those to choose
+        from; if the seed is no whole number, or negative.
 
     Examples
     --------

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayeslib.errors import BayeslibError
+from bayeslib.validate import as_count
 
 from .grading import Value
 
@@ -40,7 +41,7 @@ class Variant:
 
     def numbers(self, seed):
         """Return the numbers of a seed, which are not all those of the page."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(as_count(seed, "seed", minimum=0))
         while True:
             drawn = {
                 name: others[rng.integers(len(others))]

@@ -73,8 +73,8 @@ EXERCISES = (
             "The variance grows as the bias falls: add 1 - 0.9^(2t).": lambda a: np.isclose(
                 a[0], stopping(2.0, 0.9, 0.05, spread=0.0)[0], atol=0.5
             ),
-            "The anchor's share of the mean is rho^t, not its square.": lambda a: np.isclose(
-                a[1], 0.9 ** (2 * a[0]), rtol=1e-2
+            "The anchor's share of the mean is rho^t, not its square.": lambda a: (
+                a[0] > 0.0 and np.isclose(a[1], 0.9 ** (2 * a[0]), rtol=1e-2)
             ),
             "The second number is a fraction of the anchor.": lambda a: a[1] > 1.0,
         },

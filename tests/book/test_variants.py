@@ -88,6 +88,9 @@ def test_an_exercise_without_numbers_says_which_have_some():
         ask("mcmc-optimal", seed=1)
     with pytest.raises(BayeslibError, match="no seed changes"):
         check("mcmc-optimal", 1.0, seed=1)
+    for seed in (None, "007", -1, 1.5):
+        with pytest.raises(BayeslibError, match=rf"^seed must be .*got {seed!r}"):
+            ask("hmc-length", seed=seed)
 
 
 def test_without_a_seed_the_page_asks():
