@@ -38,14 +38,14 @@ class Draws(Summarised):
     method : str
         The name of the function that drew them.
     settings : dict
-        What it was asked for and what it settled on; "seed" repeats the run, or is None when no
-        seed does, as `rng` was a generator that had been used or spawned from.
+        What it was asked for and what it settled on; "seed" repeats the run, or is None where none
+        does: `rng` was a generator that had been used, spawned or spawned from.
     names : sequence of str, optional
-        One a dimension.
+        One for each dimension.
     log_evidence : Estimate, optional
         The logarithm of the target's integral, where the method estimates it.
     independent : bool
-        True when the draws are independent of each other, as chains' are not.
+        Whether the draws are independent of each other; those of a Markov chain are not.
 
     Raises
     ------
@@ -123,7 +123,8 @@ class Draws(Summarised):
     def worth(self):
         """How many independent draws these are worth, by weights and families alone.
 
-        Without these, draws of chains count in full; `ess` says what they are worth.
+        One over the sum of squared `weights`, where those of a family are added up first. It does
+        not see what chains lose by their memory: `ess` does.
         """
         weights = self.weights
         if "family" in self.stats:
@@ -205,7 +206,7 @@ class Draws(Summarised):
         return self[:: as_count(step, "step")]
 
     def predict(self, simulate, *, rng):
-        """Simulate data from each draw: the posterior predictive, or from prior draws the prior's.
+        """Simulate data from each draw: posterior predictive, or prior predictive for prior draws.
 
         Parameters
         ----------
@@ -272,8 +273,8 @@ class Draws(Summarised):
         ------
         BayeslibError
             When there are no draws; when `f` does not return a number or a vector of numbers for
-            one; when it takes all draws and also one, and says different things of it.
-            ZeroWeightsError when every weight is zero.
+            one; when `f` says something else of a draw alone than among all, and nothing tells
+            which is meant. ZeroWeightsError when every weight is zero.
 
         Examples
         --------
@@ -315,11 +316,11 @@ class Draws(Summarised):
         ----------
         num_samples : int
         rng : int, Generator, SeedSequence or None
+            Gives one integer for each; one uniform where there are weights.
 
         Returns
         -------
         numpy.ndarray, shape (num_samples, dim)
-            One integer (or one uniform for weighted draws) is consumed for each.
 
         Examples
         --------
@@ -444,10 +445,9 @@ class Draws(Summarised):
         Returns
         -------
         xarray.DataTree or arviz.InferenceData
-            A DataTree from ArviZ 1.0 on, InferenceData before. Group ``posterior`` has the draws,
-            with a variable ``a`` of one more dimension for dimensions named a[0], a[1], …;
-            ``sample_stats`` has the stats and, as ``lp``, the log density. The warm-up is in
-            neither. The groups' attributes name the method and the seed.
+            The former from ArviZ 1.0 on. Group ``posterior`` has the draws, with one variable ``a``
+            for dimensions named a[0], a[1], …; ``sample_stats`` the stats and, as ``lp``, the log
+            density; neither has the warm-up. Their attributes name the method and the seed.
 
         Raises
         ------
@@ -463,8 +463,9 @@ class Draws(Summarised):
         >>> try:
         ...     data = weighted.to_arviz()
         ... except bl.BayeslibError as error:
-        ...     print(str(error).partition(":")[0])
-        ArviZ counts every draw the same, these have weights
+        ...     print(error)
+        ArviZ counts every draw the same, these have weights: draw by them first,
+        as in resample(draws, num_samples=1000, rng=1).to_arviz()
         """
         from .arviz import to_arviz
 

@@ -25,14 +25,15 @@ class Gaussian(Summarised):
     """A Gaussian approximation of the posterior, of the parameters or of unconstrained coordinates.
 
     With a `transform` it is the coordinates x, as `unconstrained` makes them, that are Gaussian:
-    `mean`, `cov`, `scale`, `entropy` and `kl` are those of x. All the rest, `sample`, `logdensity`,
-    `expect`, `summary` and the names, speaks of the parameters theta.
+    `mean`, `cov`, `scale`, `entropy` and `kl` are those of x. All the rest speaks of the parameters
+    theta.
 
     Parameters
     ----------
-    mean : array, shape (dim,)
-    cov : array, shape (dim, dim)
-        Symmetric positive definite; or its diagonal, (dim,), or one variance for every dimension.
+    mean : array, shape (k,)
+        Of the k coordinates: as many as parameters, or fewer where some are tied together.
+    cov : array, shape (k, k)
+        Symmetric positive definite; or its diagonal, (k,), or one variance for every dimension.
     log_evidence : Estimate, optional
     elbo_trace : array, optional
         The evidence lower bound as the fit went, where it was fitted that way.
@@ -51,7 +52,7 @@ class Gaussian(Summarised):
 
     Attributes
     ----------
-    scale : numpy.ndarray, shape (dim, dim)
+    scale : numpy.ndarray, shape (k, k)
         The lower Cholesky factor of `cov`.
 
     Raises
@@ -122,7 +123,7 @@ class Gaussian(Summarised):
 
     @property
     def entropy(self):
-        """-E[log q] of the Gaussian itself, in nats; with a transform, that of x."""
+        """-E[log q], in nats; with a transform, that of x."""
         log_scale = np.log(np.diag(self.scale)).sum()
         return float(log_scale + 0.5 * self.mean.size * (1.0 + LOG_2PI))
 
@@ -165,9 +166,9 @@ class Gaussian(Summarised):
     def logdensity(self, x):
         """Normalised log density at x, shape (dim,) -> float or (n, dim) -> (n,).
 
-        When dim is 1, x may be a number or (n,) numbers. With a transform it is the density of the
-        parameters at x, Jacobian included, and -inf outside their support. At infinity it is
-        -inf, at nan nan.
+        Here x is always a point of the parameters; when dim is 1, also a number or (n,) numbers.
+        With a transform the Jacobian is included. The result is -inf outside the support and at
+        infinity, nan at nan.
 
         Examples
         --------
@@ -203,10 +204,10 @@ class Gaussian(Summarised):
         return -0.5 * np.square(z).sum(axis=0) - log_scale
 
     def sample(self, num_samples, rng):
-        """Draw exactly: num_samples × dim standard normals in C order, then the Cholesky factor.
+        """Draw parameters from the approximation, independently.
 
-        With a transform these make coordinates x, which may be fewer than the parameters; the
-        parameters are returned.
+        Draw order: num_samples × k standard normals, row by row, which the Cholesky factor makes
+        coordinates, and a transform parameters.
 
         Parameters
         ----------
@@ -237,11 +238,12 @@ class Gaussian(Summarised):
         Parameters
         ----------
         f : callable, optional
-            As in `Draws.expect`, of the parameters. None returns their mean, exactly, but for
-            those tied together, as on a simplex.
+            As in `Draws.expect`, of the parameters. None returns their mean: by a formula; between
+            two bounds by quadrature; from 10 000 draws where some are tied together.
         num_samples : int
             Draws to average over when `f` is given.
         rng : int, Generator, SeedSequence or None
+            The default takes the same draws each time.
 
         Returns
         -------
