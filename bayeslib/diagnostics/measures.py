@@ -22,9 +22,9 @@ def ess(draws, *, kind="bulk", probability=None):
     ----------
     draws : Draws or array, shape (num_chains, num_samples[, dim])
     kind : {"bulk", "tail", "mean", "sd", "quantile"}
-        - "bulk": for the centre of the distribution, on rank-normalised split chains;
+        - "bulk": for the centre of the distribution, on rank-normalised halves of the chains;
         - "tail": the smaller of those for the 5 % and the 95 % quantile;
-        - "mean": for the mean itself, on split chains, without rank normalisation;
+        - "mean": for the mean itself, on the halves, without rank normalisation;
         - "sd": for the standard deviation;
         - "quantile": for the quantile at `probability`.
     probability : float, optional
@@ -63,7 +63,7 @@ def ess(draws, *, kind="bulk", probability=None):
 
 
 def rhat(draws):
-    """Rank-normalised split R-hat, the larger of the plain and the folded one.
+    """Rank-normalised split R-hat, of draws or of distances from their median, whichever is larger.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def rhat(draws):
     -------
     float or numpy.ndarray, shape (dim,)
         Near 1 when the chains agree, though all may miss the same mode; above 1.01 they do not yet.
-        nan for one chain: agreement needs at least two. When each stands still, at values that
-        differ, infinite or, by rounding, above 1e10.
+        nan for one chain, and where `ess` is nan. When each stands still, at values that differ,
+        infinite or, by rounding, above 1e10.
 
     Raises
     ------
@@ -105,15 +105,15 @@ def mcse(draws, *, kind="mean", probability=None):
     kind : {"mean", "sd", "quantile"}
         - "mean": ``sd / sqrt(ess of the mean)``;
         - "sd": by the delta method, from the variance of the squared deviations;
-        - "quantile": half the distance of the two ordered draws between which the quantile lies
-          with probability 0.68, as a normal variable does within one standard error.
+        - "quantile": half the distance between the two ordered draws that hold the quantile
+          with probability 0.68, that of one normal standard error either way.
     probability : float, optional
         Between 0 and 1; for kind "quantile" only.
 
     Returns
     -------
     float or numpy.ndarray, shape (dim,)
-        In the units of the draws.
+        In the units of the draws; nan where the effective sample size is.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def hdi(draws, *, probability=0.9):
     -------
     numpy.ndarray, shape (2,) or (2, dim)
         Its ends, in the units of the draws; nan when a draw is nan or infinite. Of a density with
-        several peaks it is one interval all the same, valleys included.
+        several peaks it is one interval, valleys included.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def hdi(draws, *, probability=0.9):
 
 
 def autocorrelation(draws, *, max_lag=None):
-    """Autocorrelation at lags 0 … max_lag, averaged over chains.
+    """Autocorrelation at lags 0 … max_lag, from autocovariances averaged over chains.
 
     Each chain is taken about its own mean: chains that disagree show in `rhat`, not here.
 

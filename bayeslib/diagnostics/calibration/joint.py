@@ -16,7 +16,7 @@ class JointTest(Judged):
     Attributes
     ----------
     names : tuple of str
-        One a quantity.
+        One for each quantity.
     forward : numpy.ndarray, shape (num_chains * num_steps, k)
         The quantities of independent draws of parameters and data.
     chains : numpy.ndarray, shape (num_chains, num_steps, k)
@@ -25,6 +25,7 @@ class JointTest(Judged):
         How many standard errors the chains' ranks among the forward draws are too high, and too
         far out; nearly Student's t of num_chains - 1 degrees of freedom if the sampler is right.
     pvalues : numpy.ndarray, shape (k, 2)
+        Two-sided, of each `t`.
     pvalue : float
         The smallest times their number (Bonferroni), at most 1: the test's own.
     problems : tuple of str
@@ -119,9 +120,9 @@ def geweke_test(
     Notes
     -----
     Each quantity is replaced by its rank among the forward draws, u in [0, 1], so that heavy tails
-    do no harm; compared are the means of u and of ``(2 * u - 1)**2``, after each transition: the
-    new parameters with the data that they were drawn for. Nothing is thrown away, as chains start
-    from the distribution that they should keep.
+    do no harm; the means of u and of ``(2 * u - 1)**2`` are compared. Chains are read after each
+    transition: the new parameters with the data they were drawn for. Nothing is thrown away, as
+    chains start from the distribution that they should keep.
 
     Draw order: ``rng.spawn(num_chains + 1)``. The first generator makes num_chains * num_steps
     forward draws, prior then data each; every other one a chain: prior, then by turns data and

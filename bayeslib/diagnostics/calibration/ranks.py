@@ -20,7 +20,7 @@ class Calibration(Judged):
     Attributes
     ----------
     names : tuple of str
-        One a quantity: the parameters, then the others.
+        One for each quantity: the parameters, then the others.
     ranks : numpy.ndarray of int, shape (num_fits, k)
         How many of the fit's draws lie below the truth, 0 … num_draws.
     num_draws : int
@@ -93,7 +93,7 @@ def _in_words(centre, spread):
 def simulation_based_calibration(
     sample_prior, simulate, fit, *, quantities=None, names=None, num_fits=500, num_draws=99, rng
 ):
-    """Fit data sets whose parameters are known: their ranks among the draws must be uniform.
+    """Fit simulated data: the ranks of the true parameters among the draws must be uniform.
 
     Parameters are drawn from the prior, data from the parameters, and the posterior of the data is
     sampled. If the draws are right for this prior and simulator, every rank of a parameter among
