@@ -74,7 +74,7 @@ def _parameters():
 def figure(width=5.4, height=3.2, *, rows=1, columns=1):
     """Return a new figure in the book's look and its axes.
 
-    The figure belongs to no window and no list of open figures, so there is nothing to close.
+    The figure is not one of pyplot's, so there is nothing to close.
 
     Parameters
     ----------
@@ -314,6 +314,11 @@ def mark_truth(ax, value, *, axis="x", text=None):
     axis : {"x", "y"}
         Which coordinate it is a value of.
     text : str, optional
+
+    Raises
+    ------
+    BayeslibError
+        For another `axis`.
 
     Examples
     --------

@@ -153,11 +153,12 @@ def check(exercise, answer, *, seed=None):
     exercise : str
         The exercise's name on the page, such as ``"rejection-price"``.
     answer : object
-        A number, array, Estimate, Draws, function or word, whichever it asks for.
-        ``...``, or a function that does nothing, counts as not yet answered; ``"?"`` asks for
-        the way to the answer.
+        A number, array, Estimate, Draws, function or word, whichever the exercise asks for.
+        Dots (``...``), or a function that does nothing, count as not yet answered; ``"?"`` asks
+        for the way to the answer.
     seed : int, optional
-        Judge by the numbers that `ask` gives for this seed; then no mistake is named, nor the way.
+        Judge by the numbers that `ask` gives for this seed. The only mistake named is then the
+        page's own answer, and the way is not told.
 
     Returns
     -------

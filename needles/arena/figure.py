@@ -54,18 +54,23 @@ def arena(*, alt, start=None):
     Raises
     ------
     BayeslibTypeError, BayeslibError
-        If `alt` says nothing, or `start` names what there is not; each named.
+        If `alt` says nothing, or `start` names something unknown; the message says which.
 
     Notes
     -----
     The samplers are written in JavaScript and take their steps as the library's do, from another
-    generator: xoshiro128** (Blackman and Vigna, 2021), normals by Marsaglia's polar method. The
-    independence sampler proposes from N(0, scale² I). Gibbs sampling draws a coordinate from its
-    conditional where that is a Gaussian or a mixture of them, and by a slice update elsewhere; an
-    exact draw is charged as one evaluation. Hamiltonian trajectories have the unit mass matrix.
-    Nothing is discarded and nothing adapted. When the page opens, the script compares its log
-    densities and gradients with the library's, computed by this call, and says how far they are
-    apart. Where its estimators have a twin in the library, they are the same: `ess` of kind "mean".
+    generator: xoshiro128**, normals by the polar method. The independence sampler proposes from
+    N(0, scale² I). Gibbs sampling draws a coordinate from its conditional where that is a Gaussian
+    or a mixture of them, and by a slice update elsewhere; an exact draw is charged as one
+    evaluation. Hamiltonian trajectories have the unit mass matrix. Nothing is discarded and nothing
+    adapted. When the page opens, the script compares its log densities and gradients with the
+    library's, computed by this call, and says how far they are apart. Its effective sample size is
+    that of `ess`, of kind "mean".
+
+    References
+    ----------
+    Blackman and Vigna (2021), Scrambled linear pseudorandom number generators. Marsaglia and Bray
+    (1964), A convenient method for generating normal variables.
 
     Examples
     --------

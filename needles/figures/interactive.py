@@ -46,12 +46,12 @@ def explore(
     start : dict, optional
         The setting to begin with, where it is not the first of its range: the one that surprises.
     play : str, optional
-        A parameter that gets a play button, which runs it to its last setting and stays there.
-        Without `autoplay` nothing moves before it is pressed; for readers who ask for reduced
+        A parameter that gets a play button: it runs to its last setting and stays there. Without
+        `autoplay` nothing moves before the button is pressed; for readers who ask for reduced
         motion each press makes one step.
     autoplay : bool
-        In the built book, run through `play` once by itself when the figure comes into sight, from
-        the first setting to the last; `start` must name the last, the only one seen where nothing
+        In the built book, run through `play` once when the figure comes into sight, from the first
+        setting to the last; `start` must name the last, which is all that is seen where nothing
         may move.
     **ranges : sequence
         One to three parameters, each with its settings: numbers become a slider, texts a menu.
