@@ -73,8 +73,8 @@ def rhat(draws):
     -------
     float or numpy.ndarray, shape (dim,)
         Near 1 when the chains agree, though all may miss the same mode; above 1.01 they do not yet.
-        nan for one chain, and where `ess` is nan. When each stands still, at values that differ,
-        infinite or, by rounding, above 1e10.
+        nan for one chain, and where `ess` is nan; inf or huge when each stands still, at values
+        that differ.
 
     Raises
     ------

@@ -99,8 +99,7 @@ def geweke_test(
     names : sequence of str, optional
         One for each parameter and quantity.
     num_chains : int
-        At least 10. Chains are independent, which gives the standard error; no effective sample
-        size is estimated.
+        At least 10. Chains are independent, which gives the standard error.
     num_steps : int
         Of each chain. Long enough to move far: a wrong sampler departs from the truth step by step.
     rng : int, Generator, SeedSequence or None

@@ -47,8 +47,11 @@ class Calibration(Judged):
     ...     lambda y, rng: rng.normal(y / 2.0, 0.4, size=99),  # too narrow
     ...     names=["mu"], rng=1,
     ... )
-    >>> print(calibration.problems[0])
-    mu is not calibrated: its posterior is too narrow on average (ranks pile up at the ends)
+    >>> print(calibration)
+    simulation-based calibration: 500 fits, 99 draws each
+         z centre   z spread          p
+    mu     -0.353       15.1    5.2e-64
+    ! mu is not calibrated: its posterior is too narrow on average (ranks pile up at the ends)
     >>> print(calibration.ranks.shape)
     (500, 1)
     """
