@@ -5,7 +5,7 @@ import pytest
 from bad_inputs import Denying, refused
 from calling import quietly
 from densities import raising, truncated
-from scipy import stats
+from scipy import integrate, special, stats
 from verdict import two_sided
 
 import bayeslib as bl
@@ -249,6 +249,17 @@ def test_the_result_speaks_of_the_parameters(tmp_path):
     assert "k-hat" in str(found.summary()) and "ELBO" in str(found.summary())
     weighted = quietly(bl.importance_sample, STUDENT, found, num_samples=1000, rng=1)
     assert weighted.log_evidence.value > found.elbo.value - LIMIT * found.elbo.mcse
+
+
+@pytest.mark.parametrize(("mean", "sd"), [(2.0, 10.0), (3.0, 30.0), (-5.0, 300.0)])
+def test_means_between_two_ends_are_exact_however_wide_the_logit(mean, sd):
+    corners = np.array([-12.0, *(-mean + np.array([-40.0, -4.0, 0.0, 4.0, 40.0])) / sd, 12.0])
+    truth = sum(
+        integrate.quad(lambda z: special.expit(mean + sd * z) * stats.norm.pdf(z), *ends)[0]
+        for ends in zip(corners[:-1], corners[1:], strict=True)
+    )
+    q = Gaussian([mean], [[sd**2]], transform=(0.0, 1.0))
+    assert q.expect().value[0] == pytest.approx(truth, rel=1e-9)
 
 
 def test_a_gaussian_with_ends_has_the_moments_of_its_draws():
