@@ -3,7 +3,9 @@
 (() => {
   const HEADINGS = { right: "Right.", blank: "Nothing to check yet.", recipe: "The way there." };
   const CONSTANTS = { pi: Math.PI, π: Math.PI, e: Math.E };
-  const FUNCTIONS = { sqrt: Math.sqrt, exp: Math.exp, log: Math.log, ln: Math.log };
+  const FUNCTIONS = {
+    sqrt: Math.sqrt, exp: Math.exp, log: Math.log, ln: Math.log, atan: Math.atan, arctan: Math.atan,
+  };
   const COUNTS = ["no", "one", "two", "three", "four", "five", "six"];
   const TOKEN = /\s*(?:(\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?)|([a-zπ]+)|(\*\*|[-+*/^()]))/iy;
 
@@ -182,12 +184,12 @@
   const explain = (asked, given) => {
     if (asked.options) return `It is not '${given}'.`;
     const { truth, allowed, isOne } = asked;
-    const wrong = given.flatMap((number, i) =>
-      Math.abs(number - truth[i]) <= allowed[i] ? [] : [i + 1],
-    );
+    const error = given.map((number, i) => Math.abs(number - truth[i]));
+    const wrong = error.flatMap((size, i) => (size <= allowed[i] ? [] : [i + 1]));
     const entries = wrong.length === 1 ? "entry" : "entries";
     const where = isOne ? "" : ` in ${entries} ${wrong.join(", ")} of ${truth.length}`;
     if (within(given, truth, asked.near)) {
+      if (wrong.some((i) => error[i - 1] === 1)) return `Close${where}. Off by one, perhaps in counting.`;
       return `Close${where}. Was something rounded on the way? ${asked.precision}`;
     }
     if (within(given.map((x) => -x), truth, allowed)) return "The size is right, the sign is not.";

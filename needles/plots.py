@@ -19,6 +19,7 @@ import base64
 import sys
 
 from bayeslib.errors import BayeslibError, BayeslibTypeError
+from bayeslib.validate import as_choice
 
 from .figures.svg import HALO, check_alt, check_figure, to_png, to_svg
 
@@ -204,6 +205,7 @@ def label(ax, x, y, text, *, color=INK, align="left"):
     >>> print(written.get_text(), written.get_color())
     θ #1389dd
     """
+    as_choice(align, "align", ("left", "center", "right"))
     written = ax.text(x, y, text, color=color, ha=align, va="center")
     written.set_gid(HALO)
     return written

@@ -93,6 +93,8 @@ class Value:
         entries = "entry" if wrong.sum() == 1 else "entries"
         where = f" in {entries} {places} of {truth.size}" if truth.ndim else ""
         if np.all(error <= self.near(truth)):
+            if np.any(error[wrong] == 1.0):
+                return f"Close{where}. Off by one, perhaps in counting."
             return f"Close{where}. Was something rounded on the way? {self.precision}"
         if self.equals(-answer, truth):
             return "The size is right, the sign is not."

@@ -22,6 +22,7 @@ AREA = Exercise(
     recipe="Compare areas.",
     praise="So it is.",
 )
+COUNT = Exercise("circle-7", expects=Value(251.0))
 POINT = Exercise("circle-2", expects=Value([1.0, 2.0, 3.0]))
 ESTIMATE = Exercise(
     "circle-3", expects=Statistical(1.0, max_mcse=0.1), mistakes={"That is the diameter.": 2.0}
@@ -161,6 +162,7 @@ SAID = {
         (AREA, np.log(np.pi / 4) * 1.0, "logarithm of the right answer"),
         (AREA, 0.3, "The answer is another number. There is a hint under the exercise."),
         (POINT, [1.0, 2.0, 4.0], "The answer is another number in entry 3 of 3"),
+        (COUNT, 250.0, "Close. Off by one, perhaps in counting."),
         (ESTIMATE, Estimate(1.0, 0.3), "wider than the 0.1 asked for: about 9.0 times as many"),
         (ESTIMATE, Estimate(1.2, 0.01), "Close, but 20 of its own.*claims too much"),
         (ESTIMATE, Estimate(5.0, 0.01), "400 of its own standard errors"),
