@@ -117,8 +117,8 @@ def advi(
         - by weighted draws, a standard deviation of a parameter below 0.82 or above 1.25 times the
           posterior's, or a mean more than 0.48 posterior standard deviations off, and that by four
           standard errors;
-        - weights too uneven to tell either: worth below 100 draws, or below half of them with a
-          k-hat above 0.7.
+        - weights too uneven to tell either: worth fewer than 100 draws, or fewer than half of all
+          and with a k-hat above 0.7.
 
     Notes
     -----

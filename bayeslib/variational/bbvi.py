@@ -50,7 +50,7 @@ def bbvi(
         How the gradient is estimated, see Notes.
     num_steps : int
     num_draws : int
-        Draws for each gradient; "loo" needs two.
+        Draws for each gradient; "loo" needs at least two.
     optimiser : {"adam", "adagrad", "sgd"}
     step_size : float
     decay, delay : float
@@ -72,7 +72,7 @@ def bbvi(
     Gaussian
         Of unconstrained coordinates where the support is bounded. ``elbo``, ``elbo_trace``
         (num_steps,): the bound as estimated by each step's draws, nan for a step not taken.
-        Settings: the arguments but target, start and `rng`, and
+        Settings: the arguments but the first two, `progress` and `rng`, and
 
         - ``khat``, ``num_weighed`` and ``num_scouted``, as in `advi`;
         - ``num_skipped``: how many draws had no finite log density (their steps are not taken);
@@ -101,8 +101,8 @@ def bbvi(
     its parameters, which are m, the logarithms of L's diagonal and, for "fullrank", the entries of
     L below it, row by row. The estimates, averaged over the draws:
 
-    - "score": ``h * f``. No gradient of p is needed; that of log q adds nothing, as the
-      expectation of h is zero.
+    - "score": ``h * f``. No gradient of p is needed; f also depends on the parameters through
+      log q, but what that adds is zero on average.
     - "baseline": ``h * (f - c)``, c the ratio of ``E[f * h**2]`` and ``E[h**2]`` for each
       parameter, estimated from earlier steps only (a running average, 0 at the first step), so that
       nothing is biased.

@@ -32,8 +32,8 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
         With a gradient.
     initial_position : array_like, shape (dim,) or (k, dim), optional
         Where to climb from, in the parameters of `target`; k points are k climbs, or one if all
-        are the same. None takes 8 points, the same in every run: evenly spread where `nuts` draws
-        its starts at random (see its Notes), but for those of zero density.
+        are the same. None takes 8 points, the same in every run, evenly spread over where `nuts`
+        draws its starts (see its Notes), less those of zero density.
     coordinates : {None, "own", "unconstrained"}
         Whether the Gaussian is over the parameters themselves ("own"), or over the coordinates that
         `unconstrained` makes of them. The mode, and with it the approximation, depend on it. None
@@ -63,7 +63,7 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
     ------
     BayeslibError
         For arguments out of range, each named; when the density rises to an edge of the support;
-        when the Hessian is not negative definite at the point where the gradient vanishes, naming
+        when the log density's Hessian is not negative definite where the gradient vanishes, naming
         the direction. StartError when the density at a start is nan, infinite or zero;
         GradientError for a missing or wrong gradient; ImproperError when there is no maximum. Of
         several climbs the error is raised only if all fail.
@@ -79,7 +79,7 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
     -----
     Nothing is random: the draws that judge the result, 2500 and in doubt up to 100,000, are the
     same in every run. The result is judged as that of `advi`, see its Verdict; a draw beyond an
-    edge of the support has no weight.
+    edge of the support has no weight. A narrow mode with most of the mass may be missed in silence.
 
     Climb: from each start by L-BFGS; where it ends, unless another climb ended there, by Newton
     steps damped as by Levenberg and Marquardt, and plain ones at the end. H comes from fourth-order
@@ -87,7 +87,7 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
 
     References
     ----------
-    Laplace (1774), "Mémoire sur la probabilité des causes par les événements". Tierney and Kadane
+    Laplace (1774), "Mémoire sur la probabilité des causes par les évènements". Tierney and Kadane
     (1986), "Accurate approximations for posterior moments and marginal densities". Liu and Nocedal
     (1989), "On the limited memory BFGS method for large scale optimization".
 

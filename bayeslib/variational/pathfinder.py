@@ -269,9 +269,9 @@ def pathfinder(
     Notes
     -----
     From each start L-BFGS climbs log p. At each point ``theta`` after the first, the last `history`
-    steps make an inverse Hessian H, a diagonal plus a matrix of rank ``2 * history``, and with it
-    the Gaussian ``N(theta + H @ grad, H)``, with the gradient of log p there. Steps along which the
-    gradient does not fall (no positive curvature) are left out of H.
+    steps estimate the inverse Hessian of -log p: H, a diagonal plus a matrix of rank at most
+    ``2 * history``. With grad, the gradient of log p there, the Gaussian is
+    ``N(theta + H @ grad, H)``. Steps along which the gradient does not fall are left out of H.
 
     Draw order: one path draws from `rng`, several from ``rng.spawn(num_paths)``: the start when it
     is drawn (`dim` uniforms an attempt; as in `nuts`, paths 1, 3, 5, ... take the mirror image of

@@ -34,7 +34,7 @@ _MOST_DENSE = 20  # dimensions of a full covariance
 class Amortised:
     """A trained recognition network: data in, an approximate posterior out.
 
-    Made by `train_amortised`.
+    Made by `train_amortised`; kept by Python's pickle.
 
     Attributes
     ----------
