@@ -54,9 +54,9 @@ class Target:
         One a dimension; "theta", or "theta[0]" and so on.
     support : sequence of (low, high), optional
         One pair a dimension, or one pair for dim 1; None for an end, or a pair, that is open.
-        Beyond it the log density counts as ``-inf``, for every method. `logdensity` should return
-        ``-inf`` there by itself: chains and `laplace` try a point beyond each end before they
-        start, and raise TargetError at another value.
+        Beyond it every method takes the log density for ``-inf``, and `logdensity` must return that
+        too: chains and `laplace` try a point beyond each end before they start, and raise
+        TargetError at another value.
 
         - Grids, quadrature, starts and `adaptive_rejection_sample` look within the support only.
         - `unconstrained`, `advi`, `bbvi`, both pathfinders and, if asked, `laplace` map it to the
@@ -74,8 +74,8 @@ class Target:
     Raises
     ------
     BayeslibTypeError
-        For a function with other arguments than (theta, *data), or data that are not numbers. At
-        first use: for a function that does not compile or returns no float.
+        For a function with other arguments than (theta, *data) or (p, *data), or data that are not
+        numbers. At first use: for a function that does not compile or returns no float.
     BayeslibError
         For names, support, dim or parameters that do not fit.
 
