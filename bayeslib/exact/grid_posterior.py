@@ -171,8 +171,8 @@ def grid_posterior(target, bounds=None, *, num_points):
     -------
     Grid
         As many points as the product of `num_points` over the axes. Its errors compare the sum over
-        all points with that over every second one along each axis, which stands for all that is
-        nearest to it; they do not count mass outside the bounds.
+        all points with that over every second one along each axis, in cells twice as wide; they do
+        not count mass outside the bounds.
 
     Raises
     ------

@@ -45,10 +45,11 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
     bounds : sequence of dim pairs (low, high), or one pair for dim = 1; optional
         May be infinite. None takes the target's support, or else the whole space.
     rtol : float, optional
-        Wanted relative error of the evidence. None is 1e-10 in one dimension, 1e-8 in two, 1e-5 in
-        three.
+        Wanted relative error of the evidence. None is ``1e-10`` in one dimension, ``1e-8`` in two,
+        ``1e-5`` in three.
     max_evals : int
-        No region is halved after so many; the search before takes some 30,000 in any case.
+        After so many evaluations no region is halved. They include the search, which takes some
+        30,000 whatever the limit.
 
     Returns
     -------

@@ -30,7 +30,7 @@ def annealed_importance_sample(
     """Weight draws along a path of distributions from the proposal to the target.
 
     Each draw starts from the proposal. Stage after stage the inverse temperature b rises; the
-    weight takes in the ratio of the new density q^(1 - b) p^b to the old one at the draw, which
+    weight takes in the ratio of the new density ``q^(1 - b) p^b`` to the old one at the draw, which
     then makes `num_steps` random-walk Metropolis steps under the new density.
 
     Parameters
@@ -73,8 +73,8 @@ def annealed_importance_sample(
     Warns
     -----
     BayeslibWarning
-        When k-hat is above min(1 - 1 / log10(num_samples), 0.7), when fewer than ten draws'
-        worth remain, or when the log density was nan somewhere.
+        When k-hat is too large or too few draws' worth remain, as for `importance_sample`; when
+        ``tail_index`` says that variances or means do not exist; or when the log density was nan.
 
     Notes
     -----

@@ -59,9 +59,9 @@ def importance_sample(target, proposal, *, num_samples, progress=None, rng):
     Warns
     -----
     BayeslibWarning
-        When ``khat`` or ``khat_beyond`` is above min(1 - 1 / log10(num_samples), 0.7), when fewer
-        than ten draws' worth remain, or when the log density is nan somewhere (that draw gets no
-        weight).
+        When ``khat`` is above ``min(1 - 1 / log10(num_samples), 0.7)``, unless the draws are worth
+        nine tenths of their number; when ``khat_beyond`` is above it; when fewer than ten draws'
+        worth remain; or when the log density is nan somewhere (that draw gets no weight).
 
     Notes
     -----
@@ -70,7 +70,7 @@ def importance_sample(target, proposal, *, num_samples, progress=None, rng):
     density is also asked beyond the outermost draws that weigh more than the mean, twice as far
     from the draws' mean: along the ray through a draw of least proposal density, along the axis for
     the least or greatest value of a coordinate. Out there the log weight rises by ``khat_beyond``
-    for each unit by which the proposal's log density falls. It is reported where the mass out
+    for each unit by which the proposal's log density falls. The setting is told where the mass out
     there, as a Pareto tail of that shape, would move a mean by more than its standard error.
 
     Draw order: ``proposal.sample(num_samples, rng)``, nothing else.

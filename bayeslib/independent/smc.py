@@ -30,7 +30,7 @@ def smc(
 ):
     """Sample by tempering a cloud of draws from the proposal to the target.
 
-    The density q^(1 - b) p^b is the proposal's at b = 0, the target's at b = 1. Each stage raises
+    The density ``q^(1 - b) p^b`` is the proposal's at b = 0, the target's at 1. Each stage raises
     b, weights the particles by the ratio of the two densities, resamples if the weights have become
     uneven, and moves each particle by random-walk Metropolis steps. The moves end when they hardly
     lead further away: when the mean squared distance from where they began grew, along every
@@ -47,8 +47,8 @@ def smc(
         From 0 to 1, or a number of equal steps, so that n steps have n + 1 temperatures. None
         chooses each so that the weights are worth `ess_threshold` times the particles.
     ess_threshold : float
-        Strictly between 0 and 1. Resample when the weights are worth less than this share; at
-        every stage but the last where the temperatures are chosen.
+        Strictly between 0 and 1. Resample when the weights are worth less than this share; where
+        the temperatures are chosen, at every stage but the last.
     scale : float or array_like, shape (dim,), optional
         Standard deviations of Gaussian steps, at every stage. None steps by the difference of two
         particles, times a factor near 1.7 / sqrt(dim) that is tuned for the longest jumps.
@@ -75,10 +75,11 @@ def smc(
         Settings:
 
         - of each stage, ``inverse_temperatures``, ``ess``, ``acceptance_rates``, ``num_moves`` and
-          ``growth`` of the distance (nan where the next stage moves on);
-        - ``num_families``: how few equal families the particles were ever worth while their
-          positions still showed where the families began, as in separate modes; num_samples if
-          families were never few while they did;
+          ``growth``: how much the squared distance grew in the second half of the moves, over the
+          first (nan where the next stage moves on);
+        - ``num_families``: the least number of equal families that the particles were worth while
+          their positions still depended on where these began, as in separate modes; num_samples if
+          it was never small;
         - ``evenness``: the worth of the families over their number, at the worst stage;
         - ``tail_index``: see `nuts`.
 
@@ -93,8 +94,9 @@ def smc(
     -----
     BayeslibWarning
         When at some stage the moves were too few; when ``num_families`` is too small, so that the
-        shares of modes are badly known; when a few families have taken over; or when the log
-        density was nan. The first three stand in ``problems``.
+        shares of modes are badly known; when a few families have taken over; when fewer than ten
+        draws' worth remain; when ``tail_index`` says that variances or means do not exist; or when
+        the log density was nan. All but the last stand in ``problems``.
 
     Notes
     -----
