@@ -115,10 +115,9 @@ def test_every_kind_of_fit_is_taken():
         return bl.Draws(exact(y, rng, 1000).reshape(2, 500, 2))
 
     def weighted(y, rng):
-        draws = 2.0 * rng.standard_normal((4000, 2))
-        log_posterior = -2.0 * np.sum((y - draws @ X.T) ** 2, axis=1) - 0.375 * np.sum(
-            draws**2, axis=1
-        )
+        draws = 2.0 * rng.standard_normal((8000, 2))
+        misfit = np.sum((y - draws @ X.T) ** 2, axis=1)
+        log_posterior = -2.0 * misfit - 0.375 * np.sum(draws**2, axis=1)
         return bl.Draws(draws[None], log_weights=log_posterior[None])
 
     def gaussian(y, rng):
@@ -137,6 +136,12 @@ def test_fits_worth_too_little_are_counted_and_said():
     with pytest.warns(BayeslibWarning, match="fewer than 99 independent draws"):
         found = sbc(sticky, num_fits=40)
     assert found.num_short == 40 and "run the fits longer" in found.problems[-1]
+
+    def scarce(y, rng):
+        return bl.Draws(exact(y, rng, 50)[None], log_weights=np.zeros((1, 50)))
+
+    with pytest.warns(BayeslibWarning, match="fewer than 99 independent draws"):
+        assert sbc(scarce, num_fits=20).num_short == 20
 
 
 def test_an_interrupt_keeps_the_fits_done():

@@ -24,8 +24,9 @@ class Calibration(Judged):
     ranks : numpy.ndarray of int, shape (num_fits, k)
         How many of the fit's draws lie below the truth, 0 … num_draws.
     num_draws : int
+        Draws kept of each fit.
     num_short : int
-        Fits whose chains were worth fewer than num_draws independent draws.
+        Fits whose chains or weighted draws were worth fewer than num_draws independent ones.
     z : numpy.ndarray, shape (k, 2)
         How many standard errors the mean rank, and the mean squared distance of ranks from the
         middle, lie above those of uniform ranks.
@@ -141,8 +142,8 @@ def simulation_based_calibration(
     Warns
     -----
     BayeslibWarning
-        When in more than 5 % of the fits the chains were worth fewer than `num_draws` independent
-        draws.
+        When in more than 5 % of the fits the chains or weighted draws were worth fewer than
+        `num_draws` independent ones.
 
     Notes
     -----
@@ -152,10 +153,11 @@ def simulation_based_calibration(
 
     References
     ----------
-    Cook, Gelman and Rubin (2006), Validation of software for Bayesian models using posterior
-    quantiles. Talts, Betancourt, Simpson, Vehtari and Gelman (2018), Validating Bayesian inference
-    algorithms with simulation-based calibration. Modrák et al. (2025), Simulation-based calibration
-    checking for Bayesian computation, for functions of parameters and data, and for ties.
+    Cook, Gelman and Rubin (2006), "Validation of software for Bayesian models using posterior
+    quantiles". Talts, Betancourt, Simpson, Vehtari and Gelman (2018), "Validating Bayesian
+    inference algorithms with simulation-based calibration". Modrák et al. (2025),
+    "Simulation-based calibration checking for Bayesian computation", for functions of parameters
+    and data, and for ties.
 
     Examples
     --------
@@ -223,6 +225,7 @@ def _thin(found, num_draws, dim, rng):
         draws = draws[:, None] if draws.ndim == 1 else draws
     elif chains is None or weighted:
         draws = found.sample(num_draws, rng)
+        short = weighted and round(found.worth) < num_draws
     else:
         draws = found.flat
         if not found.independent:
