@@ -289,6 +289,11 @@ def process_docstring(app, what, name, thing, options, lines):
         lines[end:end] = taught_line(teaching[name])
 
 
+def process_signature(app, what, name, thing, options, signature, returned):
+    """Show the empty dict that a dataclass makes for a default, which Python calls a factory."""
+    return signature and signature.replace("<factory>", "{}"), returned
+
+
 # ---- pages ----
 
 
@@ -353,6 +358,7 @@ def setup(app):
     app.config.python_maximum_signature_line_length = 66
     app.config.toc_object_entries_show_parents = "hide"
     app.connect("autodoc-process-docstring", process_docstring, priority=400)
+    app.connect("autodoc-process-signature", process_signature)
     app.connect("doctree-read", add_library)
     app.add_directive("api-index", ApiIndex)
     return {"parallel_read_safe": False, "parallel_write_safe": True}
