@@ -43,11 +43,16 @@ def ess(draws, *, kind="bulk", probability=None):
         For another kind or shape, a probability that is missing or out of place, or draws with
         weights.
 
+    Warns
+    -----
+    BayeslibWarning
+        When an array has more chains than draws, as one has whose first two axes are swapped.
+
     References
     ----------
-    Geyer (1992), Practical Markov chain Monte Carlo, for where the sum of autocorrelations ends.
-    Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), Rank-normalization, folding, and
-    localization: an improved R-hat for assessing convergence of MCMC, for
+    Geyer (1992), "Practical Markov chain Monte Carlo", for where the sum of autocorrelations ends.
+    Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), "Rank-normalization, folding, and
+    localization: an improved R-hat for assessing convergence of MCMC", for
     ranks and tails.
 
     Examples
@@ -79,12 +84,12 @@ def rhat(draws):
     Raises
     ------
     BayeslibError
-        As in `ess`.
+        As in `ess`, warnings too.
 
     References
     ----------
-    Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), Rank-normalization, folding, and
-    localization: an improved R-hat for assessing convergence of MCMC.
+    Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), "Rank-normalization, folding, and
+    localization: an improved R-hat for assessing convergence of MCMC".
 
     Examples
     --------
@@ -118,13 +123,13 @@ def mcse(draws, *, kind="mean", probability=None):
     Raises
     ------
     BayeslibError
-        As in `ess`.
+        As in `ess`, warnings too.
 
     References
     ----------
-    Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), Rank-normalization, folding, and
-    localization: an improved R-hat for assessing convergence of MCMC, for
-    quantiles. Kenney and Keeping (1951), Mathematics of statistics, part two, for the standard
+    Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), "Rank-normalization, folding, and
+    localization: an improved R-hat for assessing convergence of MCMC", for
+    quantiles. Kenney and Keeping (1951), "Mathematics of statistics, part two", for the standard
     deviation.
 
     Examples
@@ -156,7 +161,7 @@ def hdi(draws, *, probability=0.9):
     Raises
     ------
     BayeslibError
-        As in `ess`.
+        As in `ess`, warnings too.
 
     Examples
     --------
@@ -197,7 +202,7 @@ def autocorrelation(draws, *, max_lag=None):
     Raises
     ------
     BayeslibError
-        As in `ess`, and for a lag beyond the draws.
+        As in `ess`, warnings too, and for a lag beyond the draws.
 
     Examples
     --------
@@ -238,7 +243,8 @@ def bfmi(energy):
 
     References
     ----------
-    Betancourt (2016), Diagnosing suboptimal cotangent disintegrations in Hamiltonian Monte Carlo.
+    Betancourt (2016), "Diagnosing suboptimal cotangent disintegrations in Hamiltonian Monte
+    Carlo".
 
     Examples
     --------

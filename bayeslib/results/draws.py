@@ -30,18 +30,18 @@ class Draws(Summarised):
     log_weights : array, shape (num_chains, num_samples), optional
         Unnormalised log importance weights; None when every draw counts the same.
     stats : dict of arrays, shape (num_chains, num_samples)
-        What stands beside each draw, by ArviZ's names, as ``stats["diverging"]``; the entry of each
-        method lists its own, see for instance `nuts`. Draws that descend from the same one have
-        the same integer as their ``family``.
+        What stands beside each draw, by ArviZ's name if it has one, as ``stats["diverging"]``; the
+        entry of each method lists its own, see for instance `nuts`. Draws that descend from the
+        same one have the same integer as their ``family``.
     num_evals : int
         Evaluations of the density (one with its gradient counts once), warm-up included.
     method : str
         The name of the function that drew them.
     settings : dict
-        What it was asked for and what it settled on; "seed" repeats the run, or is None where none
-        does: `rng` was a generator that had been used, spawned or spawned from.
+        What it was asked for and what it settled on; "seed" repeats the run, or is None when no
+        seed would, as when `rng` was a generator that had been used.
     names : sequence of str, optional
-        One for each dimension.
+        One for each dimension; by default theta, or theta[0], theta[1] and so on.
     log_evidence : Estimate, optional
         The logarithm of the target's integral, where the method estimates it.
     independent : bool
@@ -316,7 +316,7 @@ class Draws(Summarised):
         ----------
         num_samples : int
         rng : int, Generator, SeedSequence or None
-            Gives one integer for each; one uniform where there are weights.
+            Draw order: for each draw one integer, or one uniform where there are weights.
 
         Returns
         -------

@@ -237,7 +237,7 @@ class Gaussian(Summarised):
         ----------
         f : callable, optional
             As in `Draws.expect`, of the parameters. None returns their mean: by a formula; between
-            two bounds by quadrature; from 10 000 draws where some are tied together.
+            two bounds by quadrature; from 10,000 draws where some are tied together.
         num_samples : int
             Draws to average over when `f` is given.
         rng : int, Generator, SeedSequence or None

@@ -140,8 +140,7 @@ test_bad_input = refused(
 def test_draws_that_come_before_chains_are_noticed():
     x = np.random.default_rng(5).standard_normal((1000, 4)).cumsum(axis=0)
     with pytest.warns(bl.BayeslibWarning, match="1000 chains of 4 draws.*swapaxes"):
-        assert ess(x) > 1000.0
-    assert ess(x.swapaxes(0, 1)) < 100.0
+        assert ess(x) > 1000.0 > 100.0 > ess(x.swapaxes(0, 1))
     assert ess(bl.Draws(x[:, :, None])) > 1000.0  # these know what they are
 
 
