@@ -71,8 +71,8 @@ def advi(
         Standard deviation of every unconstrained coordinate at the start.
     num_check : int
         Draws of the result for its bound, at least 21. With a quarter as many wider ones they also
-        judge it, see Verdict; in doubt more are taken, up to 100,000, or 50 times as many if that
-        is fewer.
+        judge it, see Verdict; in doubt more are taken, up to 50 times as many and 100,000 at most
+        (fewer above 40 dimensions).
     keep_path : bool
         Whether to keep the means and scales after every step in the settings.
     progress : bool, optional

@@ -49,10 +49,13 @@ def bbvi(
     estimator : {"loo", "score", "baseline", "rao_blackwell", "reparam"}
         How the gradient is estimated, see Notes.
     num_steps : int
+        Steps of the ascent.
     num_draws : int
         Draws for each gradient; "loo" needs at least two.
     optimiser : {"adam", "adagrad", "sgd"}
+        "sgd" is plain stochastic gradient ascent.
     step_size : float
+        Of the first step, see `decay`.
     decay, delay : float
         `decay` from 0 to 1, `delay` above 0. Step t = 0, 1, … is of size
         ``step_size * (1 + t / delay) ** -decay``, before Adam or AdaGrad divide by the gradient's
@@ -108,7 +111,7 @@ def bbvi(
       nothing is biased.
     - "loo": ``h * (f - mean of f over the other draws)``.
     - "rao_blackwell": ``h[i] * (f(theta) - f(theta with coordinate i at its mean))``, "meanfield"
-      only. What coordinate i does not enter cancels exactly, as if the factors of p had been told
+      only. Terms without coordinate i cancel exactly, as if the factors of p had been told
       apart by hand; it costs dim + 1 evaluations a draw.
     - "reparam": the gradient of log p along ``m + L @ z``, the entropy in closed form.
 
@@ -118,9 +121,10 @@ def bbvi(
 
     References
     ----------
-    Ranganath, Gerrish and Blei (2014), Black box variational inference. Robbins and Monro (1951).
+    Ranganath, Gerrish and Blei (2014), "Black box variational inference". Robbins and Monro
+    (1951).
     Kool, van Hoof and Welling (2019) for "loo". Kingma and Ba (2015), Duchi, Hazan and Singer
-    (2011), Adaptive subgradient methods for online learning and stochastic optimization, for the
+    (2011), "Adaptive subgradient methods for online learning and stochastic optimization", for the
     optimisers; Polyak and Juditsky (1992) for averaging.
 
     Examples

@@ -22,6 +22,7 @@ def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
         See `as_proposal`: a `Gaussian`, a frozen distribution of `scipy.stats`, or anything with
         ``sample`` and a normalised ``logdensity``.
     num_samples : int
+        Draws to average, at least 2.
     rng : int, Generator, SeedSequence or None
     entropy : {"sampled", "exact"}
         "sampled" averages log p - log q, which has no variance where q is the posterior. "exact"

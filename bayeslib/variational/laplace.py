@@ -39,16 +39,16 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
         `unconstrained` makes of them. The mode, and with it the approximation, depend on it. None
         is "unconstrained" for a target with ``parameters=``, and "own" for others.
     max_steps : int
-        The most steps of a run of L-BFGS, of which a climb makes up to three, and of Newton's
-        method after them.
+        The most steps of each run of L-BFGS (a climb makes up to three), and of Newton's method
+        after them.
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
 
     Returns
     -------
     Gaussian
-        About the highest mode found; ``transform`` is set when it is over unconstrained coordinates
-        and a parameter is bounded. Its `log_evidence` is
+        Centred at the highest mode found; ``transform`` is set when it is over unconstrained
+        coordinates and a parameter is bounded. Its `log_evidence` is
         ``log p(mode) + dim / 2 * log(2 * pi) - log det(H) / 2``, with nan for its error: it is no
         average, and its bias is not known. Settings:
 
@@ -77,9 +77,10 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
 
     Notes
     -----
-    Nothing is random: the draws that judge the result, 2500 and in doubt up to 100,000, are the
-    same in every run. The result is judged as that of `advi`, see its Verdict; a draw beyond an
-    edge of the support has no weight. A narrow mode with most of the mass may be missed in silence.
+    Nothing is random: the draws that judge the result, 2500 and in doubt up to 100,000 (fewer above
+    40 dimensions), are the same in every run. The result is judged as that of `advi`, see its
+    Verdict; a draw beyond an edge of the support has no weight. A narrow mode with most of the mass
+    may be missed in silence.
 
     Climb: from each start by L-BFGS; where it ends, unless another climb ended there, by Newton
     steps damped as by Levenberg and Marquardt, and plain ones at the end. H comes from fourth-order

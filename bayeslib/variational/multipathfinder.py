@@ -55,9 +55,9 @@ def multipathfinder(
     Draws
         Independent, shape (1, num_samples, dim), in the target's coordinates, with `log_weights`,
         `log_evidence` and ``settings["khat"]`` as `importance_sample` has them. `resample` makes
-        them equally weighted. `num_evals` counts the paths too. Other settings: ``elbos``,
-        ``lengths`` and ``num_scouted`` of `pathfinder`, and ``elsewhere``, what is said of another
-        mode, or None.
+        them equally weighted. `num_evals` counts the paths too. Other settings: ``elbos`` (-inf for
+        a path that failed, which is left out), ``lengths`` and ``num_scouted`` of `pathfinder`;
+        ``elsewhere``, what is said of another mode, or None; ``tail_index``, see `nuts`.
 
     Raises
     ------
@@ -67,7 +67,8 @@ def multipathfinder(
     Warns
     -----
     BayeslibWarning
-        When k-hat is too large, as `importance_sample` does, or another mode was found.
+        As `importance_sample` does; when another mode was found; when ``tail_index`` says that
+        means or variances do not exist.
 
     Notes
     -----

@@ -200,6 +200,7 @@ def train_amortised(
         log p(theta, y), with a gradient, of one vector of dim + k numbers: theta, then y. Its
         support is theta's, and unbounded for y.
     num_steps : int
+        Steps of Adam.
     batch_size : int
         Pairs in each step.
     step_size : float
@@ -250,7 +251,7 @@ def train_amortised(
 
     References
     ----------
-    Gershman and Goodman (2014), Amortized inference in probabilistic reasoning. Papamakarios and
+    Gershman and Goodman (2014), "Amortized inference in probabilistic reasoning". Papamakarios and
     Murray (2016) for "simulations"; Kingma and Welling (2014) for "elbo".
 
     Examples
