@@ -25,7 +25,8 @@ class Target:
     logdensity : callable
         ``logdensity(theta, *data) -> float``, in numba's subset of Python; numba may have
         compiled it already. ``theta`` is (dim,) float64, not to be written to; ``-inf`` means
-        outside the support. With `parameters` it is ``logdensity(p, *data)``, where ``p.alpha`` is
+        outside the support; nan is passed over with a warning, or raises TargetError, as ``+inf``
+        does. With `parameters` it is ``logdensity(p, *data)``, where ``p.alpha`` is
         the parameter alpha in its shape.
     dim : int
         The number of parameters. Left out if `parameters` are given, as are `names` and `support`.
@@ -51,7 +52,7 @@ class Target:
         fused(theta, grad, *data) -> float writes the gradient into `grad` and returns the log
         density, in one pass: the fastest form. Used where both it and `gradient` are given.
     names : sequence of str, optional
-        One a dimension; "theta", or "theta[0]" and so on.
+        One a dimension. None is "theta", or "theta[0]" and so on.
     support : sequence of (low, high), optional
         One pair a dimension, or one pair for dim 1; None for an end, or a pair, that is open.
         Beyond it every method takes the log density for ``-inf``, and `logdensity` must return that

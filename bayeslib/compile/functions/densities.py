@@ -1,9 +1,10 @@
 """Log densities, parametrised as in scipy.stats: ``bl.logpdf.normal(y, mu, sigma)``.
 
-They are used inside a log density, with automatic gradient, and outside it. Those of one number
-work entry by entry on arrays of one shape; plain numbers may stand beside these. Sum the result:
-``np.sum(bl.logpdf.normal(y, mu, sigma))``.
-Each is ``-inf`` outside the support; within it, a shape or a scale below zero gives nan.
+They are used inside a log density, with automatic gradient, and outside it. Those of one number,
+but for `categorical_logit`, work entry by entry on arrays of one shape; plain numbers may stand
+beside these. Sum the result: ``np.sum(bl.logpdf.normal(y, mu, sigma))``.
+Each is ``-inf`` outside the support; within it, a shape or a scale below zero gives nan, of zero
+nan or ``-inf``.
 """
 
 import math
@@ -158,7 +159,10 @@ def bernoulli_logit(k, logit):
 
 @generic
 def categorical_logit(k, logits):
-    """A number k from 0 on, of probability softmax(logits)[k]; `logits` is a vector."""
+    """A number k from 0 on, of probability softmax(logits)[k]; `logits` is a vector.
+
+    For many numbers, add them up in a loop.
+    """
     return logits[k] - logsumexp(logits) if 0 <= k < len(logits) else -math.inf
 
 

@@ -143,7 +143,7 @@ def logistic_log_likelihood(theta, X, y):
     Returns
     -------
     float
-        To within about n times 1e-16, absolute.
+        To within about 1e-16 times n plus the sum of ``|s|``, absolute.
 
     Raises
     ------
