@@ -26,7 +26,7 @@ TABLE = "reference.yml"
 ENTRY = re.compile(
     r"^\.\. auto(?:function|class|exception):: ((?:bayeslib|needles)\.[\w.]+)$", re.MULTILINE
 )
-LABEL = re.compile(r"^\((sec-[\w-]+)\)=\n## ", re.MULTILINE)
+LABEL = re.compile(r"^\((sec-[\w-]+)\)=\n##+ ", re.MULTILINE)
 PLAIN = "plain-"
 
 # The word that a paragraph of Notes begins with.

@@ -68,7 +68,7 @@ def test_errors_and_warnings_become_links():
 def test_a_plain_name_is_taught_where_it_is_defined():
     taught = reference.find_teaching(CHAPTERS)  # both share helpers with cells further up
     assert taught["bayeslib.sgld"]["sghmc"] == "sec-sghmc-sgld"
-    assert taught["bayeslib.smc"]["particles"] == "sec-importance-annealed"
+    assert taught["bayeslib.smc"]["particles"] == "sec-importance-smc"
 
 
 def test_everything_is_taught_or_said_not_to_be():
