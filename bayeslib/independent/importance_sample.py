@@ -44,8 +44,8 @@ def importance_sample(target, proposal, *, num_samples, progress=None, rng):
 
         - ``khat``: the Pareto shape of the weights' tail;
         - ``ess``: what the draws are worth for the mean of a function unrelated to the weights;
-        - ``khat_beyond``: what k-hat would become further out, see Notes; -inf where the outermost
-          weights are small. `num_evals` counts the at most 16 evaluations that it takes.
+        - ``khat_beyond``: what k-hat would become further out, see Notes; -inf where nothing
+          out there would matter. `num_evals` counts the at most 16 evaluations that it takes.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def importance_sample(target, proposal, *, num_samples, progress=None, rng):
     density is also asked beyond the outermost draws that weigh more than the mean, twice as far
     from the draws' mean: along the ray through a draw of least proposal density, along the axis for
     the least or greatest value of a coordinate. Out there the log weight rises by ``khat_beyond``
-    for each unit by which the proposal's log density falls. The setting is told where the mass out
+    for each unit by which the proposal's log density falls. It is given only where the mass out
     there, as a Pareto tail of that shape, would move a mean by more than its standard error.
 
     Draw order: ``proposal.sample(num_samples, rng)``, nothing else.

@@ -72,7 +72,8 @@ def rejection_sample(
 
     References
     ----------
-    von Neumann (1951), "Various techniques used in connection with random digits".
+    von Neumann (1951), "Various techniques used in connection with random digits". Haldane
+    (1945), "On a method of estimating frequencies", for the unbiased estimate.
 
     Examples
     --------
