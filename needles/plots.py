@@ -80,7 +80,8 @@ def figure(width=5.4, height=3.2, *, rows=1, columns=1):
     Parameters
     ----------
     width, height : float
-        In inches. A page shows 5.4 as 518 pixels; a phone shrinks it to two thirds, text and all.
+        In inches. A page shows a width of 5.4 as 518 pixels; a phone shrinks it to two thirds, text
+        and all.
     rows, columns : int
         Panels.
 

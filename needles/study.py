@@ -129,8 +129,8 @@ def ask(exercise, *, seed):
     Raises
     ------
     BayeslibError
-        If no seed changes this exercise, and the message lists those of its chapter that take one;
-        if the seed is no whole number, or negative.
+        If no seed changes this exercise: the message lists those of its chapter that take one. If
+        the seed is no whole number, or negative.
 
     Examples
     --------
@@ -167,16 +167,16 @@ def check(exercise, answer, *, seed=None):
     Raises
     ------
     BayeslibError
-        If there is no such exercise, or no seed changes it, and the message lists those to choose
-        from; if the seed is no whole number, or negative.
+        If there is no such exercise, or a `seed` is given and none changes it: the message lists
+        those to choose from. If the seed is no whole number, or negative.
 
     Examples
     --------
     >>> check("rejection-price", ...)
     Nothing to check yet. Put your answer in place of the dots and run the cell.
     Three significant digits will do.
-    >>> print(check("rejection-price", "a word").outcome)
-    unreadable
+    >>> check("rejection-price", 3)
+    Not yet. Fewer proposals than draws? Each draw needs at least one.
     """
     if not isinstance(exercise, Exercise):
         exercise = find(exercise)
@@ -184,6 +184,8 @@ def check(exercise, answer, *, seed=None):
         exercise = _with_numbers(exercise, seed)
     if isinstance(answer, str) and answer.strip() == "?" and exercise.recipe:
         return Verdict(False, exercise.recipe, "recipe")
+    if seed is not None and isinstance(answer, str) and answer.strip() == "?":
+        return Verdict(False, "With a seed the way is not told.", "blank")
     if _is_blank(answer):
         precision = getattr(exercise.expects, "precision", "")
         message = f"Put your answer in place of the dots and run the cell. {precision}".strip()
