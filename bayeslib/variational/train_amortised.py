@@ -236,7 +236,7 @@ def train_amortised(
         - posteriors too narrow or too wide by a factor of 1.2, or off by 0.45 standard deviations,
           and that by five standard errors. They are judged all together, and in quarters, sorted by
           a datum or by the network's own mean or spread. For "too wide", what a linear regression
-          on the data explains of the errors is taken out first.
+          on the data explains of the errors is taken out first, as a bias hides the width.
 
     Notes
     -----
