@@ -268,8 +268,8 @@ def test_the_speed_page_says_what_is_stored_and_what_is_not_met(tmp_path):
     names = speed(tmp_path)
     said = names["said"]
     assert (said["num_verdicts"], said["outcomes"]) == (1, "1 not met")
-    assert said["missed"].startswith("effective draws a second, gradient by hand, on g (")
-    assert said["missed"].endswith("(3.0 times, promised 4)")
+    assert said["missed"].startswith("effective draws a second, gradient by hand, on g: 3.0 times")
+    assert said["missed"].endswith("times P's, promised 4")
     assert (said["speed_day"], said["cold"]) == ("2024-02-03", "2.0")
     (_, rows), (_, grown) = names["tables"]
     assert grown == [], "nothing was stored"
