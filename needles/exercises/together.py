@@ -77,6 +77,10 @@ EXERCISES = (
                 a[0] > 0.0 and np.isclose(a[1], 0.9 ** (2 * a[0]), rtol=1e-2)
             ),
             "The second number is a fraction of the anchor.": lambda a: a[1] > 1.0,
+            "The second number fits your t, but the total is smaller at another t.": lambda a: (
+                abs(a[0] - stopping(2.0, 0.9, 0.05)[0]) > 0.5
+                and np.isclose(a[1], 0.9 ** a[0], rtol=0.03)
+            ),
         },
         recipe="Minimise 4 * 0.9^(2t) + (1 - 0.9^(2t)) + 0.05 t over whole t.",
         praise="More than a quarter of the anchor is left, and it is not worth removing.",

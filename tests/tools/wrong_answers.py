@@ -221,16 +221,13 @@ ANSWERS = {
     "rejection-dimension": [np.log(1e6) / np.log(1.1), 1e6 / 1.1],
     "sghmc-noise": [100.0**2 * 2.5],
     "sghmc-budget": [(0.05 / 400.0, 20.0), (5e-4, 8000.0), (20.0, 5e-4)],
-    "together-acceptance": [
-        4.0 / np.pi * np.arctan(0.5),
-        2.0 / np.pi * np.arctan(0.5**0.5),
-        4.0 / np.pi * np.arctan(2.0**0.5),
-    ],
+    "together-acceptance": list(np.array([4, 2, 4]) / np.pi * np.arctan([0.5, 0.5**0.5, 2**0.5])),
     "together-correct": [lambda t: (1.0 - t, 0.002), (0.002, 0.0005)],
     "together-anchor": [
         stop_without_spread(),
         lambda t: (t[0], 0.9 ** (2 * t[0])),
         lambda t: (t[0], 100.0 * t[1]),
+        lambda t: (t[0] - 2, 0.9 ** (t[0] - 2)),
     ],
     "vi-gap": [Each(1.0, -1.3)],
     "vi-tail": [Each(1.0, 1.4)],
