@@ -81,8 +81,9 @@ class StartError(TargetError):
     >>> try:
     ...     bl.metropolis(bl.posteriors.coin(8, 2), [1.5], num_chains=1, rng=1)
     ... except bl.StartError as error:
-    ...     print(str(error).partition(":")[0])
-    the log density at initial_position=[1.5] is -inf
+    ...     print(error)
+    the log density at initial_position=[1.5] is -inf: this is outside the
+    support; start where the density is positive
     """
 
 
@@ -95,8 +96,9 @@ class GradientError(TargetError):
     >>> try:
     ...     bl.hmc(flat, num_steps=10, rng=1)
     ... except bl.GradientError as error:
-    ...     print(str(error).partition(":")[0])
-    Target(<lambda>, dim=1) has no gradient
+    ...     print(error)
+    Target(<lambda>, dim=1) has no gradient: give the Target gradient= or
+    fused=, or let gradient="auto" derive it
     """
 
 
@@ -172,15 +174,20 @@ class ImproperError(BayeslibError):
     --------
     >>> endless = bl.Target(lambda theta: theta[0], dim=1)  # rises for ever
     >>> try:
-    ...     bl.laplace(endless)
+    ...     bl.laplace(endless, initial_position=[0.0])
     ... except bl.ImproperError as error:
-    ...     print(str(error).partition("; ")[2])
-    check the priors, start nearer, or raise max_steps
+    ...     print(error)
+    the log density still rises at theta=[5010010000.0] (max_steps=200): it has no
+    maximum, or one that is far away; check the priors, start nearer, or raise
+    max_steps
     """
 
 
 class BayeslibWarning(UserWarning):
     """A result that is not to be trusted as it stands; says why and what to do.
+
+    ``warnings.simplefilter("error", bl.BayeslibWarning)`` stops a script at the first, ``"ignore"``
+    silences them; the `problems` of a result stay.
 
     Examples
     --------
@@ -190,8 +197,9 @@ class BayeslibWarning(UserWarning):
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always", bl.BayeslibWarning)
     ...     draws = bl.importance_sample(target, narrow, num_samples=1000, rng=1)
-    >>> print(caught[0].category.__name__)
-    BayeslibWarning
+    >>> print(caught[0].message)
+    k-hat is 1.00, above 0.67: a few weights dominate and the standard error
+    cannot be believed; use a proposal with heavier tails
     >>> print(draws.problems == (str(caught[0].message),))
     True
     """
