@@ -114,7 +114,8 @@ class Picture:
     Examples
     --------
     >>> fig, ax = plots.figure()
-    >>> picture = plots.show(fig, alt="Empty axes")
+    >>> line = ax.plot([1, 2, 3], [9.0, 3.0, 1.0])
+    >>> picture = plots.show(fig, alt="Each step divides the error by three")
     >>> print(picture.html[:21], picture.png[1:4])
     <div class="picture"> b'PNG'
     """
@@ -159,9 +160,9 @@ def show(fig, *, alt):
     Examples
     --------
     >>> fig, ax = plots.figure()
-    >>> lines = ax.plot([0, 1], [0, 1])
-    >>> picture = plots.show(fig, alt="A line rises from 0 to 1")
-    >>> print("<svg" in picture.html, "A line rises" in picture.html)
+    >>> lines = ax.plot([10, 100, 1000], [0.31, 0.1, 0.03])
+    >>> picture = plots.show(fig, alt="Ten times the draws, a third of the error")
+    >>> print("<svg" in picture.html, "a third of the error" in picture.html)
     True True
     """
     check_alt(alt)

@@ -51,7 +51,8 @@ class Verdict:
     passed : bool
     message : str
     outcome : {"right", "blank", "unreadable", "mistake", "wrong", "recipe"}
-        "mistake" is wrong in a typical way, "recipe" the way to the answer that ``"?"`` asks for.
+        "unreadable" is not the kind of thing that is asked for; "mistake" is wrong in a typical
+        way, "wrong" in another; "recipe" is the way to the answer, which ``"?"`` asks for.
 
     Examples
     --------
@@ -145,8 +146,8 @@ def check(exercise, answer, *, seed=None):
     """Check an answer to an exercise, and say what is wrong with a wrong one.
 
     Nothing is sent anywhere: the checkers are part of `needles`. A wrong answer never raises. A
-    typical mistake is named; any other wrong answer is told how it misses and, from the third
-    different one on, the way to the right one.
+    typical mistake is named; any other wrong answer is told how it misses, unless that would give
+    the answer away, and, from the third different one on, the way to the right one.
 
     Parameters
     ----------
@@ -154,8 +155,8 @@ def check(exercise, answer, *, seed=None):
         The exercise's name on the page, such as ``"rejection-price"``.
     answer : object
         A number, array, Estimate, Draws, function or word, whichever the exercise asks for.
-        Dots (``...``), or a function that does nothing, count as not yet answered; ``"?"`` asks
-        for the way to the answer.
+        Dots (``...``), None, or a function that does nothing, count as not yet answered; ``"?"``
+        asks for the way to the answer.
     seed : int, optional
         Judge by the numbers that `ask` gives for this seed. The only mistake named is then the
         page's own answer, and the way is not told.

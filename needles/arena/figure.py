@@ -69,8 +69,9 @@ def arena(*, alt, start=None):
 
     References
     ----------
-    Blackman and Vigna (2021), Scrambled linear pseudorandom number generators. Marsaglia and Bray
-    (1964), A convenient method for generating normal variables.
+    Blackman and Vigna (2021), "Scrambled linear pseudorandom number generators", ACM Transactions
+    on Mathematical Software 47(4). Marsaglia and Bray (1964), "A convenient method for generating
+    normal variables", SIAM Review 6(3).
 
     Examples
     --------

@@ -76,6 +76,7 @@ def explore(
     ...     x = np.linspace(-4.0, 4.0, 101)
     ...     fig, ax = plots.figure()
     ...     ax.plot(x, np.exp(-0.5 * (x / scale) ** 2) / scale)
+    ...     ax.set(ylim=(0.0, 2.1))
     ...     return fig
     >>> alt = "A bell, lower as it widens"
     >>> widget = explore(draw, alt=alt, scale=[0.5, 1.0, 2.0])
@@ -83,7 +84,8 @@ def explore(
     ...     explore(draw, alt=alt, width=[1.0, 2.0])
     ... except bl.BayeslibTypeError as error:
     ...     print(error)
-    draw(scale) cannot be called as draw(width=1.0): missing a required argument: 'scale'
+    draw(scale) cannot be called as draw(width=1.0): missing a required
+    argument: 'scale'
     """
     story = Story(draw, alt, labels, caption, start, play, autoplay, ranges)
     if os.environ.get("BAYESLIB_PRERENDER") == "1":
