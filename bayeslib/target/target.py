@@ -25,9 +25,9 @@ class Target:
     logdensity : callable
         ``logdensity(theta, *data) -> float``, in numba's subset of Python; numba may have
         compiled it already. ``theta`` is (dim,) float64, not to be written to; ``-inf`` means
-        outside the support; nan is passed over with a warning, or raises TargetError, as ``+inf``
-        does. With `parameters` it is ``logdensity(p, *data)``, where ``p.alpha`` is
-        the parameter alpha in its shape.
+        outside the support. nan counts as ``-inf``, with a warning, where draws are rejected or
+        weighted; grids, quadrature and others raise TargetError, as most do at ``+inf``. With
+        `parameters` it is ``logdensity(p, *data)``, where ``p.alpha`` is alpha in its shape.
     dim : int
         The number of parameters. Left out if `parameters` are given, as are `names` and `support`.
     parameters : dict
@@ -54,6 +54,7 @@ class Target:
     names : sequence of str, optional
         One a dimension. None is "theta", or "theta[0]" and so on.
     support : sequence of (low, high), optional
+        For a density of a vector; bounds in `parameters` are easier, as all samplers know them.
         One pair a dimension, or one pair for dim 1; None for an end, or a pair, that is open.
         Beyond it every method takes the log density for ``-inf``, and `logdensity` must return that
         too: chains and `laplace` try a point beyond each end before they start, and raise
@@ -232,12 +233,14 @@ class Target:
         return self._fused is not None or self._gradient is not None
 
     def __call__(self, theta):
-        """Return the log density at theta, shape (dim,), or a number when dim is 1."""
+        """Return the log density at theta: (dim,), a dict of parameters, or a number for dim 1."""
         theta = as_position(self.flatten(theta), "theta", self.dim)
         return self._evaluate(theta, np.empty(self.dim), gradient=False)
 
     def gradient(self, theta):
-        """Return the gradient of the log density at theta, shape (dim,).
+        """Return the gradient of the log density at theta, (dim,); a dict of parameters will do.
+
+        Beyond the support it means nothing.
 
         Examples
         --------
@@ -341,13 +344,14 @@ class Target:
         verify(self, theta, gradient=gradient)
 
     def check_gradient(self, theta, *, thorough=True):
-        """Compare the gradient at theta with Richardson-extrapolated finite differences.
+        """Compare the gradient at theta with finite differences, extrapolated to step zero.
 
         Parameters
         ----------
         theta : array_like, shape (dim,)
         thorough : bool
-            Every component. Otherwise two fixed directions, the components only if one disagrees.
+            Every component. Otherwise two fixed directions, which is cheaper in many dimensions,
+            and the components only if one disagrees.
 
         Returns
         -------

@@ -4,7 +4,7 @@ They are used inside a log density, with automatic gradient, and outside it. Tho
 but for `categorical_logit`, work entry by entry on arrays of one shape; plain numbers may stand
 beside these. Sum the result: ``np.sum(bl.logpdf.normal(y, mu, sigma))``.
 Each is ``-inf`` outside the support; within it, a shape or a scale below zero gives nan, of zero
-nan or ``-inf``.
+nan or ``-inf`` (`uniform` at `loc`: ``+inf``).
 """
 
 import math

@@ -143,7 +143,7 @@ def logistic_log_likelihood(theta, X, y):
     Returns
     -------
     float
-        To within about 1e-16 times n plus the sum of ``|s|``, absolute.
+        With an absolute error of about ``1e-16 * (n + sum(abs(s)))``.
 
     Raises
     ------
