@@ -78,13 +78,13 @@ def rhat(draws):
     -------
     float or numpy.ndarray, shape (dim,)
         Near 1 when the chains agree, though all may miss the same mode; above 1.01 they do not yet.
-        nan for one chain, and where `ess` is nan; inf or huge when each stands still, at values
-        that differ.
+        nan for one chain, whose halves cannot show a mode that it never saw, and where `ess` is
+        nan; inf or huge when each stands still, at values that differ.
 
     Raises
     ------
     BayeslibError
-        As in `ess`, warnings too.
+        As `ess`, and it warns as `ess` does.
 
     References
     ----------
@@ -123,7 +123,7 @@ def mcse(draws, *, kind="mean", probability=None):
     Raises
     ------
     BayeslibError
-        As in `ess`, warnings too.
+        As `ess`, and it warns as `ess` does.
 
     References
     ----------
@@ -156,12 +156,16 @@ def hdi(draws, *, probability=0.9):
     -------
     numpy.ndarray, shape (2,) or (2, dim)
         Its ends, in the units of the draws; nan when a draw is nan or infinite. Of a density with
-        several peaks it is one interval, valleys included.
+        several peaks it is one interval, valleys included. Its ends are noisier than quantiles.
 
     Raises
     ------
     BayeslibError
-        As in `ess`, warnings too.
+        As `ess`, and it warns as `ess` does.
+
+    References
+    ----------
+    Chen and Shao (1999), "Monte Carlo estimation of Bayesian credible and HPD intervals".
 
     Examples
     --------
@@ -202,7 +206,7 @@ def autocorrelation(draws, *, max_lag=None):
     Raises
     ------
     BayeslibError
-        As in `ess`, warnings too, and for a lag beyond the draws.
+        As `ess`, and for a lag beyond the draws; it warns as `ess` does.
 
     Examples
     --------
@@ -228,13 +232,14 @@ def bfmi(energy):
     Parameters
     ----------
     energy : Draws or array, shape (num_chains, num_samples)
-        The Hamiltonian after each transition; of a `Draws`, its stats["energy"].
+        The Hamiltonian after each transition; of a `Draws`, its stats["energy"]. An array with
+        its axes swapped is not noticed.
 
     Returns
     -------
     numpy.ndarray, shape (num_chains,)
-        The mean squared change of the energy between draws, over its variance. Below 0.3 the
-        momentum refreshments explore the energy too slowly.
+        The mean squared change of the energy between draws, over the energy's variance. Below 0.3
+        the momentum refreshments explore the energy too slowly.
 
     Raises
     ------

@@ -107,7 +107,8 @@ def geweke_test(
     Returns
     -------
     JointTest
-        ``pvalue``, ``problems``; printing it shows a table.
+        ``pvalue``, ``problems``; printing it shows a table. What is wrong stands in ``problems``
+        and is not warned of.
 
     Raises
     ------
@@ -129,7 +130,7 @@ def geweke_test(
 
     References
     ----------
-    Geweke (2004), Getting it right: joint distribution tests of posterior simulators.
+    Geweke (2004), "Getting it right: joint distribution tests of posterior simulators".
 
     Examples
     --------

@@ -129,8 +129,9 @@ def simulation_based_calibration(
     Returns
     -------
     Calibration
-        ``ranks``, ``pvalue``, ``problems``; printing it shows a table. An interrupt returns what
-        was done until then, when that is at least 20 fits.
+        ``ranks``, ``pvalue``, ``problems``; printing it shows a table. What is not calibrated
+        stands in ``problems`` and is not warned of. An interrupt returns what was done until then,
+        when that is at least 20 fits.
 
     Raises
     ------
