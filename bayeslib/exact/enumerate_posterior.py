@@ -29,7 +29,9 @@ class Enumeration(Summarised):
     log_evidence : Estimate
         Without error.
     num_evals : int
+        One for each hypothesis.
     method : str
+        "enumerate_posterior".
 
     Examples
     --------
@@ -54,7 +56,13 @@ class Enumeration(Summarised):
     method: str = field(default="enumerate_posterior", init=False)
 
     def __getitem__(self, hypothesis):
-        """The posterior probability of one hypothesis."""
+        """The posterior probability of one hypothesis, summed where it is listed twice.
+
+        Raises
+        ------
+        BayeslibError
+            For a hypothesis that is not in the list.
+        """
         rows = self.hypotheses.reshape(len(self.hypotheses), -1)
         same = np.all(rows == np.asarray(hypothesis).reshape(1, -1), axis=1)
         if not same.any():

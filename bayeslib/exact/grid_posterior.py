@@ -27,6 +27,7 @@ class Grid(Summarised):
         Its error, as that of `expect`, is the difference from a coarser rule, which uses some of
         the points: not random, and usually much larger than the true error.
     num_evals : int
+        Evaluations of the log density.
     method : str
         "grid_posterior" or "quadrature".
     names : tuple of str

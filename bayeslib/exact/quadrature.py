@@ -48,8 +48,8 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
         Wanted relative error of the evidence. None is ``1e-10`` in one dimension, ``1e-8`` in two,
         ``1e-5`` in three.
     max_evals : int
-        At least ``15**dim``. After so many evaluations no region is halved. They include the
-        search, which takes some 30,000 whatever the limit.
+        The search takes some 30,000 evaluations whatever the limit, which counts them: once it is
+        reached, no region is halved. At least ``15**dim``.
 
     Returns
     -------

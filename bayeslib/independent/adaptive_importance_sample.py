@@ -86,8 +86,8 @@ def adaptive_importance_sample(
 
     References
     ----------
-    Cappé, Guillin, Marin and Robert (2004), Population Monte Carlo; Cappé, Douc, Guillin, Marin
-    and Robert (2008), Adaptive importance sampling in general mixture classes; Hesterberg (1995)
+    Cappé, Guillin, Marin and Robert (2004), "Population Monte Carlo"; Cappé, Douc, Guillin, Marin
+    and Robert (2008), "Adaptive importance sampling in general mixture classes"; Hesterberg (1995)
     for the defensive share.
 
     Examples

@@ -67,11 +67,12 @@ def importance_sample(target, proposal, *, num_samples, progress=None, rng):
     -----
     k-hat sees the weights of the draws only. Draws of a Gaussian proposal end before the tails of a
     Student-t target begin to matter: the weights look tame, and the error is too small. So the
-    density is also asked beyond the outermost draws that weigh more than the mean, twice as far
-    from the draws' mean: along the ray through a draw of least proposal density, along the axis for
-    the least or greatest value of a coordinate. Out there the log weight rises by ``khat_beyond``
-    for each unit by which the proposal's log density falls. It is given only where the mass out
-    there, as a Pareto tail of that shape, would move a mean by more than its standard error.
+    density is also asked twice as far from the draws' mean as the outermost draws that weigh more
+    than the average: on the rays through those of least proposal density, along the axes through
+    those with the least or greatest value of a coordinate. Out there the log weight rises by
+    ``khat_beyond`` for each unit by which the proposal's log density falls. It is given only where
+    the mass out there, as a Pareto tail of that shape, would move a mean by more than its standard
+    error.
 
     Draw order: ``proposal.sample(num_samples, rng)``, nothing else.
 

@@ -39,6 +39,7 @@ class Filtered:
     families : numpy.ndarray of int, shape (num_steps, num_particles)
         Equal for particles that count as one in the errors: see Notes of `particle_filter`.
     settings : dict
+        See `particle_filter`.
 
     Examples
     --------
@@ -144,15 +145,15 @@ def particle_filter(
     ess_threshold : float
         Resample before a step when the weights are worth less than this share of the particles:
         0 never does, which is sequential importance sampling; 1 always does.
-    scheme : str
+    scheme : {"systematic", "stratified", "residual", "multinomial"}
         See `resample`.
     rng : int, Generator, SeedSequence or None
 
     Returns
     -------
     Filtered
-        ``settings`` holds the seed, and ``num_families``: how many families, see Notes, the last
-        error rests on.
+        ``settings`` holds ``num_particles``, ``ess_threshold``, ``scheme``, ``seed``, and
+        ``num_families``: how many families, see Notes, the last error rests on.
 
     Raises
     ------
@@ -164,7 +165,8 @@ def particle_filter(
     Warns
     -----
     BayeslibWarning
-        When after some observation fewer than ten particles' worth were left.
+        When after some observation fewer than ten particles' worth were left. It is not kept:
+        ``ess.min()`` of the result tells it again.
 
     Notes
     -----
@@ -183,9 +185,9 @@ def particle_filter(
 
     References
     ----------
-    Gordon, Salmond and Smith (1993), Novel approach to nonlinear/non-Gaussian Bayesian state
-    estimation. For the errors: Chan and Lai (2013); Lee and Whiteley (2018); Olsson and Douc
-    (2019), Numerically stable online estimation of variance in particle filters.
+    Gordon, Salmond and Smith (1993), "Novel approach to nonlinear/non-Gaussian Bayesian state
+    estimation". For the errors: Chan and Lai (2013); Lee and Whiteley (2018); Olsson and Douc
+    (2019), "Numerically stable online estimation of variance in particle filters".
 
     Examples
     --------

@@ -27,8 +27,8 @@ def psis(log_weights):
     khat : float
         The fitted shape. Below 0.5 the variance of the weights is probably finite; above
         min(1 - 1 / log10(S), 0.7) estimates are not to be trusted. inf when fewer than five weights
-        of the tail stand out, so that these few carry everything; -inf when all of the tail equal
-        the largest, so that nothing stands out; nan otherwise, for fewer than 21 draws.
+        of the tail stand out, so that these few carry everything; -inf when the tail and the weight
+        below it are all equal, so that nothing stands out; nan otherwise, for fewer than 21 draws.
 
     Raises
     ------

@@ -50,7 +50,7 @@ def resample(draws, *, num_samples, rng, scheme="systematic"):
 
     References
     ----------
-    Douc, Cappé and Moulines (2005), Comparison of resampling schemes for particle filtering.
+    Douc, Cappé and Moulines (2005), "Comparison of resampling schemes for particle filtering".
 
     Examples
     --------

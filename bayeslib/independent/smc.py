@@ -55,7 +55,7 @@ def smc(
     num_steps : int, optional
         Metropolis steps of each particle in each stage. None makes as many as it takes, at most
         512 after each resampling: some five times the dimension for a posterior near a Gaussian.
-    scheme : str
+    scheme : {"systematic", "stratified", "residual", "multinomial"}
         See `resample`.
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
@@ -114,10 +114,10 @@ def smc(
 
     References
     ----------
-    Del Moral, Doucet and Jasra (2006), Sequential Monte Carlo samplers; Jasra, Stephens, Doucet
-    and Tsagaris (2011), Inference for Lévy-driven stochastic volatility models via adaptive
-    sequential Monte Carlo, for the temperatures; Fearnhead and Taylor (2013), An adaptive
-    sequential Monte Carlo sampler, for the length of steps, ter Braak (2006) for their directions.
+    Del Moral, Doucet and Jasra (2006), "Sequential Monte Carlo samplers"; Jasra, Stephens, Doucet
+    and Tsagaris (2011), "Inference for Lévy-driven stochastic volatility models via adaptive
+    sequential Monte Carlo", for the temperatures; Fearnhead and Taylor (2013), "An adaptive
+    sequential Monte Carlo sampler", for the length of steps; ter Braak (2006) for their directions.
     For the errors: Lee and Whiteley (2018).
 
     Examples
