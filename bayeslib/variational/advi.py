@@ -154,9 +154,11 @@ def advi(
     inference". Roeder, Wu and Duvenaud (2017), "Sticking the landing". Yao, Vehtari, Simpson and
     Gelman (2018), "Yes, but did it work?", for k-hat. Huggins, Kasprzak, Campbell and Broderick
     (2020), "Validated variational inference via practical posterior error bounds", for why a bound
-    on the divergence is none on means and spreads. Hesterberg (1995) for the wide share. Dhaka,
-    Catalina, Andersen, Magnusson, Huggins and Vehtari (2020) and Welandawe, Andersen, Vehtari and
-    Huggins (2024) for the rounds.
+    on the divergence is none on means and spreads. Hesterberg (1995), "Weighted average importance
+    sampling and defensive mixture distributions", for the wide share. Dhaka, Catalina, Andersen,
+    Magnusson, Huggins and Vehtari (2020), "Robust, accurate stochastic optimization for variational
+    inference", and Welandawe, Andersen, Vehtari and Huggins (2024), "A framework for improving the
+    reliability of black-box variational inference", for the rounds.
 
     Examples
     --------

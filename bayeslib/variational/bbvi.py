@@ -89,7 +89,7 @@ def bbvi(
     GradientError
         When "reparam" finds no gradient.
     TargetError
-        When the log density is +inf at a draw, or finite at none.
+        When the log density is +inf at a draw, or when no step had all its draws finite.
 
     Warns
     -----
@@ -122,10 +122,11 @@ def bbvi(
     References
     ----------
     Ranganath, Gerrish and Blei (2014), "Black box variational inference". Robbins and Monro
-    (1951).
-    Kool, van Hoof and Welling (2019) for "loo". Kingma and Ba (2015), Duchi, Hazan and Singer
+    (1951), "A stochastic approximation method". Kool, van Hoof and Welling (2019), "Buy 4 REINFORCE
+    samples, get a baseline for free!", for "loo". Kingma and Ba (2015) and Duchi, Hazan and Singer
     (2011), "Adaptive subgradient methods for online learning and stochastic optimization", for the
-    optimisers; Polyak and Juditsky (1992) for averaging.
+    optimisers; Polyak and Juditsky (1992), "Acceleration of stochastic approximation by
+    averaging".
 
     Examples
     --------

@@ -67,6 +67,8 @@ def bbvi_gradients(
     ------
     BayeslibError
         For arguments out of range, each named.
+    GradientError
+        When "reparam" finds no gradient.
     TargetError
         When the log density is not finite at a draw.
 

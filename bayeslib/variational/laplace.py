@@ -57,7 +57,8 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
         - ``hessian`` H (dim, dim): minus that of the log density;
         - ``modes`` (m, dim) that were found, the highest first; ``mode_logdensities`` (m,);
         - ``num_starts``: how many climbs; ``num_failed``: how many of them found no mode;
-        - ``khat``, ``num_weighed`` and ``num_scouted``, as in `advi`.
+        - ``khat`` and ``num_weighed``, as in `advi`; ``num_scouted``, 0: the climbs themselves look
+          for other modes.
 
     Raises
     ------
@@ -78,8 +79,8 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
     Notes
     -----
     Nothing is random: the draws that judge the result, 2500 and in doubt up to 100,000 (fewer above
-    40 dimensions), are the same in every run. The result is judged as that of `advi`, see its
-    Verdict; a draw beyond an edge of the support has no weight. A narrow mode with most of the mass
+    40 dimensions), are the same in every run. The result is judged as that of `advi`, see Verdict
+    there; a draw beyond an edge of the support has no weight. A narrow mode with most of the mass
     may be missed in silence.
 
     Climb: from each start by L-BFGS; where it ends, unless another climb ended there, by Newton
@@ -98,6 +99,9 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
     >>> q = bl.laplace(target)
     >>> print(q.mean.round(2), target.truth.mean.round(2))
     [-1.17 -2.21] [-1.31 -2.69]
+    >>> off = (q.mean - target.truth.mean) / np.sqrt(np.diag(target.truth.cov))
+    >>> print(off.round(1))  # less than half a standard deviation
+    [0.2 0.4]
     >>> print(round(float(q.log_evidence), 2), round(target.truth.log_evidence, 2))
     -14.1 -14.02
     """

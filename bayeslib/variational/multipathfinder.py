@@ -90,7 +90,7 @@ def multipathfinder(
     References
     ----------
     As for `pathfinder`; there each path's draws are weighted by its own Gaussian, and resampled by
-    smoothed weights. Hesterberg (1995) for the wide share.
+    smoothed weights. Hesterberg (1995), as for `advi`, for the wide share.
 
     Examples
     --------

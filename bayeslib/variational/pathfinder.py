@@ -224,7 +224,8 @@ def pathfinder(
         Paths to take the best of: as many as there are starts, 4 when they are drawn. One start
         (dim,) is one path, and more are refused.
     history : int
-        Steps of the optimiser that each inverse Hessian is made of.
+        Steps of the optimiser that each inverse Hessian is made of: more, up to twice the
+        dimension, where many parameters are correlated.
     max_iterations : int
         Of the optimiser.
     num_elbo_draws : int
@@ -249,6 +250,8 @@ def pathfinder(
         - ``path`` (n, dim): the best path in the target's coordinates, its start first;
           ``chosen``: the index in it of the point whose Gaussian is returned;
         - ``khat``, ``num_weighed`` and ``num_scouted``, as in `advi`; ``seed``;
+        - as asked for, ``history``, ``max_iterations``, ``num_elbo_draws`` and ``num_check``;
+          ``num_paths``;
         - with `keep_path`, ``means`` (n - 1, dim) and ``covs`` (n - 1, dim, dim), in unconstrained
           coordinates, nan where there was no Gaussian.
 
@@ -268,10 +271,11 @@ def pathfinder(
 
     Notes
     -----
-    From each start L-BFGS climbs log p. At each point ``theta`` after the first, the last `history`
-    steps estimate the inverse Hessian of -log p: H, a diagonal plus a matrix of rank at most
-    ``2 * history``. With grad, the gradient of log p there, the Gaussian is
-    ``N(theta + H @ grad, H)``. Steps along which the gradient does not fall are left out of H.
+    From each start L-BFGS climbs log p. At each point ``theta`` after the first it has an estimate
+    H of the inverse Hessian of -log p: a diagonal, which every step so far has rescaled, plus a
+    matrix of rank at most ``2 * history`` from the last `history` steps. With grad, the gradient of
+    log p there, the Gaussian is ``N(theta + H @ grad, H)``. Steps along which the gradient does not
+    fall are left out of H.
 
     Draw order: one path draws from `rng`, several from ``rng.spawn(num_paths)``: the start when it
     is drawn (`dim` uniforms an attempt; as in `nuts`, paths 1, 3, 5, ... take the mirror image of

@@ -34,7 +34,7 @@ _MOST_DENSE = 20  # dimensions of a full covariance
 class Amortised:
     """A trained recognition network: data in, an approximate posterior out.
 
-    Made by `train_amortised`; kept by Python's pickle.
+    Made by `train_amortised`; it can be saved with Python's pickle.
 
     Attributes
     ----------
@@ -58,7 +58,9 @@ class Amortised:
     num_evals : int
         Simulations, and for the objective "elbo" evaluations of the joint density.
     settings : dict
+        What was asked for.
     problems : tuple of str
+        What speaks against it, see Warns of `train_amortised`.
 
     Examples
     --------
@@ -136,6 +138,7 @@ class Amortised:
         Returns
         -------
         means, sds : numpy.ndarray, shape (n, dim)
+            Those of data beyond `data_low` or `data_high` come without the warning of `posterior`.
         """
         data = as_rows(data, "data", self.data_centre.size)
         check_finite(data, "data")
@@ -252,7 +255,9 @@ def train_amortised(
     References
     ----------
     Gershman and Goodman (2014), "Amortized inference in probabilistic reasoning". Papamakarios and
-    Murray (2016) for "simulations"; Kingma and Welling (2014) for "elbo".
+    Murray (2016), "Fast ε-free inference of simulation models with Bayesian conditional density
+    estimation", for "simulations"; Kingma and Welling (2014), "Auto-encoding variational Bayes",
+    for "elbo".
 
     Examples
     --------
