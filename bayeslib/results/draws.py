@@ -20,7 +20,7 @@ from .summary import PROBABILITIES, QUANTILES, Summarised, tabulate, weighted_qu
 
 @dataclass(frozen=True, repr=False)
 class Draws(Summarised):
-    """Draws from the posterior, weighted or not, in one or several chains.
+    """What samplers return: draws from the posterior, weighted or not, in one or several chains.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Draws(Summarised):
 
     Examples
     --------
-    >>> values = np.random.default_rng(1).normal(size=(4, 500, 2))
+    >>> values = np.random.default_rng(1).normal(size=(4, 500, 2))  # made elsewhere
     >>> draws = bl.Draws(values, names=["mu", "tau"], method="by_hand")
     >>> draws
     Draws(by_hand, num_chains=4, num_samples=500, dim=2, num_evals=0)
@@ -257,10 +257,10 @@ class Draws(Summarised):
         f : callable, optional
             Takes all draws at once, shape (n, dim), and returns (n,) or (n, k), which is fast;
             or takes one draw, shape (dim,), and returns a number or k numbers. Parameters are
-            attributes of what it takes: ``p.tau``, (n,), or ``p.alpha``, (n, 50). It is tried on
-            all draws, then on two of them alone. If it fails on all at once, or says other
-            things of the two (as when it mixes a draw's entries without ``axis=-1``), it is called
-            with each draw. The default is the identity: the posterior mean.
+            attributes of what it takes: ``p.tau``, (n,), or ``p.alpha``, (n, 50) if alpha has 50
+            entries. It is tried on all draws, then on two of them alone. If it fails on all, or
+            says other things of the two (as when it mixes the entries of a draw, without
+            ``axis=-1``), it is called with each draw. None is the identity: the posterior mean.
 
         Returns
         -------
@@ -273,8 +273,8 @@ class Draws(Summarised):
         ------
         BayeslibError
             When there are no draws; when `f` does not return a number or a vector of numbers for
-            one; when `f` says something else of a draw alone than among all, and nothing tells
-            which is meant. ZeroWeightsError when every weight is zero.
+            one; when `f` takes all draws and mixes them, as by taking off their mean: of one alone
+            it says something else. ZeroWeightsError when every weight is zero.
 
         Examples
         --------
@@ -359,8 +359,8 @@ class Draws(Summarised):
         >>> summary = bl.Draws(chains).summary()
         >>> summary.columns
         ('mean', 'mcse', 'sd', '5%', '50%', '95%', 'ess_bulk', 'ess_tail', 'rhat')
-        >>> print(summary["theta", "rhat"] > 1.5, len(summary.problems) > 0)
-        True True
+        >>> print(summary.problems[0].partition(";")[0])
+        R-hat is 1.529 for theta, above 1.01: the chains disagree
         """
         weights = self.weights
         columns = ["mean", "mcse", "sd", *QUANTILES]
@@ -418,8 +418,6 @@ class Draws(Summarised):
         ...     again = bl.load(path)
         >>> print(path.name, np.array_equal(again.values, draws.values))
         run.npz True
-        >>> again.settings["seed"] == draws.settings["seed"]
-        True
         """
         return write(path, "Draws", {f.name: getattr(self, f.name) for f in fields(self)})
 
@@ -435,7 +433,8 @@ class Draws(Summarised):
             ``log_likelihood(p)`` returns (num_rows,), the log likelihood of each row of the data at
             one draw p, as in `predict`: what ``arviz.loo`` and ``arviz.compare`` need.
         posterior_predictive : array or dict of arrays, shape (num_chains, num_samples, …), optional
-            From `predict`; an array alone is called "y".
+            From `predict`, as in ``draws.to_arviz(posterior_predictive=draws.predict(f, rng=1),
+            observed_data=y)``; an array alone is called "y".
         observed_data : array or dict of arrays, optional
             The data it predicts, under the same names.
         dims, coords : dict, optional

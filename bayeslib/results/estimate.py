@@ -20,7 +20,8 @@ class Estimate:
 
     Notes
     -----
-    Printing shows the error to two significant digits and the value no further.
+    Printing shows the error to two significant digits and the value no further. ``float`` and a
+    format, as ``.1f``, are for a single number.
 
     Examples
     --------
@@ -42,6 +43,12 @@ class Estimate:
         --------
         >>> float(round(bl.Estimate(3.15, 0.01).z(np.pi), 2))
         0.84
+
+        By how many errors of their difference two independent estimates lie apart:
+
+        >>> a, b = bl.Estimate(3.15, 0.01), bl.Estimate(3.10, 0.02)
+        >>> print(round((a.value - b.value) / np.hypot(a.mcse, b.mcse), 1))
+        2.2
         """
         difference, mcse = np.asarray(self.value) - truth, np.asarray(self.mcse)
         with np.errstate(divide="ignore", invalid="ignore"):  # an exact value has no error

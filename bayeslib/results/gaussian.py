@@ -38,7 +38,9 @@ class Gaussian(Summarised):
     names : sequence of str, optional
         Of the parameters.
     num_evals : int
+        Evaluations of the log density that the fit took.
     method : str
+        The name of the function that made it.
     transform : Transform, or its support, optional
         None when the parameters themselves are Gaussian.
     elbo : Estimate, optional
@@ -251,7 +253,7 @@ class Gaussian(Summarised):
         Examples
         --------
         >>> lognormal = bl.Gaussian([0.0], [[1.0]], transform=(0.0, None))
-        >>> print(lognormal.expect())
+        >>> print(lognormal.expect())  # exact for the fit, however far the posterior
         [1.64872 ± 0]
         >>> print(lognormal.expect(lambda theta: theta[:, 0] > 1.0, rng=1))
         0.4955 ± 0.0050

@@ -21,8 +21,8 @@ class Summary:
         The method, the number of draws or points, and what they cost.
     columns : tuple of str
         Of `Draws`: the mean and its Monte Carlo standard error (`mcse`), the standard deviation,
-        three quantiles, and where they apply the effective sample sizes (`ess`) and R-hat
-        (`rhat`). A `Gaussian` has no mcse, a `Grid` has the error of its rule instead, an
+        the quantiles at 5, 50 and 95 %, and where they apply the effective sample sizes (`ess`) and
+        R-hat (`rhat`). A `Gaussian` has no mcse, a `Grid` has the error of its rule instead, an
         `Enumeration` only "probability".
     rows : dict
         Name of each dimension, or hypothesis: its numbers, in the order of `columns`.
