@@ -156,7 +156,7 @@ def hdi(draws, *, probability=0.9):
     -------
     numpy.ndarray, shape (2,) or (2, dim)
         Its ends, in the units of the draws; nan when a draw is nan or infinite. Of a density with
-        several peaks it is one interval, valleys included. Its ends are noisier than quantiles.
+        several peaks it is one interval, valleys included. Ends are noisier than most quantiles.
 
     Raises
     ------
