@@ -12,7 +12,7 @@ import warnings
 from pathlib import Path
 
 from llvmlite import ir
-from numba import NumbaPerformanceWarning, __version__, types
+from numba import NumbaPerformanceWarning, __version__, njit, types
 from numba.core import cgutils, fastmathpass, inline_closurecall
 from numba.core.ccallback import CFunc, _CFuncCompiler
 from numba.core.compiler import Compiler, CompileResult
@@ -27,7 +27,7 @@ from numba.core.typing.templates import CallableTemplate, infer_global
 from numba.cpython import mathimpl
 from numba.extending import _Intrinsic, intrinsic
 from numba.misc.appdirs import AppDirs
-from numba.np import linalg
+from numba.np import arrayobj, linalg
 from numba.np.arrayobj import is_nonelike, load_item, make_array, populate_array
 from numba.np.math import mathimpl as np_mathimpl
 from numba.np.ufunc import array_exprs
@@ -68,6 +68,15 @@ mathimpl.is_finite = np_mathimpl.is_finite = _is_finite
 
 
 # ---- arrays ----
+
+
+@njit
+def _refuse_shape(given, wanted):
+    raise ValueError("cannot assign slice from input of different size")
+
+
+# numba's own names both shapes, which takes seconds to compile wherever M[:] = N.
+arrayobj.raise_with_shape_context = _refuse_shape
 
 
 def array_over(context, builder, kind, data, shape):

@@ -211,6 +211,17 @@ def test_a_number_may_stand_among_the_arrays_of_an_expression():
     assert (value, list(grad)) == (14.0, [4.0, 1.0, 1.0])
 
 
+def test_slices_of_another_size_are_refused_by_a_function_looked_up_by_name():
+    """Numbers in numba's message take seconds to compile: arrayobj.raise_with_shape_context."""
+
+    @njit
+    def assign(a, b):
+        a[:] = b
+
+    with pytest.raises(ValueError, match="input of different size"):
+        assign(np.ones(2), np.ones(3))
+
+
 def test_a_list_of_ours_becomes_an_array_by_our_own_code():
     """Arrays of lists are made in place by inline_closurecall._inline_const_arraycall, which is
     looked up by name and returns None where it leaves a block as it is."""
