@@ -515,6 +515,12 @@ def test_writing_to_the_parameters_is_refused():
         bl.Target(writes, dim=2, gradient=None)([1.0, 2.0])
 
 
+def test_an_axis_that_an_array_lacks_is_refused():
+    target = bl.Target(lambda t: -np.outer(t, t).sum(axis=2)[0], dim=2)
+    with pytest.raises(ValueError, match="axis 2 is out of bounds"):
+        target.gradient([1.0, 2.0])
+
+
 @pytest.mark.parametrize("gradient", ["auto", None])
 def test_wrong_arguments_of_a_density_are_named(gradient):
     words = r"normal\(x, loc=0.0, scale=1.0\): .*'mu'"

@@ -41,6 +41,8 @@ def total(a, axis=None, dtype=None):
 
 
 def total_along(a, axis=None, dtype=None):
+    if not -2 <= axis < 2:
+        raise ValueError("axis is out of bounds")
     rows = a.T if axis % 2 else a
     out = np.zeros(rows.shape[1], a.dtype)
     for i in range(rows.shape[0]):
