@@ -43,37 +43,37 @@ def draw_momentum(rng, root, momentum):
 
 
 @helper
+def velocity(metric, momentum, i):
+    """Return coordinate i of M^-1 p."""
+    if metric.shape[0] == 1:
+        return metric[0, i] * momentum[i]
+    total = 0.0
+    for j in range(momentum.size):
+        total += metric[i, j] * momentum[j]
+    return total
+
+
+@helper
 def kinetic_energy(momentum, metric):
     """Return p' M^-1 p / 2; the constant log|M| / 2 is left out."""
-    dim, total = momentum.size, 0.0
-    if metric.shape[0] == 1:
-        for i in range(dim):
-            total += metric[0, i] * momentum[i] * momentum[i]
-        return 0.5 * total
-    for i in range(dim):
-        velocity = 0.0
-        for j in range(dim):
-            velocity += metric[i, j] * momentum[j]
-        total += velocity * momentum[i]
+    total = 0.0
+    for i in range(momentum.size):
+        total += velocity(metric, momentum, i) * momentum[i]
     return 0.5 * total
 
 
 @helper
 def kick_and_drift(position, momentum, gradient, metric, push, step_size):
     """Add `push` times the gradient to the momentum, then `step_size` * M^-1 p to the position."""
-    dim = position.size
     if metric.shape[0] == 1:
-        for i in range(dim):
+        for i in range(position.size):
             momentum[i] += push * gradient[i]
             position[i] += step_size * metric[0, i] * momentum[i]
         return
-    for i in range(dim):
+    for i in range(position.size):
         momentum[i] += push * gradient[i]
-    for i in range(dim):
-        velocity = 0.0
-        for j in range(dim):
-            velocity += metric[i, j] * momentum[j]
-        position[i] += step_size * velocity
+    for i in range(position.size):
+        position[i] += step_size * velocity(metric, momentum, i)
 
 
 @helper

@@ -13,6 +13,7 @@ from ..chains.loop import Account, copy, ended, record
 from ..chains.run import FAR
 from ..compile.callback import density, helper
 from ..compile.kinds import ADDRESS, HANDLE, INT, INTS, MATRIX, VECTOR
+from .dynamics import velocity
 
 # Why a chain stays where it is: something was not finite, or the density is zero there.
 MOVING, LOST, OUTSIDE = range(3)
@@ -167,12 +168,7 @@ def add_normals(rng, root, scale, z, into):
 def times_metric(metric, vector, product):
     """Write M^-1 times a vector."""
     for i in range(vector.size):
-        if metric.shape[0] == 1:
-            product[i] = metric[0, i] * vector[i]
-        else:
-            product[i] = 0.0
-            for j in range(vector.size):
-                product[i] += metric[i, j] * vector[j]
+        product[i] = velocity(metric, vector, i)
 
 
 @helper
