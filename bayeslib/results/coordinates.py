@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import BayeslibError
-from ..validate import as_floats, as_support, shown
+from ..validate import as_floats, as_support, check_fits, shown
 from .curves import CURVES
 
 
@@ -77,9 +77,12 @@ class Transform:
                 curves.append((kind, slice(first, end), places))
                 dim = places.stop
         alone = np.array(parameters, dtype=int), np.array(coordinates, dtype=int)
+        ends = np.reshape(support, (size, 2))[alone[0]]
+        finite = np.isfinite(ends)
         vars(self).update(
-            support=support, blocks=blocks, size=size, dim=dim, alone=alone, _curves=curves
-        )
+            support=support, blocks=blocks, size=size, dim=dim, alone=alone, _curves=curves,
+            _ends=ends, _cases=[finite.all(axis=1), *finite.T],  # ends on both sides, below, above
+        )  # fmt: skip
 
     @property
     def is_identity(self):
@@ -124,18 +127,14 @@ class Transform:
             for kind, of_theta, of_x in self._curves:
                 places = np.moveaxis(theta[..., of_theta], -1, 0)  # a view
                 total = total + CURVES[kind].place(np.moveaxis(x[..., of_x], -1, 0), places)
-            for i, c in zip(*self.alone, strict=True):
-                (low, high), u = self.support[i], x[..., c]
-                if np.isfinite(low) and np.isfinite(high):
-                    # from the nearer end, so that no digits of the distance to it are lost
-                    near = (high - low) / (1.0 + np.exp(np.abs(u)))
-                    theta[..., i] = np.where(u < 0.0, low + near, high - near)
-                    total += np.log(high - low) - np.abs(u) - 2.0 * np.log1p(np.exp(-np.abs(u)))
-                elif np.isfinite(low) or np.isfinite(high):
-                    theta[..., i] = low + np.exp(u) if np.isfinite(low) else high - np.exp(u)
-                    total += u
-                else:
-                    theta[..., i] = u
+            (low, high), u = self._ends.T, x[..., self.alone[1]]
+            # from the nearer end, so that no digits of the distance to it are lost
+            near = (high - low) / (1.0 + np.exp(np.abs(u)))
+            between = np.where(u < 0.0, low + near, high - near)
+            places = [between, low + np.exp(u), high - np.exp(u)]
+            theta[..., self.alone[0]] = np.select(self._cases, places, u)
+            slope = np.log(high - low) - np.abs(u) - 2.0 * np.log1p(np.exp(-np.abs(u)))
+            total = total + np.select(self._cases, [slope, u, u], 0.0).sum(axis=-1)
         return theta, total
 
     def unconstrain(self, theta):
@@ -158,16 +157,10 @@ class Transform:
                 "unconstrained coordinates"
             )
         x = np.empty((*theta.shape[:-1], self.dim))
-        for i, c in zip(*self.alone, strict=True):
-            (low, high), t = self.support[i], theta[..., i]
-            if np.isfinite(low) and np.isfinite(high):
-                x[..., c] = np.log(t - low) - np.log(high - t)
-            elif np.isfinite(low):
-                x[..., c] = np.log(t - low)
-            elif np.isfinite(high):
-                x[..., c] = np.log(high - t)
-            else:
-                x[..., c] = t
+        (low, high), t = self._ends.T, theta[..., self.alone[0]]
+        with np.errstate(invalid="ignore"):  # of the cases that do not apply
+            above, below = np.log(t - low), np.log(high - t)
+            x[..., self.alone[1]] = np.select(self._cases, [above - below, above, below], t)
         for kind, of_theta, of_x in self._curves:
             rows = theta[..., of_theta].reshape(-1, of_theta.stop - of_theta.start)
             for row in rows:
@@ -218,8 +211,7 @@ class Transform:
 
     def _checked(self, value, name, size):
         array = as_floats(value, name)
-        if array.shape[-1:] != (size,):
-            raise BayeslibError(f"{name} must have shape (..., {size}), got {array.shape}")
+        check_fits(array.shape[-1:] == (size,), array, name, f"have shape (..., {size})")
         return array
 
 
