@@ -66,13 +66,8 @@ def psis(log_weights):
     x = x - x.max()
     khat, scale, cutoff, tail = fit_weights(x)
     if tail.size and np.isfinite(khat):
-        p = (np.arange(tail.size) + 0.5) / tail.size
+        p = (np.arange(tail.size) + 0.5) / tail.size  # of which excess has the Pareto quantiles
         with np.errstate(over="ignore"):  # what is beyond the largest float is cut at the largest
-            x[tail] = np.minimum(np.log(_pareto_quantile(p, khat, scale) + np.exp(cutoff)), 0.0)
+            excess = -scale * special.boxcox1p(-p, -khat)
+            x[tail] = np.minimum(np.log(excess + np.exp(cutoff)), 0.0)
     return (x - special.logsumexp(x)).reshape(given.shape), khat
-
-
-def _pareto_quantile(p, shape, scale):
-    if abs(shape) < np.finfo(float).eps:
-        return -scale * np.log1p(-p)
-    return scale * np.expm1(-shape * np.log1p(-p)) / shape
