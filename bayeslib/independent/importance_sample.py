@@ -222,12 +222,15 @@ def _log_weights(target, proposal, values, logdensity):
     log_weights = np.where(nan, -np.inf, logdensity - log_q)
     if not np.any(log_weights > -np.inf):
         raise no_weight(target, values, proposal.label)
-    if nan.any():
-        warn(
-            f"the log density is nan at theta={shown(values[nan.argmax()])} and "
-            f"{int(nan.sum()) - 1} other draws, which get no weight"
-        )
+    warn_of_nan(values[nan], "draws, which get no weight")
     return log_weights
+
+
+def warn_of_nan(points, fate):
+    """Warn if there are points, (n, dim), at which the log density is nan, and of their fate."""
+    if len(points):
+        others = f"{len(points) - 1} other {fate}"
+        warn(f"the log density is nan at theta={shown(points[0])} and {others}")
 
 
 def no_weight(target, values, label, more=""):

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ..errors import EnvelopeError, RejectionError, warn
+from ..errors import EnvelopeError, RejectionError
 from ..results import Draws, Estimate
 from ..target import as_proposal, as_target
 from ..validate import as_count, as_real, as_rng, blame, check_memory, shown
 from ..waiting import watched
-from .importance_sample import asked, check_overflow
+from .importance_sample import asked, check_overflow, warn_of_nan
 
 
 @watched()
@@ -112,12 +112,7 @@ def rejection_sample(
         if rounds.num_accepted == 0:
             raise
         settings["interrupted"] = True
-    nan = np.concatenate(rounds.nan)
-    if len(nan):
-        warn(
-            f"the log density is nan at theta={shown(nan[0])} and {len(nan) - 1} other proposals, "
-            "which were rejected"
-        )
+    warn_of_nan(np.concatenate(rounds.nan), "proposals, which were rejected")
     return rounds.draws()
 
 
