@@ -15,7 +15,7 @@ from .families import family_totals, mean_and_error
 from .files import write
 from .named import named, settings_with_noise, variables
 from .rows import apply_rows, shape_of_each
-from .summary import PROBABILITIES, QUANTILES, Summarised, tabulate, weighted_quantiles
+from .summary import PROBABILITIES, QUANTILES, Summarised, tabulate
 
 
 @dataclass(frozen=True, repr=False)
@@ -367,8 +367,8 @@ class Draws(Summarised):
         mean = self.expect()
         with np.errstate(invalid="ignore"):  # infinite draws are said among the problems
             spread = np.sqrt(weights @ np.square(self.flat - mean.value))
-        table = [mean.value, mean.mcse, spread]
-        table += list(weighted_quantiles(self.flat, weights, PROBABILITIES))
+        how = {"axis": 0, "weights": weights, "method": "inverted_cdf"}
+        table = [mean.value, mean.mcse, spread, *np.quantile(self.flat, PROBABILITIES, **how)]
         if self.log_weights is not None or self.independent or "family" in self.stats:
             columns.append("ess")
             table.append(np.full(self.dim, self.worth))

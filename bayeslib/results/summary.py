@@ -122,14 +122,3 @@ def _cell(column, number, decimals):
     if column == "rhat":
         return f"{number:.3f}"
     return f"{number:.4g}" if decimals is None else f"{number:.{decimals}f}"
-
-
-def weighted_quantiles(values, weights, probabilities):
-    """Inverse of each column's weighted distribution function, (len(probabilities), dim)."""
-    out = np.empty((len(probabilities), values.shape[1]))
-    for j in range(values.shape[1]):
-        order = np.argsort(values[:, j])
-        cumulative = np.cumsum(weights[order])
-        index = np.searchsorted(cumulative, probabilities, side="left")
-        out[:, j] = values[order, j][np.minimum(index, len(order) - 1)]
-    return out
