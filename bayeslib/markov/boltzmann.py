@@ -212,7 +212,7 @@ class BoltzmannMachine:
     @cached_property
     def log_partition(self):
         """Logarithm of the sum of exp(-energy) over all states, by enumeration; up to 20 units."""
-        return _log_sum(-self.energy(self.states()))
+        return float(np.logaddexp.reduce(-self.energy(self.states())))
 
     def probabilities(self):
         """Return the probability of each of `states`, ``(2**n,)``; up to 20 units."""
@@ -233,7 +233,7 @@ class BoltzmannMachine:
         """
         visible = () if clamped is None else as_binary(clamped, "clamped", self.num_visible)
         states, log_p = self._completions(visible)
-        p = np.exp(log_p - _log_sum(log_p))
+        p = np.exp(log_p - np.logaddexp.reduce(log_p))
         return Moments(p @ states, states.T @ (p[:, None] * states))
 
     def _completions(self, visible):
@@ -254,7 +254,7 @@ class BoltzmannMachine:
         float
         """
         rows, share = self._patterns(data)
-        log_p = [_log_sum(self._completions(row)[1]) for row in rows]
+        log_p = [np.logaddexp.reduce(self._completions(row)[1]) for row in rows]
         return float(share @ np.array(log_p) - self.log_partition)
 
     def gradient(self, data):
@@ -445,13 +445,6 @@ class BoltzmannMachine:
         )
 
     fit = learn
-
-
-def _log_sum(log_terms):
-    # Imported here: it takes longer than a small model to sample.
-    from scipy.special import logsumexp
-
-    return float(logsumexp(log_terms))
 
 
 def _all_states(n):
