@@ -163,8 +163,13 @@ def as_floats(value, name):
 
 def check_shape(array, name, shape, rule=None):
     """Raise for an array of another shape; `rule` says what else it may be."""
-    if array.shape != shape:
-        raise BayeslibError(f"{name} must {rule or f'have shape {shape}'}, got {array.shape}")
+    check_fits(array.shape == shape, array, name, rule or f"have shape {shape}")
+
+
+def check_fits(fits, array, name, rule):
+    """Raise unless the shape of `array` fits; `rule` says what it must be, have or return."""
+    if not fits:
+        raise BayeslibError(f"{name} must {rule}, got {array.shape}")
 
 
 def check_each(array, name, rule, fine, remedy=""):
@@ -214,8 +219,8 @@ def as_rows(value, name, dim):
     array = as_floats(value, name)
     if array.ndim == 1 and dim == 1:
         array = array[:, None]
-    if array.ndim != 2 or array.shape[1] != dim:
-        raise BayeslibError(f"{name} must have shape (n, {dim}), got {array.shape}")
+    fits = array.ndim == 2 and array.shape[1] == dim
+    check_fits(fits, array, name, f"have shape (n, {dim})")
     return array
 
 

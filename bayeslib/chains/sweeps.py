@@ -3,7 +3,8 @@
 import numpy as np
 
 from ..compile.callback import STOP
-from ..errors import BayeslibError, warn
+from ..errors import warn
+from ..validate import check_fits
 
 
 class Unasked:
@@ -29,12 +30,10 @@ class Unasked:
 
 def one_a_chain(states, shape, num_chains):
     """Return starts, (num_chains, *shape), from that or from one for all, which is warned of."""
-    if states.shape not in (shape, (num_chains, *shape)):
-        raise BayeslibError(
-            f"initial must have shape {shape}, or {(num_chains, *shape)} for one state a chain, "
-            f"got {states.shape}"
-        )
-    states = np.broadcast_to(states, (num_chains, *shape))
+    several = (num_chains, *shape)
+    rule = f"have shape {shape}, or {several} for one state a chain"
+    check_fits(states.shape in (shape, several), states, "initial", rule)
+    states = np.broadcast_to(states, several)
     if num_chains > 1 and np.all(states == states[0]):
         warn(
             f"all {num_chains} chains start from the same state, so R-hat cannot show a chain that "

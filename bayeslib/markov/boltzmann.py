@@ -23,6 +23,7 @@ from ..validate import (
     as_rng,
     check_each,
     check_finite,
+    check_fits,
     check_memory,
 )
 from .learning import MOST_UNITS, learn
@@ -362,10 +363,7 @@ class BoltzmannMachine:
             starts[:] = one_a_chain(as_binary(initial, "initial", n), (n,), num_chains)
         if clamped is not None:
             held, clamped = self.num_visible, as_binary(clamped, "clamped", self.num_visible)
-            if clamped.ndim != 1:
-                raise BayeslibError(
-                    f"clamped must be one row of visible units, got {clamped.shape}"
-                )
+            check_fits(clamped.ndim == 1, clamped, "clamped", "be one row of visible units")
             starts[:, :held] = clamped
         if held == n:
             raise BayeslibError("with every unit clamped there is nothing to sample")
@@ -460,8 +458,8 @@ def as_binary(value, name, size):
     """Return 0s and 1s, (size,) or (m, size); bool arrays are taken too."""
     array = np.asarray(value)
     array = as_floats(array.astype(float) if array.dtype == bool else array, name)
-    if array.ndim not in (1, 2) or array.shape[-1] != size:
-        raise BayeslibError(f"{name} must have shape ({size},) or (m, {size}), got {array.shape}")
+    fits = array.ndim in (1, 2) and array.shape[-1] == size
+    check_fits(fits, array, name, f"have shape ({size},) or (m, {size})")
     remedy = "; for units of -1 and 1 pass (s + 1) / 2"
     check_each(array, name, "0 or 1", np.isin(array, (0.0, 1.0)), remedy)
     return array

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import diagnostics
 from ..errors import BayeslibError, BayeslibTypeError, ZeroWeightsError
-from ..validate import as_array, as_count, as_rng, check_callable, check_shape
+from ..validate import as_array, as_count, as_rng, check_callable, check_fits, check_shape
 from .estimate import Estimate, as_estimate
 from .families import family_totals, mean_and_error
 from .files import write
@@ -77,10 +77,8 @@ class Draws(Summarised):
 
     def __post_init__(self):
         values = as_array(self.values, "values").astype(float, copy=False)
-        if values.ndim != 3 or 0 in (values.shape[0], values.shape[2]):
-            raise BayeslibError(
-                f"values must have shape (num_chains, num_samples, dim), got {values.shape}"
-            )
+        fits = values.ndim == 3 and 0 not in (values.shape[0], values.shape[2])
+        check_fits(fits, values, "values", "have shape (num_chains, num_samples, dim)")
         for name in ("logdensity", "log_weights"):
             if getattr(self, name) is not None:
                 check_shape(np.asarray(getattr(self, name)), name, values.shape[:2])
