@@ -190,7 +190,7 @@ class Draws(UserFunction):
     def bind(self, rng, dim):
         """Return the callback that draws from `rng` and writes the first of its second vector."""
         if self.compiled:
-            wrapped = (_number if self.number else _filling)(self.function)
+            wrapped = _filling(self.function, self.number)
             return self._bound(wrapped, (addresses(rng), np.array(self.size), *self.data), dim)
 
         def fill(theta, out):
@@ -205,11 +205,10 @@ class Draws(UserFunction):
             return
         trial, plain, out = copy.deepcopy(rng), copy.deepcopy(rng), np.empty(theta.size)
         try:
-            callback = self.bind(trial, theta.size)
+            self.bind(trial, theta.size)(theta, out)
         except BayeslibError as error:
             self.compiled, self.reason = False, str(error)
             return
-        callback(theta, out)
         with np.errstate(all="ignore"):
             drawn = self(theta, plain)
         same = repr(trial.bit_generator.state) == repr(plain.bit_generator.state)
@@ -277,21 +276,16 @@ def error_of_moves(run):
     )
 
 
-def _filling(function):
+def _filling(function, one):
     def fill(theta, out, words, size, *data):
         drawn = function(theta, generator(words), *data)
+        if one:
+            out[0] = drawn
+            return 0.0
         if drawn.size != size:
             raise ValueError("number of values")
         for i in range(drawn.size):
             out[i] = drawn[i]
-        return 0.0
-
-    return fill
-
-
-def _number(function):
-    def fill(theta, out, words, size, *data):
-        out[0] = function(theta, generator(words), *data)
         return 0.0
 
     return fill
