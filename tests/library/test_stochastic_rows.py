@@ -84,7 +84,7 @@ BOTH = pytest.mark.parametrize("sampler", [sgld, sghmc], ids=["sgld", "sghmc"])
     ("function", "words"),
     [
         (average, "with no rows of data the log density is nan|fails on 0 of its 8 rows"),
-        (shared_average, "on 3 rows .* but .* when the rows' own parts are added up"),
+        (shared_average, "on all rows .* but .* when the rows' own parts are added up"),
         (neighbours, "not a mean, nor a product of neighbours"),
         (first_row, "fails on 0 of its 8 rows.*any number of rows, none included"),
         (late_curvature, "on all rows .* when the rows' own parts are added up"),
