@@ -80,9 +80,8 @@ class Genealogy:
         axes = np.linalg.eigh(now.T @ now)[1]
         now, then = now @ axes, then @ axes
         with np.errstate(invalid="ignore"):
-            found = np.sum(now * then, axis=0) / np.sqrt(
-                np.square(now).sum(axis=0) * np.square(then).sum(axis=0)
-            )
+            sizes = np.linalg.norm(now, axis=0) * np.linalg.norm(then, axis=0)
+            found = np.sum(now * then, axis=0) / sizes
         return np.nan_to_num(np.abs(found), nan=1.0).max()
 
     def _spread(self, family, weights):

@@ -362,9 +362,7 @@ def parallel_tempering(
             "inverse_temperatures and scale, or num_warmup=1000"
         )
 
-    def prepare(starts, generators):
-        if reference is None:
-            return
+    def check_reference(starts, generators):
         reference.verify(starts[0])
         for start in starts:
             if not reference.finite(start):
@@ -375,8 +373,8 @@ def parallel_tempering(
 
     options = {"reference": reference, "betas": betas, "scale": scale, "moves_rungs": moves_rungs}
     draws = PARALLEL_TEMPERING.sample(
-        target, initial_position, options, prepare=prepare, counts=counts, rng=rng,
-        numbers=betas.size * (1 if reference is None else 2), executor=executor,
+        target, initial_position, options, prepare=reference and check_reference, counts=counts,
+        rng=rng, numbers=betas.size * (2 if reference else 1), executor=executor,
         progress=progress, settings={"adapted": moves_rungs},
     )  # fmt: skip
     warn(*ladder_problems(draws))

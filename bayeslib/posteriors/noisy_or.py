@@ -63,9 +63,8 @@ class NoisyOr:
         """The same for each row of `diseases`, shape (n, dim); -inf for the impossible."""
         diseases = as_rows(diseases, "diseases", self.dim)
         check_each(diseases, "diseases", "0 or 1", np.isin(diseases, (0.0, 1.0)))
-        log_prior = special.xlogy(diseases, self.prior) + special.xlog1py(
-            1.0 - diseases, -self.prior
-        )
+        log_prior = special.xlogy(diseases, self.prior)
+        log_prior += special.xlog1py(1.0 - diseases, -self.prior)
         log_absent = np.log1p(-self.leak) + diseases @ np.log1p(-self.strengths).T
         with np.errstate(divide="ignore"):
             log_present = np.log(-np.expm1(log_absent))
