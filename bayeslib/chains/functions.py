@@ -68,8 +68,7 @@ class Interpreted:
 
     def __call__(self, first, second, handle=None):
         try:
-            with np.errstate(all="ignore"):
-                return float(self._function(first, second))
+            return float(self._function(first, second))
         except Exception as error:
             self.error = self.error or error
             self.handle[-1] += 1
@@ -125,7 +124,8 @@ class UserFunction:
         self.compiled = self.compiled and not config.DISABLE_JIT
 
     def _plain(self, first, second):
-        return self.function(first, second, *as_arguments(self.data))
+        with np.errstate(all="ignore"):
+            return self.function(first, second, *as_arguments(self.data))
 
     def _bound(self, wrapped, data, dim):
         wrapped.__name__ = self.function.__name__
@@ -177,8 +177,7 @@ class Draws(UserFunction):
 
     def twice(self, theta, rng):
         """Return what it draws with a copy of `rng`, having looked whether it does so again."""
-        with np.errstate(all="ignore"):
-            drawn, again = (self(theta, copy.deepcopy(rng)) for _ in range(2))
+        drawn, again = (self(theta, copy.deepcopy(rng)) for _ in range(2))
         if not np.array_equal(drawn, again, equal_nan=True):
             raise BayeslibError(
                 f"{self.label} gave {shown(drawn)} and then {shown(again)} from the same "
@@ -209,8 +208,7 @@ class Draws(UserFunction):
         except BayeslibError as error:
             self.compiled, self.reason = False, str(error)
             return
-        with np.errstate(all="ignore"):
-            drawn = self(theta, plain)
+        drawn = self(theta, plain)
         same = repr(trial.bit_generator.state) == repr(plain.bit_generator.state)
         if not (same and np.allclose(out[: self.size], drawn, rtol=1e-6, equal_nan=True)):
             self.compiled, self.reason = False, f"{self.label} draws otherwise when compiled"

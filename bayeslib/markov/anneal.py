@@ -364,9 +364,7 @@ def _verify(target, propose, change, starts, rng):
     start, proposed = starts[0], propose.twice(starts[0], rng)
     if change is None:
         return
-    with np.errstate(all="ignore"):
-        claimed = change(proposed, start)
-    before, after = target(start), target(proposed)
+    claimed, before, after = change(proposed, start), target(start), target(proposed)
     wrong = abs(claimed - (after - before)) > _WRONG_CHANGE * (1.0 + abs(before) + abs(after))
     if wrong or np.isfinite(claimed) != np.isfinite(after):
         raise BayeslibError(

@@ -215,8 +215,7 @@ def verify_move(propose, log_ratio, theta, rng):
     proposed = propose.twice(theta, rng)
     if log_ratio is None:
         return
-    with np.errstate(all="ignore"):
-        there, back = log_ratio(proposed, theta), log_ratio(theta, proposed)
+    there, back = log_ratio(proposed, theta), log_ratio(theta, proposed)
     if np.isfinite(there + back) and abs(there + back) > 1e-8 * (1.0 + abs(there)):
         raise BayeslibError(
             f"{log_ratio.label} is {there:.6g} from {shown(theta)} to {shown(proposed)} and "
