@@ -165,11 +165,14 @@ class _Rounds:
         values, logdensity, index = (array[:wanted] for array in kept)
         complete = len(values) == wanted
         trials = int(index[-1]) + 1 if complete else self.num_proposed
-        acceptance, error = _acceptance(len(values), trials, complete)
-        log_evidence = None
-        if acceptance > 0.0:
+        # unbiased, as the last acceptance of a complete run was waited for
+        accepted, proposed = len(values) - complete, trials - complete
+        acceptance, log_evidence = float("nan") if len(values) else 0.0, None
+        if accepted > 0 and proposed > 1:
+            acceptance = accepted / proposed
+            error = float(np.sqrt((1.0 - acceptance) / acceptance / (proposed - 1)))
             value = float(np.log(acceptance) + self.settings["log_bound"])
-            log_evidence = Estimate(value, error / acceptance, self.num_proposed)
+            log_evidence = Estimate(value, error, self.num_proposed)
         return Draws(
             values[None], logdensity=logdensity[None],
             stats={"num_proposals": np.diff(index, prepend=-1)[None]}, num_evals=self.num_proposed,
@@ -177,15 +180,6 @@ class _Rounds:
             settings={**self.settings, "num_proposed": trials, "acceptance": acceptance},
             names=self.target.names, log_evidence=log_evidence, independent=True,
         )  # fmt: skip
-
-
-def _acceptance(num_accepted, num_proposed, complete):
-    """Unbiased acceptance estimate and its standard error, stopped by count or by budget."""
-    lost = 1 if complete else 0
-    if num_accepted <= lost or num_proposed <= lost + 1:
-        return (0.0 if num_accepted == 0 else float("nan")), float("nan")
-    rate = (num_accepted - lost) / (num_proposed - lost)
-    return rate, float(np.sqrt(rate * (1.0 - rate) / (num_proposed - lost - 1)))
 
 
 def _gave_up(rounds):
