@@ -8,7 +8,6 @@ from scipy import special
 
 from ..errors import BayeslibError, BayeslibTypeError
 from ..results import Estimate, Summary
-from ..results.estimate import as_estimate
 from ..results.rows import apply_rows
 from ..results.summary import Summarised
 from ..validate import as_count, as_floats, as_rng, check_shape
@@ -91,7 +90,7 @@ class Enumeration(Summarised):
         # a hypothesis that is impossible may have an infinite f
         possible = self.probabilities > 0.0
         value = self.probabilities[possible] @ results[possible]
-        return as_estimate(value, np.zeros_like(value), self.num_evals)
+        return Estimate(value, np.zeros_like(value), self.num_evals)
 
     def sample(self, num_samples, rng):
         """Draw hypotheses with their probabilities, shape (num_samples,) or (num_samples, k).
@@ -182,7 +181,7 @@ def enumerate_posterior(log_joint, hypotheses):
     return Enumeration(
         hypotheses,
         probabilities / probabilities.sum(),
-        Estimate(float(log_evidence), 0.0, len(hypotheses)),
+        Estimate(log_evidence, 0.0, len(hypotheses)),
         len(hypotheses),
     )
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from ..errors import BayeslibError, TargetError
 from ..results import Estimate
-from ..results.estimate import as_estimate
 from ..results.named import named
 from ..results.rows import apply_rows
 from ..results.summary import PROBABILITIES, QUANTILES, Summarised, tabulate
@@ -103,7 +102,7 @@ class Grid(Summarised):
         results = np.where(used.reshape(-1, *[1] * (results.ndim - 1)), results, 0.0)
         value = self.weights @ results
         error = rule_error(results - value, self.weights - self.coarse, self.blocks)
-        return as_estimate(value, error, self.num_evals)
+        return Estimate(value, error, self.num_evals)
 
     def sample(self, num_samples, rng):
         """Draw a cell by its mass and a place in it uniformly, (num_samples, dim).
@@ -213,13 +212,11 @@ def grid_posterior(target, bounds=None, *, num_points):
     coarse = mass / total
     for n, place in zip(counts, index.T, strict=True):
         coarse *= every_second(n)[place]
+    log_evidence = shift + np.log(total * np.prod(steps))
     return Grid(
         points=points, weights=mass / total, coarse=coarse, blocks=1,
         cells=np.stack([low, low + steps]), place=np.asarray,
-        log_evidence=Estimate(
-            float(shift + np.log(total * np.prod(steps))), abs(float(coarse.sum()) - 1.0),
-            len(points),
-        ),
+        log_evidence=Estimate(log_evidence, abs(coarse.sum() - 1.0), len(points)),
         num_evals=len(points), method="grid_posterior", names=target.names,
         settings={"bounds": bounds.tolist(), "num_points": counts},
     )  # fmt: skip

@@ -253,12 +253,12 @@ class _Regions:
         weights = (density * self.rules[0]).ravel() / self.total
         coarse = (density * _product([GAUSS] * self.target.dim)).ravel() / self.total
         error = rule_error(np.ones(len(weights)), weights - coarse, blocks)
-        log_evidence = float(self.shift + np.log(self.total))
+        log_evidence = self.shift + np.log(self.total)
         return Grid(
             points=self.place(_points(low, high, self.nodes)), weights=weights / weights.sum(),
             coarse=coarse, blocks=blocks, place=self.place,
             cells=np.stack([_points(low, high, EDGES[self.index + k]) for k in (0, 1)]),
-            log_evidence=Estimate(log_evidence, float(error), self.num_evals),
+            log_evidence=Estimate(log_evidence, error, self.num_evals),
             num_evals=self.num_evals, method="quadrature", names=self.target.names,
             settings=settings | {"relative_error": self.relative_error()},
         )  # fmt: skip

@@ -209,7 +209,7 @@ def _log_evidence(hull, num_evals):
     rate = np.clip(state.done / state.proposals, np.exp(log_chords - log_envelope), 1.0)
     variance = max(state.done - rate**2 * state.proposals_squared, 1.0)
     error = np.sqrt(variance) / state.done
-    return Estimate(float(log_envelope + np.log(rate)), float(error), num_evals)
+    return Estimate(log_envelope + np.log(rate), error, num_evals)
 
 
 def _log_chord_area(x, h):

@@ -176,12 +176,12 @@ def weighted(values, logdensity, log_weights, *, num_evals, method, settings, na
     ess = weights.sum() ** 2 / np.square(weights).sum()
     # the logarithm of the mean weight, with its error by the delta method
     mean, spread = weights.mean(), weights.std(ddof=1) if size > 1 else np.nan
-    error = float(spread / (mean * np.sqrt(size)))
+    error = spread / (mean * np.sqrt(size))
     return Draws(
         values[None], logdensity=logdensity[None], log_weights=log_weights[None],
         num_evals=num_evals, method=method, settings=settings | {"khat": khat, "ess": float(ess)},
         names=names, independent=True,
-        log_evidence=Estimate(float(shift + np.log(mean)), error, num_evals),
+        log_evidence=Estimate(shift + np.log(mean), error, num_evals),
     )  # fmt: skip
 
 

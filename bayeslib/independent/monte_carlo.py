@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
-from ..results.estimate import as_estimate
+from ..results import Estimate
 from ..results.rows import apply_rows
 from ..validate import as_count, as_rng, check_callable, check_memory, check_shape, shown
 
@@ -71,7 +71,7 @@ def monte_carlo(f, sample, *, num_samples, rng):
         )
     value = results.mean(axis=0)
     error = results.std(axis=0, ddof=1) / np.sqrt(num_samples)
-    return as_estimate(value, error, num_samples)
+    return Estimate(value, error, num_samples)
 
 
 def _draw(sample, num_samples, rng):

@@ -266,11 +266,11 @@ def _follow(observations, first, transition, log_observation, settings, rng):
         ess[t] = 1.0 / np.square(weights).sum()
         families[t] = genealogy.family
         means[t], errors[t] = mean_and_error(particles[t], weights, families[t])
-    log_error = float(np.sqrt(genealogy.variance(weights)))
+    log_error = np.sqrt(genealogy.variance(weights))
     num_evals = num_particles * num_steps
     return Filtered(
         mean=Estimate(means, errors, num_evals),
-        log_evidence=Estimate(float(increments.sum()), log_error, num_evals), increments=increments,
+        log_evidence=Estimate(increments.sum(), log_error, num_evals), increments=increments,
         ess=ess, resampled=resampled, particles=particles, log_weights=log_weights,
         ancestors=ancestors, families=families,
         settings=settings | {"num_families": int(np.unique(families[-1]).size)},

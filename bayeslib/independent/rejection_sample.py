@@ -170,8 +170,8 @@ class _Rounds:
         acceptance, log_evidence = float("nan") if len(values) else 0.0, None
         if accepted > 0 and proposed > 1:
             acceptance = accepted / proposed
-            error = float(np.sqrt((1.0 - acceptance) / acceptance / (proposed - 1)))
-            value = float(np.log(acceptance) + self.settings["log_bound"])
+            error = np.sqrt((1.0 - acceptance) / acceptance / (proposed - 1))
+            value = np.log(acceptance) + self.settings["log_bound"]
             log_evidence = Estimate(value, error, self.num_proposed)
         return Draws(
             values[None], logdensity=logdensity[None],

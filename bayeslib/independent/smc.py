@@ -164,7 +164,7 @@ def smc(
             walk.begin(cloud.values)
         walk.stage(cloud, beta, rng)
         betas.append(beta)
-    error = float(np.sqrt(genealogy.variance(weights)))
+    error = np.sqrt(genealogy.variance(weights))
     cloud.warn_of_nan()
     with np.errstate(divide="ignore"):
         log_weights = np.log(weights)

@@ -394,6 +394,5 @@ def _with_evidence(draws, reference):
     if known is None or draws.num_samples < 4 or betas[0, 0] != 0.0:
         return draws
     value, influence = log_normaliser(betas, draws.stats["log_ratio"])
-    error = float(np.squeeze(mcse(influence)))
-    estimate = Estimate(known + value, error, draws.num_evals)
+    estimate = Estimate(known + value, mcse(influence), draws.num_evals)
     return dataclasses.replace(draws, log_evidence=estimate)

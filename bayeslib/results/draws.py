@@ -10,7 +10,7 @@ import numpy as np
 from .. import diagnostics
 from ..errors import BayeslibError, BayeslibTypeError, ZeroWeightsError
 from ..validate import as_array, as_count, as_rng, check_callable, check_fits, check_shape
-from .estimate import Estimate, as_estimate
+from .estimate import Estimate
 from .families import family_totals, mean_and_error
 from .files import write
 from .named import named, settings_with_noise, variables
@@ -305,7 +305,7 @@ class Draws(Summarised):
             else:
                 shape = (self.num_chains, self.num_samples)
                 error = diagnostics.mcse(results.reshape(shape + results.shape[1:]))
-        return as_estimate(value, error, self.num_evals)
+        return Estimate(value, error, self.num_evals)
 
     def sample(self, num_samples, rng):
         """Draw with replacement from these draws, by their weights where they have some.

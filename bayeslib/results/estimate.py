@@ -36,6 +36,10 @@ class Estimate:
     mcse: float | np.ndarray
     num_evals: int = 0
 
+    def __post_init__(self):
+        if np.ndim(self.value) == 0:
+            vars(self).update(value=float(self.value), mcse=float(self.mcse))
+
     def z(self, truth):
         """How many standard errors the estimate lies above `truth`.
 
@@ -69,13 +73,6 @@ class Estimate:
 
     def __format__(self, spec):
         return str(self) if not spec else format(float(self), spec)
-
-
-def as_estimate(value, error, num_evals):
-    """Return an `Estimate`, of floats where `value` is a single number."""
-    if np.ndim(value) == 0:
-        value, error = float(value), float(error)
-    return Estimate(value, error, num_evals)
 
 
 def _with_error(value, error):

@@ -11,7 +11,6 @@ from bayeslib.independent.hull import _invert
 from bayeslib.independent.rejection_sample import _Rounds
 from bayeslib.independent.resample import _spread, choose, normalised
 from bayeslib.results.draws import Draws
-from bayeslib.results.estimate import as_estimate
 
 _rounds = vars(_Rounds).copy()
 _sample, _move = Draws.sample, Cloud.move
@@ -42,8 +41,8 @@ def ignores_weights(self, *arguments, **options):
     return _sample(dataclasses.replace(self, log_weights=None), *arguments, **options)
 
 
-def error_of_one_draw(value, error, size):
-    return as_estimate(value, error * np.sqrt(size), size)
+def error_of_one_draw(self):
+    vars(self).update(mcse=self.mcse * np.sqrt(self.num_evals))
 
 
 def middles(weights, num_samples, rng, scheme):
@@ -123,7 +122,7 @@ BUGS = {
         "test_results.test_resampling_follows_the_weights",
     ),
     "the error of a mean is a standard deviation's": Bug(
-        "bayeslib.results.estimate.as_estimate",
+        "bayeslib.results.estimate.Estimate.__post_init__",
         error_of_one_draw,
         "test_monte_carlo.test_an_expectation_in_closed_form",
     ),
