@@ -166,10 +166,10 @@ def check_shape(array, name, shape, rule=None):
     check_fits(array.shape == shape, array, name, rule or f"have shape {shape}")
 
 
-def check_fits(fits, array, name, rule):
+def check_fits(fits, array, name, rule, remedy=""):
     """Raise unless the shape of `array` fits; `rule` says what it must be, have or return."""
     if not fits:
-        raise BayeslibError(f"{name} must {rule}, got {array.shape}")
+        raise BayeslibError(f"{name} must {rule}, got {array.shape}{remedy}")
 
 
 def check_each(array, name, rule, fine, remedy=""):

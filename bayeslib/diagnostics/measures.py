@@ -11,7 +11,7 @@ Draws with weights are refused, since every one would count the same.
 import numpy as np
 
 from ..errors import BayeslibError, warn
-from ..validate import as_choice, as_count, as_floats, as_fraction
+from ..validate import as_choice, as_count, as_floats, as_fraction, check_fits
 from .estimators import ESS, MCSE, autocovariance, rhat_of_ranks, unusable
 
 
@@ -290,11 +290,9 @@ def _values(draws):
             "they are worth; resample() makes draws that count the same"
         )
     values = as_floats(getattr(draws, "values", draws), "draws")
-    if values.ndim not in (2, 3):
-        raise BayeslibError(
-            "draws must have shape (num_chains, num_samples) or (num_chains, num_samples, dim), "
-            f"got {values.shape}; one chain of draws x is x[None]"
-        )
+    rule = "have shape (num_chains, num_samples) or (num_chains, num_samples, dim)"
+    one = "; one chain of draws x is x[None]"
+    check_fits(values.ndim in (2, 3), values, "draws", rule, one)
     if values.shape[0] > values.shape[1] > 0 and not hasattr(draws, "stats"):
         warn(
             "an array of {} chains of {} draws: chains come first; if these are draws by chains, "

@@ -5,7 +5,7 @@ import numpy as np
 from ..errors import BayeslibError, BayeslibTypeError
 from ..results import Estimate
 from ..results.rows import apply_rows
-from ..validate import as_count, as_rng, check_callable, check_memory, check_shape, shown
+from ..validate import as_count, as_rng, check_callable, check_fits, check_memory, shown
 
 
 def monte_carlo(f, sample, *, num_samples, rng):
@@ -96,10 +96,8 @@ def _draw(sample, num_samples, rng):
             f"distribution or an approximation, got {sample!r}"
         )
     draws = np.asarray(draws)
-    if draws.shape[:1] != (num_samples,):
-        raise BayeslibError(
-            f"sample returned shape {draws.shape} when asked for {num_samples} draws"
-        )
+    fits = draws.shape[:1] == (num_samples,)
+    check_fits(fits, draws, "sample", f"return a row for each draw when asked for {num_samples}")
     return draws
 
 
@@ -149,7 +147,7 @@ def inverse_cdf_sample(ppf, *, num_samples, rng):
     u = rng.random(num_samples)
     values = apply_rows(ppf, u, "ppf")
     rule = f"return one number for each of {num_samples} uniforms"
-    check_shape(values, "ppf", u.shape, rule)
+    check_fits(values.shape == u.shape, values, "ppf", rule)
     nan = np.isnan(values)
     if nan.any():
         raise BayeslibError(f"ppf({u[nan.argmax()]:.6g}) is nan")

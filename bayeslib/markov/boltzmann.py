@@ -161,11 +161,8 @@ class BoltzmannMachine:
     def __init__(self, weights, biases, *, num_visible=None):
         biases, weights = as_floats(biases, "biases"), as_floats(weights, "weights")
         n = biases.size
-        if n == 0 or (biases.shape, weights.shape) != ((n,), (n, n)):
-            raise BayeslibError(
-                f"biases must have shape (n,) and weights must have shape (n, n), got "
-                f"{biases.shape} and {weights.shape}"
-            )
+        check_fits(biases.ndim == 1 and n > 0, biases, "biases", "have shape (n,), n at least 1")
+        check_fits(weights.shape == (n, n), weights, "weights", "have shape (n, n)")
         check_finite(weights, "weights")
         check_finite(biases, "biases")
         for i, j in np.argwhere(~np.isclose(weights, weights.T, rtol=1e-10, atol=1e-12)):

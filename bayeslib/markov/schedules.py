@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
-from ..validate import as_count, as_floats, as_positive, check_each, check_memory
+from ..validate import as_count, as_floats, as_positive, check_each, check_fits, check_memory
 
 _NAMED = ("geometric", "logarithmic")
 _DEFAULT = 10_000  # iterations
@@ -51,11 +51,9 @@ def as_schedule(schedule, initial, final, num_iterations):
         schedule = schedule(np.arange(num_iterations))
     temperatures = as_floats(schedule, label)
     num = num_iterations or max(temperatures.size, 1)
-    if temperatures.shape != (num,):
-        raise BayeslibError(
-            f"{label} must hold a temperature for each k = 0, …, num_iterations - 1 = {num - 1}, "
-            f"got shape {temperatures.shape}; change it, or leave one of them out"
-        )
+    rule = f"hold a temperature for each k = 0, …, num_iterations - 1 = {num - 1}"
+    remedy = "; change it, or leave one of them out"
+    check_fits(temperatures.shape == (num,), temperatures, label, rule, remedy)
     fine = np.isfinite(temperatures) & (temperatures >= 0.0)
     check_each(temperatures, label, "finite and not negative", fine)
     return temperatures, name

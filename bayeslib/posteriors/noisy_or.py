@@ -8,7 +8,7 @@ from scipy import special
 
 from ..errors import BayeslibError
 from ..target import Truth, as_names
-from ..validate import as_floats, as_rows, check_each, check_memory
+from ..validate import as_floats, as_rows, check_each, check_fits, check_memory
 
 _MOST_DISEASES = 20
 
@@ -159,8 +159,7 @@ def noisy_or(findings, prior, strengths, *, leak=0.01, names=None):
         )
     if prior.size == 0:
         raise BayeslibError("prior must hold the probability of at least one disease, got none")
-    if leak.shape not in ((), findings.shape):
-        raise BayeslibError(f"leak must be a number or {findings.shape}, got shape {leak.shape}")
+    check_fits(leak.shape in ((), findings.shape), leak, "leak", f"be a number or {findings.shape}")
     check_each(findings, "findings", "0 or 1", np.isin(findings, (0.0, 1.0)))
     check_each(prior, "prior", "from 0 to 1", (prior >= 0.0) & (prior <= 1.0))
     for array, name in ((strengths, "strengths"), (leak, "leak")):

@@ -6,8 +6,8 @@ import numpy as np
 from scipy import special
 
 from ... import diagnostics
-from ...errors import BayeslibError, warn
-from ...validate import as_count, as_floats, as_rng, check_finite
+from ...errors import warn
+from ...validate import as_count, as_floats, as_rng, check_finite, check_fits
 from .shared import Judged, Simulator
 
 _TESTS = 3  # of each quantity: any shape, the centre, the spread
@@ -234,11 +234,9 @@ def _thin(found, num_draws, dim, rng):
             moving = [name not in fixed for name in found.names]
             size = np.min(np.atleast_1d(diagnostics.ess(found))[moving])
             short = not size >= num_draws  # nan, of a chain that never moved, is short too
-    if draws.ndim != 2 or draws.shape[1] != dim or len(draws) < num_draws:
-        raise BayeslibError(
-            f"fit must return num_draws={num_draws} or more draws of {dim} parameters, as "
-            f"sample_prior, got shape {draws.shape}: draw more, or ask for fewer"
-        )
+    fits = draws.ndim == 2 and draws.shape[1] == dim and len(draws) >= num_draws
+    rule = f"return num_draws={num_draws} or more draws of {dim} parameters, as sample_prior"
+    check_fits(fits, draws, "fit", rule, ": draw more, or ask for fewer")
     check_finite(draws, "the draws of fit")
     return draws[np.linspace(0, len(draws) - 1, num_draws).round().astype(int)], short
 

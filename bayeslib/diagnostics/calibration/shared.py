@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...errors import BayeslibError
-from ...validate import as_floats, check_callable
+from ...validate import as_floats, check_callable, check_fits
 
 ALARM = 1e-3  # below this p-value a result is called a problem
 
@@ -11,11 +11,8 @@ ALARM = 1e-3  # below this p-value a result is called a problem
 def as_vector(value, name):
     """Return a number or a vector of numbers as a finite (k,) array."""
     array = np.atleast_1d(as_floats(value, name))
-    if array.ndim != 1 or array.size == 0:
-        raise BayeslibError(
-            f"{name} must return a number or a vector of numbers, got an array of shape "
-            f"{array.shape}"
-        )
+    fits = array.ndim == 1 and array.size > 0
+    check_fits(fits, array, name, "return a number or a vector of numbers")
     if not np.isfinite(array).all():
         raise BayeslibError(
             f"{name} returned {array}; every number must be finite: where theta or the data can "
