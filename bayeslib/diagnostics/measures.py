@@ -140,7 +140,7 @@ def mcse(draws, *, kind="mean", probability=None):
     >>> print(f"{bl.mcse(draws, kind='quantile', probability=0.95):.3f}")
     0.030
     """
-    return _per_dimension(draws, _chosen(MCSE, kind, probability))
+    return _per_dimension(draws, _chosen(MCSE, kind, probability, power=1))
 
 
 def hdi(draws, *, probability=0.9):
@@ -178,7 +178,7 @@ def hdi(draws, *, probability=0.9):
     probability = as_fraction(probability, "probability")
 
     def interval(x):
-        if not np.isfinite(x).all():
+        if not (x.size and np.isfinite(x).all()):
             return np.full(2, np.nan)
         x = np.sort(x, axis=None)
         inside = min(int(probability * x.size), x.size - 1)
@@ -246,6 +246,11 @@ def bfmi(energy):
     BayeslibError
         For draws that have no energy.
 
+    Warns
+    -----
+    BayeslibWarning
+        As `ess`.
+
     References
     ----------
     Betancourt (2016), "Diagnosing suboptimal cotangent disintegrations in Hamiltonian Monte
@@ -263,24 +268,32 @@ def bfmi(energy):
             whose = energy.method or "these"
             raise BayeslibError(f"{whose} draws have no energy; bfmi needs hmc or nuts")
         energy = energy.stats["energy"]
-    energy = np.atleast_2d(as_floats(energy, "energy"))
+    else:
+        energy = _values(np.atleast_2d(as_floats(energy, "energy")))
     return np.square(np.diff(energy, axis=1)).mean(axis=1) / energy.var(axis=1, ddof=1)
 
 
-def _chosen(kinds, kind, probability):
-    """Return the function of chains that estimates this kind."""
+def _chosen(kinds, kind, probability, power=0):
+    """Return the function of chains that estimates this kind, in this power of their units."""
     as_choice(kind, "kind", sorted(kinds))
     if kind == "quantile":
         probability = as_fraction(probability, "probability")
-        return _known(lambda x: kinds[kind](x, probability))
+        return _known(lambda x: kinds[kind](x, probability), power)
     if probability is not None:
         raise BayeslibError(f'probability={probability!r} needs kind="quantile", got {kind!r}')
-    return _known(kinds[kind])
+    return _known(kinds[kind], power)
 
 
-def _known(estimate):
-    """Return nan where chains do not say, else the estimate."""
-    return lambda x: np.nan if unusable(x) else estimate(x)
+def _known(estimate, power=0):
+    """Return nan where chains do not say, else the estimate, in this power of their units."""
+
+    def known(x):
+        if unusable(x):
+            return np.nan
+        exponent = np.frexp(np.ptp(0.5 * x))[1]  # squares of what is tiny or huge are no floats
+        return np.ldexp(estimate(np.ldexp(x, -exponent)), power * exponent)
+
+    return known
 
 
 def _values(draws):
@@ -304,5 +317,5 @@ def _values(draws):
 def _per_dimension(draws, statistic):
     values = _values(draws)
     if values.ndim == 2:
-        return statistic(values) if values.size else np.nan
+        return statistic(values)
     return np.stack([statistic(values[:, :, i]) for i in range(values.shape[2])], axis=-1)

@@ -98,6 +98,14 @@ def test_nothing_to_say_is_nan(x):
     assert all(np.isnan(got[name]) for name in OURS_IS_NAN["constant"])
 
 
+def test_units_do_not_matter():
+    x = np.random.default_rng(6).standard_normal((4, 100)) + np.arange(4.0)[:, None]
+    for unit in (2.0**-1000, 2.0**1000):
+        assert [mcse(x, kind="sd"), ess(x), rhat(x)] == [
+            mcse(unit * x, kind="sd") / unit, ess(unit * x), rhat(unit * x),
+        ]  # fmt: skip
+
+
 def test_constant_but_different_chains_disagree_infinitely():
     assert rhat(np.tile(np.arange(4.0)[:, None], (1, 100))) > 1e6
 
@@ -141,7 +149,10 @@ def test_draws_that_come_before_chains_are_noticed():
     x = np.random.default_rng(5).standard_normal((1000, 4)).cumsum(axis=0)
     with pytest.warns(bl.BayeslibWarning, match="1000 chains of 4 draws.*swapaxes"):
         assert ess(x) > 1000.0 > 100.0 > ess(x.swapaxes(0, 1))
-    assert ess(bl.Draws(x[:, :, None])) > 1000.0  # these know what they are
+    with pytest.warns(bl.BayeslibWarning, match="1000 chains of 4 draws"):
+        bfmi(x)
+    draws = bl.Draws(x[:, :, None])  # these know what they are
+    assert ess(draws) > 1000.0 and draws.expect().mcse > 0.0 and draws.problems
 
 
 @pytest.mark.parametrize("call", [ess, mcse, rhat, hdi, autocorrelation])
