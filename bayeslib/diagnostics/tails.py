@@ -20,6 +20,7 @@ def fit_pareto(x):
     grid = 30 + int(np.sqrt(n))
     b = 1.0 - np.sqrt(grid / (np.arange(1, grid + 1) - 0.5))
     b = b / (3.0 * x[int(n / 4 + 0.5) - 1]) + 1.0 / x[-1]
+    b = b[b != 0.0]  # where the shape is 0, too; equal x come to that
     shape = np.log1p(-b[:, None] * x).mean(axis=1)
     log_likelihood = n * (np.log(-b / shape) - shape - 1.0)
     weights = np.exp(log_likelihood - log_likelihood.max())

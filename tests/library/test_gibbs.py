@@ -157,10 +157,8 @@ def scan_swap_z(scan, *, right):
         num_chains=1, rng=8,
     )  # fmt: skip
     x, after = draws.values[0, ::10], draws.values[0, 1::10]
-    forth, back = (
-        np.tanh(2.0 * after[:, 0]) * x[:, 1] ** 2,
-        np.tanh(2.0 * x[:, 0]) * after[:, 1] ** 2,
-    )
+    forth = np.tanh(2.0 * after[:, 0]) * x[:, 1] ** 2
+    back = np.tanh(2.0 * x[:, 0]) * after[:, 1] ** 2
     difference = forth * x[:, 1] - back * after[:, 1]
     return swap_z(x, after, difference, right=right)
 

@@ -17,11 +17,12 @@ from bayeslib.diagnostics.tails import tail_shape
         np.arange(100) % 2.0,
         np.repeat([0.0, 1.0], [99, 1]),
         np.arange(5.0),
+        np.where(np.arange(1344) % 13, 0.0, 1.0),
         1e300 * np.random.default_rng(1).standard_normal(1000),
         1e-300 * np.random.default_rng(1).standard_normal(1000),
         np.random.default_rng(1).integers(0, 3, (4, 250)).astype(float),
     ],
-    ids=["constant", "binary", "one", "few", "huge", "tiny", "integers"],
+    ids=["constant", "binary", "one", "few", "rare", "huge", "tiny", "integers"],
 )
 def test_odd_draws_are_no_trouble(x):
     shape = tail_shape(x)
