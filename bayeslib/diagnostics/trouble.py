@@ -1,5 +1,7 @@
 """What speaks against a set of draws, in words that say what to do."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from .. import diagnostics
@@ -53,7 +55,11 @@ def find_problems(draws):
     if not np.isfinite(draws.values).all():
         found.append("some draws are nan or infinite")
         return tuple(found)
-    found += [draws.settings.get("elsewhere"), *noise_problems(draws)]
+    found += [failed_paths(draws.settings.get("elbos", 0.0)), draws.settings.get("elsewhere")]
+    found += noise_problems(draws)
+    top = 0.0 if draws.logdensity is None else np.max(draws.logdensity, initial=-np.inf)
+    if np.spacing(abs(top)) > 0.1:  # and its differences decide what is accepted
+        found.append(f"log densities near {top:.3g} round differences away: take a constant off")
     if draws.log_weights is not None or "family" in draws.stats:
         found += _weight_problems(draws)
     elif not draws.independent:
@@ -78,7 +84,7 @@ def _weight_problems(draws):
             "has heavier tails than the proposal, and the standard errors are too small; use a "
             "proposal with heavier tails"
         )
-    if ess < min(10.0, size):
+    if ess < min(10.0, NEARLY_EQUAL * size):
         kind = "weighted" if draws.log_weights is not None else "resampled"
         yield f"{size} {kind} draws are worth {ess:.1f}: find a better proposal"
     elif "round_ess" in draws.settings and ess < LEAST_LEARNED * size:
@@ -143,7 +149,7 @@ def _chain_problems(draws):
 
 
 def _rhat_problem(draws, limit):
-    rhat = np.atleast_1d(diagnostics.rhat(draws.values))
+    rhat = np.atleast_1d(diagnostics.rhat(replace(draws, log_weights=None)))
     if np.any(rhat > limit):
         worst = int(np.nanargmax(rhat))
         return (
@@ -259,7 +265,7 @@ def virial_problem(draws):
     if "virial" not in draws.settings or draws.num_samples < 4:
         return None
     virial = np.atleast_2d(draws.settings["virial"]).mean(axis=0)
-    error = np.sqrt(2.0 / np.atleast_1d(diagnostics.ess(draws.values, kind="bulk")))
+    error = np.sqrt(2.0 / np.atleast_1d(diagnostics.ess(draws, kind="bulk")))
     excess = np.abs(virial - 1.0) - VIRIAL_LIMIT - 3.0 * error
     if np.any(excess > 0.0):
         worst = int(np.nanargmax(excess))
@@ -314,6 +320,14 @@ def _stood_still(x):
     half = x.shape[1] // 2
     ends = (x[:, :half], x[:, -half:])
     return half >= _SHORTEST_HALF and any(np.any(np.ptp(end, axis=1) == 0.0) for end in ends)
+
+
+def failed_paths(elbos):
+    """Say which paths had no Gaussian whose evidence lower bound was finite, or return None."""
+    failed = np.flatnonzero(elbos == -np.inf)
+    if failed.size:
+        which = f"{failed.size} of {elbos.size} paths failed ({', '.join(map(str, failed))})"
+        return f"{which}: no Gaussian on them has a finite evidence lower bound"
 
 
 def longest_stay_problem(draws):

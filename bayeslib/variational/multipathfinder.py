@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import special
 
-from ..diagnostics.trouble import tail_problem
+from ..diagnostics.trouble import failed_paths, tail_problem
 from ..errors import warn
 from ..independent.importance_sample import importance_sample, looked_into, with_tails
 from ..independent.mixture import StudentMixture
@@ -67,8 +67,8 @@ def multipathfinder(
     Warns
     -----
     BayeslibWarning
-        As `importance_sample` does; when another mode was found; when ``tail_index`` says that
-        means or variances do not exist.
+        As `importance_sample` does; for paths that failed; when another mode was found; when
+        ``tail_index`` says that means or variances do not exist.
 
     Notes
     -----
@@ -117,7 +117,7 @@ def multipathfinder(
     proposal = StudentMixture(shares, means, covs, _DF, guard)
     draws = importance_sample(free, proposal, num_samples=num_samples, rng=rng)
     other, num_scouted = scout(free, gaussians, float(draws.log_evidence), free.transform)
-    warn(other)
+    warn(failed_paths(settings["elbos"]), other)
     draws = replace(free.constrain(draws), method="multipathfinder")
     draws = looked_into(
         draws, num_evals + num_scouted, **settings, proposal="mixture of paths", elsewhere=other,

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..chains.blocks import spawn
 from ..chains.starts import initial_positions
+from ..diagnostics.trouble import failed_paths
 from ..errors import BayeslibError
 from ..results import Gaussian
 from ..target import as_target, unconstrained
@@ -316,20 +317,11 @@ def pathfinder(
         none = (np.full(free.dim, np.nan), np.full((free.dim, free.dim), np.nan))
         means, covs = zip(*((g.mean, g.cov) if g else none for g in best.found[1:]), strict=True)
         settings |= {"means": np.array(means), "covs": np.array(covs)}
+    elbos, gaussians = settings["elbos"], [path.gaussian for path in paths]
+    problems = failed_paths(elbos), elsewhere_problem(gaussians, elbos, free.transform, "path")
     approximation = Gaussian(
         best.gaussian.mean, best.gaussian.cov, elbo_trace=best.elbos[1:], names=target.names,
         method="pathfinder", transform=free.transform, num_evals=num_evals, settings=settings,
-        problems=tuple(filter(None, _problems(paths, free.transform))),
+        problems=tuple(filter(None, problems)),
     )  # fmt: skip
     return checked(free, approximation, num_check, rng)
-
-
-def _problems(paths, transform):
-    failed = [i for i, path in enumerate(paths) if path.gaussian is None]
-    if failed:
-        yield (
-            f"{len(failed)} of {len(paths)} paths failed ({', '.join(map(str, failed))}): no "
-            "Gaussian on them has a finite evidence lower bound"
-        )
-    gaussians, elbos = [path.gaussian for path in paths], np.array([path.elbo for path in paths])
-    yield elsewhere_problem(gaussians, elbos, transform, "path")
