@@ -9,12 +9,12 @@ import numpy as np
 
 from .. import diagnostics
 from ..errors import BayeslibError, BayeslibTypeError, ZeroWeightsError
-from ..validate import as_array, as_count, as_rng, check_callable, check_fits, check_shape
+from ..validate import as_array, as_count, as_rng, check_each, check_fits, check_shape
 from .estimate import Estimate
 from .families import family_totals, mean_and_error
 from .files import write
-from .named import named, settings_with_noise, variables
-from .rows import apply_rows, shape_of_each
+from .named import as_names, named, settings_with_noise, variables
+from .rows import apply_rows, each_row
 from .summary import PROBABILITIES, QUANTILES, Summarised, tabulate
 
 
@@ -50,7 +50,7 @@ class Draws(Summarised):
     Raises
     ------
     BayeslibError
-        When shapes disagree.
+        When shapes disagree, a log weight is nan or +inf, or two names are the same.
 
     Examples
     --------
@@ -81,8 +81,11 @@ class Draws(Summarised):
         check_fits(fits, values, "values", "have shape (num_chains, num_samples, dim)")
         for name in ("logdensity", "log_weights"):
             if getattr(self, name) is not None:
-                check_shape(np.asarray(getattr(self, name)), name, values.shape[:2])
-        vars(self).update(values=values, names=as_many_names(self.names, values.shape[2]))
+                vars(self)[name] = array = np.asarray(getattr(self, name), dtype=float)
+                check_shape(array, name, values.shape[:2])
+                if name == "log_weights":
+                    check_each(array, name, "finite or -inf", array < np.inf)
+        vars(self).update(values=values, names=as_names(self.names, values.shape[2]))
 
     @property
     def num_chains(self):
@@ -109,8 +112,7 @@ class Draws(Summarised):
         """Normalised weights of `flat`, shape (num_chains * num_samples,), summing to 1."""
         self._check_some()
         if self.log_weights is None:
-            size = self.num_chains * self.num_samples
-            return np.full(size, 1.0 / size)
+            return np.full(len(self.flat), 1.0 / len(self.flat))
         log_weights = np.ravel(self.log_weights)
         if log_weights.max() == -np.inf:
             raise ZeroWeightsError(f"all {log_weights.size} weights are zero: nothing to average")
@@ -237,15 +239,13 @@ class Draws(Summarised):
                 "bl.resample(draws, num_samples=1000, rng=1).predict(simulate, rng=2)"
             )
         rng, _ = as_rng(rng)
-        return self._each("simulate", simulate, rng)
+        return self._each("simulate", simulate, rng=rng)
 
-    def _each(self, name, f, *arguments):
+    def _each(self, name, f, **arguments):
         """Return f of each draw, one by one, (num_chains, num_samples, …)."""
         self._check_some()
-        check_callable(**{name: f})
-        results = [np.asarray(f(row, *arguments)) for row in named(self.flat, self.names)]
-        shape = shape_of_each(results, name)
-        return np.reshape(results, (self.num_chains, self.num_samples, *shape))
+        results = each_row(f, named(self.flat, self.names), name, arguments)
+        return np.reshape(results, (self.num_chains, self.num_samples, *results[0].shape))
 
     def expect(self, f=None):
         """Estimate the posterior expectation of `f`.
@@ -291,7 +291,9 @@ class Draws(Summarised):
         results = self.flat
         if f is not None:
             results = apply_rows(f, named(results, self.names)).astype(float)
-        if "family" in self.stats:
+        if len(results) == 1:
+            value, error = results[0], np.nan * results[0]
+        elif "family" in self.stats:
             value, error = mean_and_error(results, self.weights, np.ravel(self.stats["family"]))
         elif self.log_weights is not None:
             weights = self.weights
@@ -300,11 +302,10 @@ class Draws(Summarised):
         else:
             value = results.mean(axis=0)
             if self.independent:
-                spread = results.std(axis=0, ddof=1) if len(results) > 1 else np.nan * value
-                error = spread / np.sqrt(len(results))
+                error = results.std(axis=0, ddof=1) / np.sqrt(len(results))
             else:
-                shape = (self.num_chains, self.num_samples)
-                error = diagnostics.mcse(results.reshape(shape + results.shape[1:]))
+                chains = Draws(results.reshape(self.num_chains, self.num_samples, -1))
+                error = diagnostics.mcse(chains).reshape(results.shape[1:])
         return Estimate(value, error, self.num_evals)
 
     def sample(self, num_samples, rng):
@@ -330,10 +331,8 @@ class Draws(Summarised):
         self._check_some()
         num_samples = as_count(num_samples, "num_samples")
         rng, _ = as_rng(rng)
-        size = len(self.flat)
-        if self.log_weights is None:
-            return self.flat[rng.integers(size, size=num_samples)]
-        return self.flat[rng.choice(size, size=num_samples, p=self.weights)]
+        weights = None if self.log_weights is None else self.weights
+        return self.flat[rng.choice(len(self.flat), size=num_samples, p=weights)]
 
     @property
     def problems(self):
@@ -482,16 +481,3 @@ class Draws(Summarised):
             f"Draws({self.method + ', ' if self.method else ''}num_chains={self.num_chains}, "
             f"num_samples={self.num_samples}, dim={self.dim}, num_evals={self.num_evals})"
         )
-
-
-def default_names(dim):
-    """Names of unnamed dimensions: theta, or theta[0], theta[1], …"""
-    return ("theta",) if dim == 1 else tuple(f"theta[{i}]" for i in range(dim))
-
-
-def as_many_names(names, dim):
-    """Return one name a dimension; the default ones for none."""
-    names = tuple(names) or default_names(dim)
-    if len(names) != dim:
-        raise BayeslibError(f"{len(names)} names for {dim} dimensions: {names}")
-    return names

@@ -9,9 +9,10 @@ import numpy as np
 from ..errors import BayeslibError, BayeslibTypeError
 from ..validate import as_count, as_covariance, as_floats, as_rng, check_finite, check_memory
 from .coordinates import Transform, identity
-from .draws import Draws, as_many_names
+from .draws import Draws
 from .estimate import Estimate
 from .files import write
+from .named import as_names
 from .summary import PROBABILITIES, QUANTILES, Summarised, tabulate
 
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -93,7 +94,6 @@ class Gaussian(Summarised):
                 f"mean must have shape (dim,), of at least one dimension, got {mean.shape}"
             )
         check_finite(mean, "mean")
-        names = (self.names,) if np.ndim(self.names) == 0 else self.names
         space = identity(mean.size) if self.transform is None else self.transform
         if isinstance(space, dict):  # from a file
             space = Transform(**space)
@@ -101,9 +101,7 @@ class Gaussian(Summarised):
             space = Transform(space)
         if space.dim != mean.size:
             raise BayeslibError(f"transform is of {space.dim} dimensions, mean has {mean.size}")
-        names = as_many_names(names, space.size)
-        if not all(isinstance(name, str) for name in names):
-            raise BayeslibTypeError(f"names must be strings, got {self.names!r}")
+        names = as_names(self.names, space.size)
         cov = as_covariance(self.cov, "cov", mean.size)
         vars(self).update(
             mean=mean, cov=cov, names=names, problems=tuple(self.problems),
@@ -186,8 +184,7 @@ class Gaussian(Summarised):
         if any(kind == "unit_vector" for kind, _, _ in self._map.blocks):
             raise BayeslibError(
                 "a unit_vector has one coordinate more than dimensions, so that its density is an "
-                "integral over the length: take the Gaussian of the coordinates, fit.base, for "
-                "bl.unconstrained(target)"
+                "integral: take that of the coordinates, fit.base, for bl.unconstrained(target)"
             )
         rows = np.atleast_2d(x)
         result = np.where(np.isnan(rows).any(axis=1), np.nan, -np.inf)

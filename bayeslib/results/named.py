@@ -5,6 +5,8 @@ import re
 
 import numpy as np
 
+from ..errors import BayeslibError, BayeslibTypeError
+
 _INDEXED = re.compile(r"(.+)\[([^\[\]]+)\]")
 
 
@@ -56,6 +58,11 @@ class Named(np.ndarray):
     def __array_finalize__(self, other):
         self._names = getattr(other, "_names", ())
 
+    def __getitem__(self, key):
+        if isinstance(key, str):
+            raise BayeslibTypeError(f"write p.{key} for p[{key!r}]: names are attributes")
+        return super().__getitem__(key)
+
     def __getattr__(self, name):
         found = variables(self._names).get(name)
         if found is None or self.shape[-1:] != (len(self._names),):
@@ -68,6 +75,22 @@ def named(values, names):
     view = values.view(Named)
     view._names = names
     return view
+
+
+def as_names(names, dim):
+    """Return `dim` different names; none give theta, or theta[0], theta[1] and so on."""
+    if names is None or np.size(names) == 0:
+        return ("theta",) if dim == 1 else tuple(f"theta[{i}]" for i in range(dim))
+    if isinstance(names, str) or np.ndim(names) == 0:
+        names = (names,)
+    names = tuple(names)
+    if len(names) != dim or len(set(names)) != dim:
+        raise BayeslibError(f"names must be {dim} different strings, got {names!r}")
+    if not all(isinstance(name, str) for name in names):
+        raise BayeslibTypeError(f"names must be strings, got {names!r}")
+    if not all(name.strip() and name.isprintable() for name in names):
+        raise BayeslibError(f"names must be words of one line, got {names!r}")
+    return names
 
 
 def settings_with_noise(draws):

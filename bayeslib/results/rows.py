@@ -1,5 +1,6 @@
 """Applying a reader's function to many draws, written for all of them or for one."""
 
+import inspect
 import warnings
 
 import numpy as np
@@ -108,8 +109,14 @@ def _attempt(f, value):
         return None
 
 
-def shape_of_each(results, name):
-    """Return the one shape of the arrays that a function called `name` made of the draws."""
+def each_row(f, draws, name, arguments):
+    """Return what `f`, called `name` in messages, makes of each draw and `arguments`: arrays."""
+    try:
+        inspect.signature(f).bind(draws, *arguments)
+    except TypeError as error:
+        takes = ", ".join(["p", *arguments])
+        raise BayeslibTypeError(f"{name} must take ({takes}): {error}") from None
+    results = [np.asarray(f(row, *arguments.values())) for row in draws]
     if any(result.dtype == object for result in results):
         raise BayeslibError(
             f"{name} must return a number or an array of numbers, got {results[0]!r}"
@@ -118,7 +125,7 @@ def shape_of_each(results, name):
     if len(shapes) > 1:
         listed = ", ".join(map(str, sorted(shapes)))
         raise BayeslibError(f"{name} must return arrays of one shape, got {listed}")
-    return shapes.pop()
+    return results
 
 
 def _alike(a, b, row):

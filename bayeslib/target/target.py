@@ -8,7 +8,7 @@ from ..compile.arguments import as_data, as_function
 from ..compile.callback import evaluate_many, frozen
 from ..compile.compiler import as_arguments, bind, plain_function
 from ..errors import BayeslibError, BayeslibTypeError, GradientError, TargetError
-from ..results import default_names
+from ..results.named import as_names
 from ..validate import as_count, as_position, as_rows, as_support, check_memory, shown
 from .parameters import MOST, Layout
 from .truth import Truth
@@ -450,19 +450,3 @@ def _rebuild(pickled, data):
 
     logdensity, given = cloudpickle.loads(pickled)
     return Target(logdensity, data=data, **given)
-
-
-def as_names(names, dim):
-    """Return `dim` different names; None gives the default ones."""
-    if names is None:
-        return default_names(dim)
-    if isinstance(names, str) or np.ndim(names) == 0:
-        names = (names,)
-    names = tuple(names)
-    if len(names) != dim or len(set(names)) != dim:
-        raise BayeslibError(f"names must be {dim} different strings, got {names!r}")
-    if not all(isinstance(name, str) for name in names):
-        raise BayeslibTypeError(f"names must be strings, got {names!r}")
-    if not all(name.strip() and name.isprintable() for name in names):
-        raise BayeslibError(f"names must be words of one line, got {names!r}")
-    return names

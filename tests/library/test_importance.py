@@ -180,10 +180,8 @@ def test_tails_beyond_the_reach_of_a_gaussian_are_spoken_of(dim, freedom):
     assert every == 10 and beyond > 0
     normal = posteriors.gaussian(np.zeros(dim), np.eye(dim))
     for scale in (1.0 / 1.1, 1.0, 1.5):
-        assert flagged(normal, bl.Gaussian(np.zeros(dim), scale**2 * np.eye(dim)), range(10)) == (
-            0,
-            0,
-        )
+        proposal = bl.Gaussian(np.zeros(dim), scale**2 * np.eye(dim))
+        assert flagged(normal, proposal, range(10)) == (0, 0)
 
 
 def test_looking_beyond_is_counted_and_only_done_where_weights_are_large():

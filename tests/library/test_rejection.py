@@ -215,17 +215,12 @@ def test_adaptive_evidence_is_right_on_average_and_its_error_honest():
     assert 0.75 < z.std() < 1.3
 
 
+TWO = posteriors.mixture([0.5, 0.5], [-3.0, 3.0], [1.0, 1.0])
 CONVEX = {
     "a heavy tail": (TARGET, [1.0, 5.0]),
-    "two modes": (posteriors.mixture([0.5, 0.5], [-3.0, 3.0], [1.0, 1.0]), [-5.0, 5.0]),
-    "two modes under one chord": (
-        posteriors.mixture([0.5, 0.5], [-3.0, 3.0], [1.0, 1.0]),
-        [-4.0, -3.0, 3.0, 4.0],
-    ),
-    "seen at the start": (
-        posteriors.mixture([0.5, 0.5], [-3.0, 3.0], [1.0, 1.0]),
-        [-4.0, -1.0, 1.0, 4.0],
-    ),
+    "two modes": (TWO, [-5.0, 5.0]),
+    "two modes under one chord": (TWO, [-4.0, -3.0, 3.0, 4.0]),
+    "seen at the start": (TWO, [-4.0, -1.0, 1.0, 4.0]),
 }
 
 

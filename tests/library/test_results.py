@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from bad_inputs import refused
 from scipy import special, stats
 
 from bayeslib import BayeslibError, BayeslibTypeError, Draws, Estimate, Gaussian, ZeroWeightsError
@@ -78,22 +79,23 @@ def test_names_and_shapes():
     assert len(str(caught.value)) < 200, "a hundred names are not all listed"
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: Draws(np.zeros((3, 2))),
-        lambda: Draws(np.zeros((1, 3, 2)), log_weights=np.zeros(3)),
-        lambda: Draws(np.zeros((1, 3, 2)), names=("a",)),
-        lambda: Gaussian([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]]),
-        lambda: Gaussian([0.0, 0.0], [[1.0, 0.5], [0.4, 1.0]]),
-        lambda: Gaussian([0.0], np.eye(2)),
-        lambda: Gaussian([0.0, np.nan], np.eye(2)),
-        lambda: normal_draws().expect(lambda t: np.outer(t, t) if t.ndim == 1 else t[0]),
-    ],
+FEW = np.zeros((1, 3, 2))
+
+test_what_disagrees_is_refused = refused(
+    (lambda: Draws(np.zeros((3, 2))), "values must have shape"),
+    (lambda: Draws(FEW, log_weights=np.zeros(3)), "log_weights must have shape"),
+    (lambda: Draws(FEW, log_weights=[[0.0, np.nan, 1.0]]), r"log_weights\[0, 1\] is nan"),
+    (lambda: Draws(FEW, log_weights=[[0.0, -np.inf, np.inf]]), r"log_weights\[0, 2\] is inf"),
+    (lambda: Draws(FEW, names=("a",)), "names must be 2 different"),
+    (lambda: Draws(FEW, names=["a", "a"]), "names must be 2 different"),
+    (lambda: Draws(FEW, names=["a", "b"]).expect(lambda p: p["a"]), "write p.a for"),
+    (lambda: Draws(FEW).predict(lambda p: 0.0, rng=1), r"simulate must take \(p, rng\): too many"),
+    (lambda: Gaussian([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]]), "positive definite"),
+    (lambda: Gaussian([0.0, 0.0], [[1.0, 0.5], [0.4, 1.0]]), "symmetric"),
+    (lambda: Gaussian([0.0], np.eye(2)), "cov must have shape"),
+    (lambda: Gaussian([0.0, np.nan], np.eye(2)), "mean must be finite"),
+    (lambda: Draws(FEW).expect(lambda t: np.outer(t, t) if t.ndim == 1 else t[0]), "np.ravel"),
 )
-def test_shapes_that_disagree_are_refused(make):
-    with pytest.raises(BayeslibError):
-        make()
 
 
 @pytest.mark.trust("S11")
@@ -292,7 +294,10 @@ def test_no_draws_and_no_weights_are_said():
     for ask in (empty.expect, empty.summary, lambda: empty.sample(1, 1)):
         with pytest.raises(BayeslibError, match="there are no draws"):
             ask()
-    weightless = Draws(np.zeros((1, 3, 2)), log_weights=np.full((1, 3), -np.inf))
+    one = Draws(FEW[:, :1], log_weights=[[0.0]])
+    assert np.isnan(one.expect().mcse).all() and Draws(FEW, log_weights=[[0.0] * 3]).problems == ()
+    assert "round differences away" in Draws(FEW, logdensity=[[-1e17] * 3]).problems[0]
+    weightless = Draws(FEW, log_weights=np.full((1, 3), -np.inf))
     for ask in (weightless.expect, weightless.summary, lambda: weightless.sample(3, 1)):
         with pytest.raises(ZeroWeightsError, match="weights are zero"):
             ask()
