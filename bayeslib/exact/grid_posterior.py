@@ -4,13 +4,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import BayeslibError, TargetError
+from ..errors import BayeslibError, TargetError, warn
 from ..results import Estimate
 from ..results.named import named
 from ..results.rows import apply_rows
 from ..results.summary import PROBABILITIES, QUANTILES, Summarised, tabulate
 from ..target.target import as_separate
-from ..validate import as_count, as_pairs, as_rng, blame, check_memory, shown
+from ..validate import as_count, as_pairs, as_real, as_rng, blame, check_memory, shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,16 +118,20 @@ class Grid(Summarised):
 
     def quantile(self, probability):
         """Marginal quantiles of the density that is constant in each cell, shape (dim,)."""
-        t = np.empty(self.dim)
-        for j in range(self.dim):
-            low, high = self.cells[:, :, j]
-            ends = np.concatenate([low, high])
-            slope = self.weights / (high - low)
-            order = np.argsort(ends)
-            density = np.cumsum(np.concatenate([slope, -slope])[order])[:-1]
-            below = np.cumsum(density * np.diff(ends[order]))
-            t[j] = np.interp(probability, np.append(0.0, below), ends[order])
-        return self.place(t[None])[0]
+        from scipy import optimize
+
+        probability, found = as_real(probability, "probability", minimum=0, maximum=1), []
+
+        def excess(t, low, width):
+            return self.weights @ np.clip((t - low) / width, 0.0, 1.0) - probability
+
+        for low, high in np.moveaxis(self.cells, 2, 0):
+            width, t = np.maximum(high - low, 1e-290), high.max()  # one may be lost in rounding
+            if excess(t, low, width) > 0.0:
+                tiny = 1e-9 * width.min()
+                t = optimize.brentq(excess, low.min(), t, (low, width), tiny, maxiter=1000)
+            found.append(t)
+        return self.place(np.array([found]))[0]
 
     def summary(self):
         """Means, standard deviations and quantiles of the marginals, as a `Summary`."""
@@ -181,6 +185,11 @@ def grid_posterior(target, bounds=None, *, num_points):
     TargetError
         When the log density is nan or +inf at a point.
 
+    Warns
+    -----
+    BayeslibWarning
+        When nearly all mass lies in one cell along an axis.
+
     Examples
     --------
     >>> target = bl.posteriors.coin(8, 2)  # its support is (0, 1)
@@ -210,8 +219,12 @@ def grid_posterior(target, bounds=None, *, num_points):
     mass = np.exp(logdensity - shift)
     total = mass.sum()
     coarse = mass / total
-    for n, place in zip(counts, index.T, strict=True):
+    for name, n, place in zip(target.names, counts, index.T, strict=True):
         coarse *= every_second(n)[place]
+        share = np.bincount(place, mass).max() / total
+        if share > 0.9:  # of a Gaussian a third as wide as its cell, or less
+            said = f"one of {n} cells along {name} holds {100.0 * share:.3g} % of the mass"
+            warn(f"{said}, and its inside is not known: narrow the bounds, or raise num_points")
     log_evidence = shift + np.log(total * np.prod(steps))
     return Grid(
         points=points, weights=mass / total, coarse=coarse, blocks=1,

@@ -60,7 +60,8 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
     Raises
     ------
     BayeslibError
-        In more than three dimensions, or when the density is zero wherever it was tried.
+        In more than three dimensions, or when the density is zero wherever it was tried, or never
+        falls.
     TargetError
         When the log density is nan or +inf somewhere inside the bounds.
 
@@ -190,6 +191,7 @@ class _Regions:
         self.heights = np.concatenate([self.heights, self._heights(places)])
         self.owner = np.concatenate([self.owner, self._locate(places)])
 
+    @np.errstate(invalid="ignore")  # of points at infinity
     def _heights(self, t):
         """The log density in the coordinates of the cube, (n, dim) -> (n,)."""
         points, log_slope = self.place.with_jacobian(t)

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..chains.starts import scatter
 from ..errors import BayeslibError
-from ..validate import blame
+from ..validate import blame, shown
 from .grid_posterior import evaluate
 
 _NUM_SCOUTS = 4096
@@ -135,6 +135,9 @@ def _widths(target, bounds, centre, height):
         points = np.tile(centre, (2 * steps.size, 1))
         points[:, j] = np.clip(centre[j] + np.concatenate([-steps, steps]), *bounds[j])
         fallen = (evaluate(target, points) < height - 0.5).reshape(2, -1)
+        if np.any(~fallen.any(axis=1) & np.isinf(bounds[j])):
+            where = f"within 1e18 of theta={shown(centre)} along {target.names[j]}"
+            raise BayeslibError(f"the log density hardly falls {where}: is it proper? Give bounds")
         widths[j] = steps[np.where(fallen.any(axis=1), fallen.argmax(axis=1), 60)].max()
     return widths, 2 * target.dim * steps.size
 
