@@ -228,8 +228,6 @@ def _explained(error, function):
         said, text = ["an array that is read-only is changed in place"], "readonly array setitem"
     if "readonly array" in text and "setitem" in text:
         remedy = "theta and the data are read-only: write to a copy."
-    if "IMPORT_NAME" in text:
-        remedy = "Import outside the function."
     reason = " ".join(said[:2]).rstrip(".")
     if found := unknown_name(text, error):
         reason, remedy = found[0], f"{found[1][0].upper()}{found[1][1:]}."

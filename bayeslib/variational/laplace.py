@@ -63,9 +63,10 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
     Raises
     ------
     BayeslibError
-        For arguments out of range, each named; when the density rises to an edge of the support;
-        when the log density's Hessian is not negative definite where the gradient vanishes, naming
-        the direction. StartError when the density at a start is nan, infinite or zero;
+        For arguments out of range, each named; for a `unit_vector`, whose coordinates have no mode;
+        when the density rises to an edge of the support; when the log density's Hessian is not
+        negative definite where the gradient vanishes, naming the direction. StartError when the
+        density at a start is nan, infinite or zero;
         GradientError for a missing or wrong gradient; ImproperError when there is no maximum. Of
         several climbs the error is raised only if all fail.
 
@@ -115,6 +116,8 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
     max_steps = as_count(max_steps, "max_steps")
     check_memory((4, dim, dim), "the Hessian")
     transform = identity(dim) if work is target else work.transform
+    if any(kind == "unit_vector" for kind, *_ in transform.blocks):
+        raise BayeslibError("the coordinates of a unit_vector have no mode: use nuts, or advi")
     if initial_position is None and target.layout:
         starts = _starts(work, None)
     else:

@@ -39,11 +39,8 @@ def test_a_term_is_a_place_of_its_own_with_or_without_its_hyphen(index):
     assert places(index, "thrown") == {"two#term-warm-uptime"}
     for form in ("warm-up–time", "warm-up-time", "warm up time", "warmuptime"):
         ((number, anchor, is_main),) = index["indexentries"][form]
-        assert (index["titles"][number], anchor, is_main) == (
-            "warm-up–time",
-            "term-warm-uptime",
-            True,
-        )
+        assert index["titles"][number] == "warm-up–time"
+        assert (anchor, is_main) == ("term-warm-uptime", True)
 
 
 def test_an_entry_of_the_reference_is_a_place_of_its_own_without_its_example(index):

@@ -454,10 +454,7 @@ def raising(theta):
 @pytest.mark.parametrize(
     "function, words",
     [
-        (
-            no_rule,
-            r"'no_rule'.*sinc.*line \d+: `return np.sinc\(theta\[0\]\)`.*gradient= or fused=",
-        ),
+        (no_rule, r"'no_rule'.*sinc.*line \d+: `return np.sinc\(theta\[0\]\)`.*gradient= or"),
         (in_helper, r"'in_helper'.*sinc.*`return np.sinc\(theta\[0\]\)`"),
         (stores, r"`z\[0\] = theta\[0\]`.*dtype=theta.dtype"),
         (linear_algebra, r"eigvalsh of a matrix.*`return np.linalg.eigvalsh.*cholesky"),
@@ -504,6 +501,10 @@ def test_errors_of_named_parameters():
                 target.gradient([1.0]) if gradient else target([1.0])
     with pytest.raises(GradientError, match=r"of the parameters, .*write p.alpha for alpha"):
         bl.Target(of_parameters, parameters={"m": ()}).gradient([1.0])
+    for gradient, words in (("auto", "write p.m, or pass"), (None, "Write p.m.")):
+        target = bl.Target(lambda p: -p["m"], parameters={"m": ()}, gradient=gradient)
+        with pytest.raises(bl.BayeslibError, match=words):
+            target.gradient([1.0]) if gradient else target([1.0])
 
 
 def test_writing_to_the_parameters_is_refused():

@@ -122,10 +122,8 @@ PLANE = {"dim": 2}
 
 test_no_mode_is_an_error_that_says_why = refused(
     (lambda: bl.Target(exponential, dim=1, support=(0, None)), "edge of it"),
-    (
-        lambda: bl.Target(lambda t: np.cos(t[0]) * 0.0 - t[1] ** 2, **PLANE),
-        r"is flat in the direction \+1 theta\[0\]",
-    ),
+    (lambda: bl.Target(lambda t: 0.0 * t[0] - t[1] ** 2, **PLANE), r"is flat .* \+1 theta\[0\]"),
+    (lambda: bl.Target(lambda p: p.u[0], parameters={"u": bl.unit_vector(2)}), "have no mode"),
     (lambda: bl.Target(lambda t: -((t[0] - t[1]) ** 2), **PLANE), "is flat"),
     (lambda: bl.Target(lambda t: t[0] - t[1] ** 2, **PLANE), ImproperError, "still rises"),
     (lambda: bl.Target(lambda t: t[0] ** 2, **LINE), ImproperError, "still rises"),
@@ -135,11 +133,7 @@ test_no_mode_is_an_error_that_says_why = refused(
     (lambda: posteriors.eight_schools(centered=True), ImproperError, "no maximum"),
     (lambda: bl.Target(lambda t: np.inf if t[0] > 1.0 else t[0], **LINE), ImproperError, "inf"),
     (lambda: bl.Target(lambda t: -(t[0] ** 2), gradient=None, **LINE), GradientError, "gradient"),
-    (
-        lambda: bl.Target(lambda t: -t[0] if t[0] > 50.0 else -np.inf, **LINE),
-        StartError,
-        "none of 8 starts",
-    ),
+    (lambda: bl.Target(lambda t: -t[0] if t[0] > 50.0 else -np.inf, **LINE), StartError, "none of"),
     by=lambda make: bl.laplace(make()),
 )
 

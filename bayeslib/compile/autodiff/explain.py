@@ -68,6 +68,10 @@ def unknown_name(text, error):
     match = re.search(r"Unknown attribute '(\w+)' of type Parameters", text)
     if match:
         return f"no parameter is named {match[1]!r}", "name it in parameters= of the Target"
+    if match := re.search(r"getitem\(Parameters\(.*?\), Literal\[str\]\((\w+)\)", text):
+        return f"p[{match[1]!r}] is asked for", f"write p.{match[1]}"
+    if "IMPORT_NAME" in text:
+        return "it imports something", "import outside the function"
     match = re.search(rf"module '{densities.__name__}' has (no attribute '(\w+)')", text)
     if match:
         close = difflib.get_close_matches(match[2].lower(), densities.__all__, 1)
