@@ -78,7 +78,7 @@ def _draw_starts(target, generators, draw, gradient):
             if target.finite(start, gradient=gradient):
                 break
         else:
-            remedy = "a proposal that covers the target" if draw else "support= to the Target"
+            remedy = "a proposal that covers the target" if draw else "support=, or constraints"
             words = (
                 f"no start with a finite log density in {_TRIES} attempts, the last "
                 f"theta={shown(target._place(start))}: look for data that their density excludes, "

@@ -210,7 +210,7 @@ def divergence_problem(draws):
     named = draws.settings.get("unconstrained", False)  # its constraints are no edges to a chain
     if 2 * outside >= count:
         remedy = (
-            "declare where it is, as by bl.interval(0.0, 1.0) among parameters="
+            "declare it in parameters=, as bl.interval(0.0, 1.0); if it moves, draw a ratio to it"
             if named
             else "give the Target its support=, sample free = bl.unconstrained(target), and take "
             "free.constrain(draws)"

@@ -128,7 +128,7 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
         if not usable:
             words = (
                 f"none of {len(starts)} starts has a finite log density, the first is "
-                f"{shown(starts[0])}: pass initial_position, or support= to the Target"
+                f"{shown(starts[0])}: pass initial_position, support=, or constraints"
             )
             raise StartError(blame(work, words))
         spent, starts = len(starts), np.array(usable)
