@@ -9,6 +9,7 @@ is there, and again when a density multiplies matrices.
 import pickle
 import sys
 import warnings
+from copy import copy
 from pathlib import Path
 
 from llvmlite import ir
@@ -121,17 +122,6 @@ def stand_among_arrays(kind):
     npyimpl._prepare_argument = prepare_argument
 
 
-class _Seen:
-    """An object, but for some of its attributes."""
-
-    def __init__(self, item, **changed):
-        self._item = item
-        self.__dict__.update(changed)
-
-    def __getattr__(self, name):
-        return getattr(self._item, name)
-
-
 def array_expressions(choose):
     """Let array expressions be compiled in a context of their own.
 
@@ -151,9 +141,10 @@ def array_expressions(choose):
         make = choose(expression.ty(*kinds).return_type, kinds)
         if make is None:
             return lower(lowerer, expression)
-        context = make(lowerer.context)
+        inner = copy(lowerer)
+        inner.context = context = make(lowerer.context)
         context.before(lowerer.builder, kinds, [lowerer.loadvar(name) for name in names])
-        result = lower(_Seen(lowerer, context=context), expression)
+        result = lower(inner, expression)
         context.after(lowerer.builder)
         return result
 
