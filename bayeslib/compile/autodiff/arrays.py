@@ -169,7 +169,11 @@ for function, one_pass in PASSES.items():
 
 
 # -------------------------------------------------------------------------------- making, changing
-def change_inplace(symbol, inplace, changed):
+def change_inplace(symbol, inplace):
+    # Written out: numba makes a loop of `a + b`, not of a call of operator.add.
+    scope = {}
+    exec(f"def changed(a, b):\n    a[:] = a {symbol} b\n    return a", scope)
+
     # Asked before numba's own rule, as above: it would die on a dual.
     @overload(inplace, target="cpu")
     def change(a, b):
@@ -180,40 +184,14 @@ def change_inplace(symbol, inplace, changed):
                 f"no gradient through `a {symbol}= b` where a holds floats; "
                 f"write a = a {symbol} b, or make a with dtype=theta.dtype"
             )
-        return changed
+        return scope["changed"]
 
 
-# Written out: numba makes a loop of `a + b`, not of a call of operator.add.
-def plus(a, b):
-    a[:] = a + b
-    return a
-
-
-def minus(a, b):
-    a[:] = a - b
-    return a
-
-
-def times(a, b):
-    a[:] = a * b
-    return a
-
-
-def over(a, b):
-    a[:] = a / b
-    return a
-
-
-def power(a, b):
-    a[:] = a**b
-    return a
-
-
-change_inplace("+", operator.iadd, plus)
-change_inplace("-", operator.isub, minus)
-change_inplace("*", operator.imul, times)
-change_inplace("/", operator.itruediv, over)
-change_inplace("**", operator.ipow, power)
+change_inplace("+", operator.iadd)
+change_inplace("-", operator.isub)
+change_inplace("*", operator.imul)
+change_inplace("/", operator.itruediv)
+change_inplace("**", operator.ipow)
 
 
 @elementwise
