@@ -3,7 +3,6 @@
 import contextlib
 import re
 import threading
-from pathlib import Path
 
 import numba
 import numpy as np
@@ -20,8 +19,8 @@ from .callback import Bound, PlainCallback
 from .disk import Stored
 from .fingerprint import Reading
 from .internals import compile_function
+from .linked import stamp
 
-_TEMPLATE = 8  # raise when the generated code changes its meaning
 _compiled = {}
 _lock = threading.RLock()
 
@@ -65,7 +64,7 @@ def bind(kind, functions, data, dim, support=None):
     bounded = support is not None and bool(np.isfinite(support).any())
     bounds = np.ascontiguousarray(np.transpose(support)) if bounded else None
     form = tuple((a.dtype.str, a.ndim) for a in data), bounded
-    reading = Reading(kind, functions, form, _TEMPLATE, _rules(kind, dim))
+    reading = Reading(kind, functions, form, dim if kind == "auto" else None, stamp())
     if numba.config.DISABLE_JIT:
         function = plain_function(kind, functions, dim)
         callback = PlainCallback(function, as_arguments(data), dim, bounded)
@@ -104,15 +103,6 @@ def _of_shape(gradient, dim):
         return array
 
     return checked
-
-
-def _rules(kind, dim):
-    """Return what code depends on besides the function: dim, the calculus, SciPy's names."""
-    folder = Path(__file__).parent
-    own = [folder / "functions" / f"{name}.py" for name in ("elementwise", "special")]
-    if kind == "auto":
-        own += sorted((folder / "autodiff").glob("*.py"))
-    return (dim if kind == "auto" else None, *(path.read_bytes() for path in own))
 
 
 def _compile(key, kind, functions, data, dim, bounded, by_tape):

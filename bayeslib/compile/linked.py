@@ -5,7 +5,7 @@ Inlined, they took most of the time that a density with them in it takes to comp
 
 import importlib
 import threading
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from .disk import Stored
 from .internals import CFunc, before_linking, cgutils, keep_in
 
 _lock = threading.Lock()
-_known, _loaded = {}, {}  # by symbol: the function, its signature, and files; its machine code
+_known, loaded = {}, {}  # by symbol: the function and its signature; its machine code
 
 
 class Linked:
@@ -28,12 +28,10 @@ class Linked:
     function : callable
         In numba's subset.
     signature : numba.core.typing.Signature
-    files : sequence of Path
-        Those of all that it calls, beside its own.
     """
 
-    def __init__(self, symbol, function, signature, files):
-        _known[symbol] = function, signature, files
+    def __init__(self, symbol, function, signature):
+        _known[symbol] = function, signature
         self._symbol, self._load = symbol, partial(load, symbol, function.__module__)
 
     def call(self, context, builder, kind, args):
@@ -51,12 +49,17 @@ def load(symbol, module):
     """
     importlib.import_module(module)  # which a density from the disk has not done
     with _lock:
-        if symbol not in _loaded:
-            function, signature, files = _known[symbol]
-            own = Path(function.__code__.co_filename)
-            stamp = sha256(b"".join(path.read_bytes() for path in (own, *files))).hexdigest()
+        if symbol not in loaded:
+            function, signature = _known[symbol]
             code = CFunc(function, (signature.args, signature.return_type), {}, JIT)
-            keep_in(code, Stored(symbol, stamp))
+            keep_in(code, Stored(symbol, stamp()))
             code.compile()
             llvm.add_symbol(symbol, code.address)
-            _loaded[symbol] = code
+            loaded[symbol] = code
+
+
+@cache
+def stamp():
+    """Return a digest of this folder, in which lies all that they call, and densities but yours."""
+    files = sorted(Path(__file__).parent.rglob("*.py"))
+    return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()

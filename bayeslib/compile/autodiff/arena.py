@@ -6,7 +6,6 @@ anew: a growing list of edges, and an arena.
 
 import ctypes
 import weakref
-from pathlib import Path
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -14,11 +13,10 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from .. import arithmetic, internals
 from ..arithmetic import INLINED
 from ..internals import array_over
 from ..kinds import FLOAT, INT, WORD
-from ..linked import Linked
+from ..linked import Linked, loaded
 
 INDEX = types.uint64  # which is not asked whether it counts from the end
 # The words of a tape.
@@ -31,9 +29,6 @@ EDGE = 16  # bytes: the weight, and 4 each for parent and child
 NUMBER = 24  # bytes: value, index, tape
 MOST = 2**31 - 1  # numbers of a tape
 _FIRST_EDGES, _FIRST_BYTES = 1024, 1 << 14
-
-_FILES = [Path(module.__file__) for module in (arithmetic, internals)]
-_FILES += [Path(__file__), Path(__file__).with_name("products.py")]
 
 
 # ------------------------------------------------------------------------------------------ memory
@@ -63,15 +58,8 @@ def _is_symmetric(array):
 
 
 def _free(words):
-    free = ctypes.pythonapi.PyMem_RawFree
-    free.argtypes, free.restype = [ctypes.c_void_p], None
-    for address in (words[EDGES], words[ADJOINTS]):
-        free(int(address))
-    chunk = int(words[CHUNK])
-    while chunk:
-        before = ctypes.c_int64.from_address(chunk).value
-        free(chunk)
-        chunk = before
+    if code := loaded.get("bayeslib.tape.discard"):  # else no evaluation has used it
+        code.ctypes(words.ctypes.data)
 
 
 def _view(kind):
@@ -101,7 +89,7 @@ _release = types.ExternalFunction("bayeslib.tape.free", types.void(INT))
 def native(function):
     """Decorate a function of addresses and numbers, all int64, to be called by `emit`."""
     signature = INT(*[INT] * function.__code__.co_argcount)
-    function.linked = Linked(f"bayeslib.tape.{function.__name__}", function, signature, _FILES)
+    function.linked = Linked(f"bayeslib.tape.{function.__name__}", function, signature)
     return function
 
 

@@ -9,14 +9,9 @@ is complete when its edges come. Numbers are counted: 0 is every constant, 1 to 
 parameters. A product of a constant matrix and a vector is a block, which stands between the edges.
 """
 
-import llvmlite.binding as llvm
-import numpy as np
-from llvmlite import ir
 from numba import njit
-from numba.extending import intrinsic
 
 from ..arithmetic import INLINED
-from ..kinds import INT, WORD
 from .arena import (
     ADJOINTS,
     BLOCK,
@@ -50,23 +45,6 @@ PRODUCT, ENTRIES, SUM = range(3)
 SYMMETRIC = 1  # in place of the address TURNED
 MOST_ARGUMENTS = 16  # of a block of entries
 STEP = NUMBER // 8  # words from one number to the next
-
-_NOWHERE = np.zeros(BLOCK_BYTES // 8 + 2 * MOST_ARGUMENTS + 2, dtype=np.int64)
-_NOWHERE[[WEIGHTS, PARENTS]] = _NOWHERE[-2:].ctypes.data + np.array([0, 8])
-llvm.add_symbol("bayeslib.tape.nowhere", _NOWHERE.ctypes.data)
-
-
-@intrinsic
-def nowhere(typingctx):
-    """The block that is written to and never read."""
-
-    def codegen(context, builder, signature, args):
-        name = "bayeslib.tape.nowhere"
-        found = builder.module.globals.get(name)
-        found = found or ir.GlobalVariable(builder.module, WORD, name)
-        return builder.ptrtoint(found, WORD)
-
-    return INT(), codegen
 
 
 # ------------------------------------------------------------------------------ sums and products
@@ -248,12 +226,12 @@ SCALAR, RANGE, SCATTERED = range(3)  # what the parents of a block of entries ar
 
 
 @native
-def open_block(tape, n, num):
+def open_block(tape, n, num, spare):
     """Return a block of n entries that change by `num` arguments each: weights and parents.
 
     Those of an argument stand together, one an entry; a scalar's parent is written to its kind.
-    Where there is no tape, or no memory, all entries go to one place (its ADVANCE is 0), and are
-    constants (its FIRST is 0).
+    Where there is no tape, or no memory, it is `spare`, with room for one entry: all go to that
+    place (its ADVANCE is 0), and are constants (its FIRST is 0).
     """
     block = 0
     if tape != 0:
@@ -266,7 +244,10 @@ def open_block(tape, n, num):
             b[WEIGHTS], b[PARENTS], b[ADVANCE] = weights, parents, 1
             t[NUM_NODES] += n
             return block
-    return nowhere()
+    b = words(spare)
+    b[WEIGHTS] = b[PARENTS] = spare + BLOCK_BYTES + 16 * num
+    b[FIRST] = b[ADVANCE] = 0
+    return spare
 
 
 @native

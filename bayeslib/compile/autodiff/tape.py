@@ -144,9 +144,10 @@ class EntryByEntry:
         for kind, argument in active:
             own = _tape_of(context, builder, kind, argument)
             tape = builder.select(builder.icmp_unsigned("!=", tape, WORD(0)), tape, own)
-        given = [tape, size, WORD(len(active))]
+        num = len(active)
+        spare = cgutils.alloca_once(builder, WORD, size=sweep.BLOCK_BYTES // 8 + 2 * num + 1)
+        given = [tape, size, WORD(num), builder.ptrtoint(spare, WORD)]
         block = arena.emit(context, builder, sweep.open_block, given)
-        # A block of no tape has room for one entry, which all write to.
         self._tape, self._block, self._size = tape, block, size
         words = builder.inttoptr(block, WORDS)
         weights, parents, first, step = (

@@ -1,20 +1,15 @@
 """Machine code of its own for a pass over the rows of data."""
 
-from pathlib import Path
-
 from llvmlite import ir
 from numba import carray, types
 from numba.extending import intrinsic
 
-from .. import arithmetic, internals
 from ..kinds import DOUBLE, DOUBLES, WORD
 from ..linked import Linked
 
 _DOUBLES = types.CPointer(types.float64)
 _NUMBERS = (types.intp,) * 3
 _SIGNATURE = types.float64(_DOUBLES, _DOUBLES, _DOUBLES, _DOUBLES, *_NUMBERS)
-_FILES = sorted(Path(__file__).parent.glob("*.py"))
-_FILES += [Path(module.__file__) for module in (arithmetic, internals)]
 
 
 def native_pass(rows):
@@ -33,7 +28,7 @@ def native_pass(rows):
         return rows(theta, None, X, y)
 
     compiled.__qualname__ = rows.__name__
-    linked = Linked(f"bayeslib.{rows.__name__}", compiled, _SIGNATURE, _FILES)
+    linked = Linked(f"bayeslib.{rows.__name__}", compiled, _SIGNATURE)
     native = ir.FunctionType(DOUBLE, [*[DOUBLES] * 4, *[WORD] * 3])
 
     @intrinsic
