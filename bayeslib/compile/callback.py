@@ -145,13 +145,13 @@ def helper(function):
     return njit(**INLINED)(function)
 
 
-@kernel(types.void, ADDRESS, HANDLE, MATRIX, VECTOR)
-def _evaluate_rows(address, handle, thetas, values):
+@kernel(types.void, ADDRESS, HANDLE, MATRIX, VECTOR, MATRIX)
+def evaluate_rows(address, handle, thetas, values, gradients):
+    """Write the log density at each row of `thetas`; `gradients` has a row for each, or for all."""
     theta = np.empty(thetas.shape[1])
-    unused = np.empty(thetas.shape[1])
     for i in range(thetas.shape[0]):
         theta[:] = thetas[i]
-        values[i] = density(address, theta, unused, handle)
+        values[i] = density(address, theta, gradients[i % gradients.shape[0]], handle)
 
 
 def evaluate_many(bound, thetas):
@@ -159,12 +159,13 @@ def evaluate_many(bound, thetas):
 
     An interrupt keeps the values found until then as the `partial` of the KeyboardInterrupt.
     """
-    values, done = np.empty(len(thetas)), 0
-    _evaluate_rows.compile()  # which takes time of its own
+    values, unused, done = np.empty(len(thetas)), np.empty((1, thetas.shape[1])), 0
+    evaluate_rows.compile()  # which takes time of its own
     try:
         with watching("evaluations", len(thetas)):
             for begin, end in blocks(len(thetas), first=1):
-                _evaluate_rows(bound.address, bound.handle, thetas[begin:end], values[begin:end])
+                rows, out = thetas[begin:end], values[begin:end]
+                evaluate_rows(bound.address, bound.handle, rows, out, unused)
                 done = end
                 count(end - begin)
     except KeyboardInterrupt as interrupt:

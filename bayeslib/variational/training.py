@@ -1,10 +1,8 @@
 """Training a recognition network, on simulations of parameters and data."""
 
 import numpy as np
-from numba import types
 
-from ..compile.callback import density, kernel, together
-from ..compile.kinds import ADDRESS, HANDLE, MATRIX, VECTOR
+from ..compile.callback import evaluate_rows, together
 from ..errors import BayeslibError, TargetError
 from ..waiting import count
 from .ascent import adam_step
@@ -23,13 +21,6 @@ _QUARTERS, _ORDERS = (0.25, 0.5, 0.75), ("lowest", "second", "third", "highest")
 _OVERFIT = 0.05  # nats by which unseen simulations may be predicted worse than they were
 _BULK = 3.0  # standard deviations up to which the network sees data nearly as they are
 _QUARTILES = 1.349  # standard deviations between those of a Gaussian
-
-
-@kernel(types.void, ADDRESS, HANDLE, MATRIX, VECTOR, MATRIX)
-def evaluate_with_gradients(address, handle, points, values, gradients):
-    """Fill `values` with the log density at each row of `points`, and `gradients` with its rows."""
-    for i in range(points.shape[0]):
-        values[i] = density(address, points[i], gradients[i], handle)
 
 
 class Trainer:
@@ -102,7 +93,7 @@ class Trainer:
         """log p(x, y), (n,), and its gradient by x, (n, dim), x in the network's units."""
         points = np.concatenate([self.centre + self.spread * units, data], axis=1)
         values, gradients = np.empty(len(points)), np.zeros(points.shape)
-        evaluate_with_gradients(self._bound.address, self._bound.handle, points, values, gradients)
+        evaluate_rows(self._bound.address, self._bound.handle, points, values, gradients)
         self.num_evals += len(points)
         if self._bound.num_errors:
             raise self._joint.explain(self._bound.failed_at)

@@ -220,8 +220,8 @@ def test_a_density_is_compiled_once_and_found_on_disk(kind, cache, monkeypatch):
 def test_kernels_are_found_on_disk_by_the_next_process(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     code = (
-        "from bayeslib.compile.callback import _evaluate_rows\n"
-        "print(sum(_evaluate_rows.compile().stats.cache_hits.values()))"
+        "from bayeslib.compile.callback import evaluate_rows\n"
+        "print(sum(evaluate_rows.compile().stats.cache_hits.values()))"
     )
     assert [python(code).strip() for _ in range(2)] == ["0", "1"]
 

@@ -35,7 +35,7 @@ def interrupt(monkeypatch):
     """Return interrupt(last), which does so at a block of evaluations, and fixes their sizes."""
     monkeypatch.setattr(waiting, "BLOCK_SECONDS", np.inf)  # blocks of 1, 20, 400, ...
 
-    def send(last, home=callback, name="_evaluate_rows"):
+    def send(last, home=callback, name="evaluate_rows"):
         monkeypatch.setattr(home, name, Interrupted(getattr(home, name), last))
 
     return send
