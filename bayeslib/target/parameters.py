@@ -379,26 +379,19 @@ def _argument(vector, p, i, j):
     return part if len(p.shape) == 1 else f"{part}.reshape({p.shape!r})"
 
 
-def constrain_one(x, low, high):
-    """One parameter; low and high are infinite where there is no end."""
+def place_one(x, low, high):
+    """Return one parameter and log |d theta / d x|; an end that is infinite is none."""
     if low > -np.inf and high < np.inf:
         if x < 0.0:
-            return low + (high - low) * sigmoid(x)
-        return high - (high - low) * sigmoid(-x)
+            theta = low + (high - low) * sigmoid(x)
+        else:
+            theta = high - (high - low) * sigmoid(-x)
+        return theta, np.log(high - low) + log_sigmoid(x) + log_sigmoid(-x)
     if low > -np.inf:
-        return low + np.exp(x)
+        return low + np.exp(x), x
     if high < np.inf:
-        return high - np.exp(x)
-    return x
-
-
-def log_slope(x, low, high):
-    """log |d theta / d x| of one coordinate."""
-    if low > -np.inf and high < np.inf:
-        return np.log(high - low) + log_sigmoid(x) + log_sigmoid(-x)
-    if low > -np.inf or high < np.inf:
-        return x
-    return 0.0 * x
+        return high - np.exp(x), x
+    return x, 0.0 * x
 
 
 def inside_ends(theta, low, high):
@@ -413,8 +406,8 @@ def place_ends(x, theta, low, high):
     """Write parameters between two ends; return log |d theta / d x|, -inf on an end."""
     total = 0.0 * x[0]
     for i in range(len(x)):
-        theta[i] = constrain_one(x[i], low, high)
+        theta[i], log_slope = place_one(x[i], low, high)
         if not (low < theta[i] and theta[i] < high):
             return total - np.inf
-        total = total + log_slope(x[i], low, high)
+        total = total + log_slope
     return total

@@ -11,7 +11,7 @@ from ..results import Draws
 from ..results.coordinates import Transform
 from ..results.named import settings_with_noise
 from ..validate import as_floats, as_positions
-from .parameters import constrain_one, log_slope
+from .parameters import place_one
 from .target import Target, as_target
 from .truth import Quantiles, Truth
 
@@ -217,10 +217,10 @@ def _place(x, low, high, theta):
     """Write the parameters into `theta`; return log |d theta / d x|, -inf outside the support."""
     total = 0.0 * x[0]
     for i in range(x.size):
-        theta[i] = constrain_one(x[i], low[i], high[i])
+        theta[i], log_slope = place_one(x[i], low[i], high[i])
         if not (low[i] < theta[i] and theta[i] < high[i]):
             return -np.inf + total
-        total = total + log_slope(x[i], low[i], high[i])
+        total = total + log_slope
     return total
 
 

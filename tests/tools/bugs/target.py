@@ -4,12 +4,12 @@ import numpy as np
 from densities import EXACT, log_gamma_normal, log_gamma_normal_fused, sample_log_gamma_normal
 from planting import Bug
 
-from bayeslib import Target
 from bayeslib.errors import GradientError
 from bayeslib.results.coordinates import Transform
 from bayeslib.results.gaussian import Gaussian
+from bayeslib.target import Target, parameters
 
-_logdensity, _log_jacobian = Gaussian.logdensity, Transform.log_jacobian
+_logdensity, _log_jacobian, _one = Gaussian.logdensity, Transform.log_jacobian, parameters.place_one
 
 
 def gradient_15_percent_off(theta, grad):
@@ -37,8 +37,8 @@ BUGS = {
         error=GradientError,
     ),
     "unconstrained coordinates forget the Jacobian": Bug(
-        "bayeslib.target.transforms.log_slope",
-        lambda x, low, high: 0.0 * x,
+        "bayeslib.target.transforms.place_one",
+        lambda x, low, high: (_one(x, low, high)[0], 0.0 * x),
         _TRANSFORMS,
         {"form": "auto"},
     ),
