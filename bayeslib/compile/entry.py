@@ -11,9 +11,10 @@ from llvmlite import ir
 from numba import from_dtype, types
 
 from . import internals
-from .autodiff.arena import BUSY, NUM_WORDS, discard, emit
+from .autodiff.arena import BUSY, NUM_WORDS, discard
 from .internals import array_over, cgutils, cpu_target, global_compiler_lock
 from .kinds import DOUBLE, DOUBLES, FLOAT, HALF, INTS, NATIVE, VECTOR, WORD, WORDS
+from .linked import emit
 
 _NEVER = DOUBLE(float("-inf"))
 # NATIVE, as Python knows it.

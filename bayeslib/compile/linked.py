@@ -1,6 +1,7 @@
-"""Functions with machine code of their own: compiled once, and called by every density by address.
+"""Functions with machine code of their own: compiled once, and called by every density by a symbol.
 
-Inlined, they took most of the time that a density with them in it takes to compile.
+Inlined, they took most of the time that a density with them in it takes to compile. They are plain
+Python, of addresses and numbers, all int64, and return one; see `emit`.
 """
 
 import importlib
@@ -10,48 +11,43 @@ from hashlib import sha256
 from pathlib import Path
 
 import llvmlite.binding as llvm
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 from .arithmetic import JIT
 from .disk import Stored
-from .internals import CFunc, before_linking, cgutils, keep_in
+from .internals import CFunc, array_over, before_linking, cgutils, keep_in
+from .kinds import FLOAT, INT, WORD
 
 _lock = threading.Lock()
-_known, loaded = {}, {}  # by symbol: the function and its signature; its machine code
+loaded, _errands = {}, {}  # by symbol: the machine code, and how to have it
 
 
-class Linked:
-    """A function that compiled code calls by its symbol.
-
-    Parameters
-    ----------
-    symbol : str
-    function : callable
-        In numba's subset.
-    signature : numba.core.typing.Signature
-    """
-
-    def __init__(self, symbol, function, signature):
-        _known[symbol] = function, signature
-        self._symbol, self._load = symbol, partial(load, symbol, function.__module__)
-
-    def call(self, context, builder, kind, args):
-        """Emit a call; `kind` is the type of the function, as LLVM knows it."""
-        self._load()
-        before_linking(context, self._load)
-        function = cgutils.get_or_insert_function(builder.module, kind, self._symbol)
-        return builder.call(function, args)
+def symbol_of(function):
+    return f"{function.__module__}.{function.__name__}"
 
 
-def load(symbol, module):
+def emit(context, builder, function, args):
+    """Emit a call of such a function, which its module has by its own name."""
+    symbol = symbol_of(function)
+    errand = _errands.setdefault(symbol, partial(load, symbol))
+    errand()
+    before_linking(context, errand)
+    kind = ir.FunctionType(WORD, [WORD] * len(args))
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, symbol), args)
+
+
+def load(symbol):
     """Compile a function, or find it on disk, and tell the linker where it is.
 
     Densities on disk name this as what to do before they are linked.
     """
-    importlib.import_module(module)  # which a density from the disk has not done
+    module, _, name = symbol.rpartition(".")
+    function = getattr(importlib.import_module(module), name)
     with _lock:
         if symbol not in loaded:
-            function, signature = _known[symbol]
-            code = CFunc(function, (signature.args, signature.return_type), {}, JIT)
+            code = CFunc(function, ((INT,) * function.__code__.co_argcount, INT), {}, JIT)
             keep_in(code, Stored(symbol, stamp()))
             code.compile()
             llvm.add_symbol(symbol, code.address)
@@ -63,3 +59,21 @@ def stamp():
     """Return a digest of this folder, in which lies all that they call, and densities but yours."""
     files = sorted(Path(__file__).parent.rglob("*.py"))
     return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+
+
+def _view(kind):
+    array_kind = types.Array(kind, 1, "C")
+
+    @intrinsic
+    def view(typingctx, address):
+        def codegen(context, builder, signature, args):
+            data = builder.inttoptr(args[0], context.get_data_type(kind).as_pointer())
+            return array_over(context, builder, array_kind, data, [WORD(1 << 48)])
+
+        return array_kind(INT), codegen
+
+    return view
+
+
+# The memory at an address, as an array without an end.
+words, doubles, halves = _view(INT), _view(FLOAT), _view(types.int32)

@@ -9,14 +9,11 @@ import weakref
 
 import llvmlite.binding as llvm
 import numpy as np
-from llvmlite import ir
 from numba import njit, types
-from numba.extending import intrinsic
 
 from ..arithmetic import INLINED
-from ..internals import array_over
-from ..kinds import FLOAT, INT, WORD
-from ..linked import Linked, loaded
+from ..kinds import INT
+from ..linked import doubles, loaded, symbol_of, words
 
 INDEX = types.uint64  # which is not asked whether it counts from the end
 # The words of a tape.
@@ -58,45 +55,13 @@ def _is_symmetric(array):
 
 
 def _free(words):
-    if code := loaded.get("bayeslib.tape.discard"):  # else no evaluation has used it
+    if code := loaded.get(symbol_of(discard)):  # else no evaluation has used it
         code.ctypes(words.ctypes.data)
-
-
-def _view(kind):
-    array_kind = types.Array(kind, 1, "C")
-
-    @intrinsic
-    def view(typingctx, address):
-        def codegen(context, builder, signature, args):
-            data = builder.inttoptr(args[0], context.get_data_type(kind).as_pointer())
-            return array_over(context, builder, array_kind, data, [WORD(1 << 48)])
-
-        return array_kind(INT), codegen
-
-    return view
-
-
-# The memory at an address, as an array without an end.
-words, doubles, halves = _view(INT), _view(FLOAT), _view(types.int32)
 
 
 # As realloc and free of C: reallocate returns 0 where there is no more memory.
 reallocate = types.ExternalFunction("bayeslib.tape.realloc", INT(INT, INT))
 _release = types.ExternalFunction("bayeslib.tape.free", types.void(INT))
-
-
-# ------------------------------------------------------------------------------- native functions
-def native(function):
-    """Decorate a function of addresses and numbers, all int64, to be called by `emit`."""
-    signature = INT(*[INT] * function.__code__.co_argcount)
-    function.linked = Linked(f"bayeslib.tape.{function.__name__}", function, signature)
-    return function
-
-
-def emit(context, builder, function, args):
-    """Emit a call of a native function."""
-    kind = ir.FunctionType(WORD, [WORD] * len(args))
-    return function.linked.call(context, builder, kind, args)
 
 
 for _name in ("Realloc", "Free"):
@@ -156,7 +121,6 @@ def _release_from(chunk):
         chunk = before
 
 
-@native
 def discard(tape):
     """Free the memory of a tape."""
     t = words(tape)
@@ -166,7 +130,6 @@ def discard(tape):
     return 0
 
 
-@native
 def grow(tape, more):
     """Make room for `more` edges; without memory, forget all edges and note the failure."""
     t = words(tape)
@@ -175,7 +138,6 @@ def grow(tape, more):
     return 0
 
 
-@native
 def start(tape, theta, dim):
     """Begin anew; return the address of the parameters as (dim,) numbers of the tape, or 0."""
     t = words(tape)

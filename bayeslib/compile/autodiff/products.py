@@ -5,7 +5,7 @@ from numba import njit
 
 from ..arithmetic import INLINED
 from ..internals import stack_vector
-from .arena import doubles
+from ..linked import doubles
 
 _LENGTH = 256  # sums at a time, which stay in the first cache
 

@@ -12,6 +12,7 @@ parameters. A product of a constant matrix and a vector is a block, which stands
 from numba import njit
 
 from ..arithmetic import INLINED
+from ..linked import doubles, halves, words
 from .arena import (
     ADJOINTS,
     BLOCK,
@@ -25,13 +26,9 @@ from .arena import (
     NUM_EDGES,
     NUM_NODES,
     NUMBER,
-    doubles,
-    halves,
-    native,
     reallocate,
     reserve,
     room,
-    words,
 )
 from .products import back, predict, predict_both
 
@@ -48,7 +45,6 @@ STEP = NUMBER // 8  # words from one number to the next
 
 
 # ------------------------------------------------------------------------------ sums and products
-@native
 def tape_of(numbers, step, n):
     """Return the tape of n numbers, `step` words apart, or 0 if all are constants."""
     for i in range(n):
@@ -147,7 +143,6 @@ def _add_quadratic(t, child, n, first, parents, product, values):
     return True
 
 
-@native
 def total(a, n, out):
     """Write the sum of n numbers to `out`."""
     result, apart, tape, child, values, fields = 0.0, 0, 0, 0, doubles(a), words(a)
@@ -176,7 +171,6 @@ def _products(a, a_step, b, b_step, n):
     return result
 
 
-@native
 def dot_of_doubles(a, b, n, out):
     """Write the sum of products of n numbers and n doubles to `out`."""
     tape = _tape_of(a, STEP, n)
@@ -195,7 +189,6 @@ def dot_of_doubles(a, b, n, out):
     return 0
 
 
-@native
 def dot(a, b, n, out):
     """Write the sum of products of n numbers and n others to `out`."""
     tape = _tape_of(a, STEP, n)
@@ -225,7 +218,6 @@ def dot(a, b, n, out):
 SCALAR, RANGE, SCATTERED = range(3)  # what the parents of a block of entries are
 
 
-@native
 def open_block(tape, n, num, spare):
     """Return a block of n entries that change by `num` arguments each: weights and parents.
 
@@ -250,7 +242,6 @@ def open_block(tape, n, num, spare):
     return spare
 
 
-@native
 def close_block(tape, block, count, scalars):
     """Append a block, of which `count` entries were filled; `scalars`: arguments that are, as bits.
 
@@ -284,7 +275,6 @@ def _is_symmetric(t, X, d):
     return False
 
 
-@native
 def matrix_vector(X, owned, m, d, row, column, theta, out):
     """Write X @ theta to (m,) numbers at `out`.
 
@@ -390,7 +380,6 @@ def _back_sum(t, b):
             u[i] += a * factors[i]
 
 
-@native
 def finish(tape, root, grad, dim):
     """Write the gradient of the number `root`; return 1 where memory has run out."""
     t = words(tape)

@@ -11,6 +11,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, models, overload, register_model
 
+from .. import linked
 from ..arithmetic import INLINED
 from ..internals import array_expressions, array_over, cgutils, make_array
 from ..kinds import DOUBLE, DOUBLES, HALF, WORD, WORDS
@@ -103,7 +104,7 @@ def _pusher(context, builder, num):
 
     end = b.add(b.load(word(arena.NUM_EDGES)), WORD(num))
     with b.if_then(b.icmp_unsigned(">", end, b.load(word(arena.MAX_EDGES))), likely=False):
-        arena.emit(context, b, arena.grow, [address, WORD(num)])
+        linked.emit(context, b, arena.grow, [address, WORD(num)])
     count, child = b.load(word(arena.NUM_EDGES)), b.load(word(arena.NUM_NODES))
     place = b.add(b.load(word(arena.EDGES)), b.mul(count, WORD(arena.EDGE)))
     stored = b.inttoptr(place, HALF.as_pointer())
@@ -147,7 +148,7 @@ class EntryByEntry:
         num = len(active)
         spare = cgutils.alloca_once(builder, WORD, size=sweep.BLOCK_BYTES // 8 + 2 * num + 1)
         given = [tape, size, WORD(num), builder.ptrtoint(spare, WORD)]
-        block = arena.emit(context, builder, sweep.open_block, given)
+        block = linked.emit(context, builder, sweep.open_block, given)
         self._tape, self._block, self._size = tape, block, size
         words = builder.inttoptr(block, WORDS)
         weights, parents, first, step = (
@@ -201,7 +202,7 @@ class EntryByEntry:
         """Close the block."""
         scalars = sum(1 << lane for lane, array in enumerate(self._is_array) if not array)
         given = [self._tape, self._block, builder.load(self._count), WORD(scalars)]
-        arena.emit(self._context, builder, sweep.close_block, given)
+        linked.emit(self._context, builder, sweep.close_block, given)
 
 
 def _size(context, builder, kinds, arguments):
@@ -230,7 +231,7 @@ def _tape_of(context, builder, kind, argument):
     else:
         array = make_array(kind)(context, builder, argument)
         given = builder.ptrtoint(array.data, WORD), WORD(arena.NUMBER // 8), array.nitems
-    return arena.emit(context, builder, sweep.tape_of, given)
+    return linked.emit(context, builder, sweep.tape_of, given)
 
 
 def entry_by_entry(returned, kinds):
@@ -259,7 +260,7 @@ def _start_and_step(context, builder, kind, array):
 def _number_from(context, builder, function, given):
     """Emit a call of a native function that writes a number, and return that."""
     room = cgutils.alloca_once(builder, context.get_data_type(Traced))
-    arena.emit(context, builder, function, [*given, builder.ptrtoint(room, WORD)])
+    linked.emit(context, builder, function, [*given, builder.ptrtoint(room, WORD)])
     return context.unpack_value(builder, Traced, room)
 
 
@@ -302,7 +303,7 @@ def _matrix_vector(typingctx, X, theta, out):
         into, _, _ = _start_and_step(context, builder, signature.args[2], args[2])
         data = builder.ptrtoint(matrix.data, WORD)
         given = [data, owner, *shape, *steps, start, into]
-        arena.emit(context, builder, sweep.matrix_vector, given)
+        linked.emit(context, builder, sweep.matrix_vector, given)
         return context.get_dummy_value()
 
     return types.void(X, theta, out), codegen
@@ -383,7 +384,7 @@ def begin(typingctx, theta, tape):
     def codegen(context, builder, signature, args):
         kinds = zip(signature.args, args, strict=True)
         (x, _, size), (words, _, _) = (_start_and_step(context, builder, *pair) for pair in kinds)
-        return arena.emit(context, builder, arena.start, [words, x, size])
+        return linked.emit(context, builder, arena.start, [words, x, size])
 
     return types.int64(theta, tape), codegen
 
@@ -414,7 +415,7 @@ def end(typingctx, result, tape, grad):
             index = cgutils.create_struct_proxy(Traced)(context, builder, args[0]).index
         words, _, _ = _start_and_step(context, builder, signature.args[1], args[1])
         slopes, _, size = _start_and_step(context, builder, signature.args[2], args[2])
-        return arena.emit(context, builder, sweep.finish, [words, index, slopes, size])
+        return linked.emit(context, builder, sweep.finish, [words, index, slopes, size])
 
     return types.int64(result, tape, grad), codegen
 

@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 from numba import njit, types
-from numba.extending import overload
+from numba.extending import intrinsic, overload
 
 from ...errors import BayeslibError
 from ..arithmetic import INLINED
-from ..internals import stack_vector
-from ..kinds import REAL
+from ..internals import cgutils, make_array, stack_vector
+from ..kinds import DOUBLE, REAL, WORD
+from ..linked import doubles, emit
 from .logistic import exp_negative, log1pexp, sigmoid
-from .native import native_pass, takes
 
 ROWS = 64  # a block of X stays in the first cache between the two times that it is read
 _LOG_2PI = math.log(2.0 * math.pi)
@@ -77,8 +77,19 @@ def _over_rows(name, sum_block):
                 grad[j] += slopes[j]
         return total
 
-    rows.__name__ = rows.__qualname__ = name
-    return njit(**INLINED)(rows)
+    passed = njit(**INLINED)(rows)
+
+    def linked(theta, grad, X, y, n, dim, out):
+        """The same of doubles at addresses, for `emit`; `grad` may be 0."""
+        beta, X, y = doubles(theta)[:dim], doubles(X)[: n * dim].reshape((n, dim)), doubles(y)[:n]
+        if grad != 0:
+            doubles(out)[0] = passed(beta, doubles(grad)[:dim], X, y)
+        else:
+            doubles(out)[0] = passed(beta, None, X, y)
+        return 0
+
+    linked.__name__ = linked.__qualname__ = name
+    return passed, linked
 
 
 @njit(**INLINED)
@@ -103,8 +114,8 @@ def _squares_block(total, s, y, first, num):
     return total
 
 
-_logistic_rows = _over_rows("_logistic_rows", _logistic_block)
-_squares_rows = _over_rows("_squares_rows", _squares_block)
+_any_logistic, _logistic_rows = _over_rows("_logistic_rows", _logistic_block)
+_any_squares, _squares_rows = _over_rows("_squares_rows", _squares_block)
 
 
 def logistic_pass(theta, grad, X, y):
@@ -227,13 +238,34 @@ PASSES = {logistic_log_likelihood: logistic_pass, sum_of_squares: squares_pass}
 SUMS_OVER_ROWS = {*PASSES, linear_log_likelihood}
 
 
-def _register(function, one_pass, rows):
+def _is_doubles(kind):
+    is_array = isinstance(kind, types.Array)
+    return kind is types.none or is_array and (kind.dtype, kind.layout) == (types.float64, "C")
+
+
+def _register(function, one_pass, rows, linked):
     function.__compiled__ = one_pass.__compiled__ = (rows,)
-    call = native_pass(rows)
+
+    @intrinsic
+    def call(typingctx, theta, grad, X, y):
+        """Call what is linked, with arrays of doubles in C order; `grad` may be None."""
+
+        def codegen(context, builder, signature, args):
+            views = [
+                None if kind is types.none else make_array(kind)(context, builder, value)
+                for kind, value in zip(signature.args, args, strict=True)
+            ]
+            places = [builder.ptrtoint(view.data, WORD) if view else WORD(0) for view in views]
+            sizes = [builder.extract_value(views[2].shape, axis) for axis in range(2)]
+            out = cgutils.alloca_once(builder, DOUBLE)
+            emit(context, builder, linked, [*places, *sizes, builder.ptrtoint(out, WORD)])
+            return builder.load(out)
+
+        return types.float64(theta, grad, X, y), codegen
 
     @overload(one_pass, jit_options=INLINED)
     def compiled_pass(theta, grad, X, y):
-        run = call if takes(theta, grad, X, y) else rows
+        run = call if all(map(_is_doubles, (theta, grad, X, y))) else rows
 
         def checked(theta, grad, X, y):
             if X.shape[0] != y.size or X.shape[1] != theta.size:
@@ -251,9 +283,9 @@ def _register(function, one_pass, rows):
         return (lambda theta, X, y: one_pass(theta, None, X, y)) if known else None
 
 
-_register(logistic_log_likelihood, logistic_pass, _logistic_rows)
-_register(sum_of_squares, squares_pass, _squares_rows)
-linear_log_likelihood.__compiled__ = (_squares_rows,)
+_register(logistic_log_likelihood, logistic_pass, _any_logistic, _logistic_rows)
+_register(sum_of_squares, squares_pass, _any_squares, _squares_rows)
+linear_log_likelihood.__compiled__ = (_any_squares,)
 
 
 overload(linear_log_likelihood, jit_options=INLINED)(
