@@ -16,12 +16,13 @@ from ..errors import ImproperError, TargetError
 from ..results import Gaussian
 from ..validate import shown
 from ..waiting import blocks, count
-from .ascent import run_rounds
 from .gaussian_family import draw_normals, factorise, is_dense, pack, place, pull_back, unpack
 
 # What a single step may change at most, in the scale of the approximation.
 MEAN_STEP, SCALE_STEP = 1.0, 0.2
 _FAR = 1e100  # where squares may soon overflow
+_ROUND = 20.0  # steps of a round's window, times the step size
+_STILL = 1.1  # R-hat of the two halves of a window's iterates
 
 Options = record(num_draws="i8", sticking="?", step_size="f8", num_outside="i8")
 
@@ -158,8 +159,9 @@ class Fit:
 
     Attributes
     ----------
-    step_sizes, converged
-        See `run_rounds`.
+    step_sizes : numpy.ndarray, shape (rounds,)
+    converged : bool
+        Whether the averages of the last two rounds were within the tolerance.
     gaussian : Gaussian
         Where `ascend` has led, of the unconstrained coordinates.
     weighed : Weighed or None
@@ -217,10 +219,6 @@ class Fit:
         self.traces.append(trace[:done])
         return path[:done], climb.parameters.copy() if self.interrupted else climb.total / num_steps
 
-    def restart(self, average):
-        """Go on from averaged parameters."""
-        self.climb.parameters[:] = average
-
     def distance(self, one, other):
         """Symmetrised Kullback-Leibler divergence between two averages."""
         one, other = self._gaussian(one), self._gaussian(other)
@@ -233,12 +231,65 @@ class Fit:
     def ascend(self, num_steps, max_steps, step_size, tolerance):
         """Run to the end, by rounds or by `num_steps` steps of one size."""
         if num_steps is None:
-            average, self.step_sizes, self.converged = run_rounds(
-                self, step_size=step_size, max_steps=max_steps, tolerance=tolerance
-            )
+            average = self._run_rounds(max_steps, step_size, tolerance)
         else:
             self.step_sizes, self.converged = np.array([step_size]), False
             _, average = self.run(step_size, num_steps // 2)
             if not self.interrupted:
                 _, average = self.run(step_size, num_steps - num_steps // 2)
         self.gaussian = self._gaussian(average)
+
+    def _run_rounds(self, max_steps, step_size, tolerance):
+        """Ascend in rounds of constant steps, each half as long as the one before.
+
+        With a constant step the iterates settle to a cloud about the optimum, whose average is
+        closer to it the smaller the step. A round ends when its second half has no trend left; then
+        that half is averaged, and the next round starts from the average. Returns the last one.
+
+        References
+        ----------
+        Dhaka, Catalina, Andersen, Magnusson, Huggins and Vehtari (2020), "Robust, accurate
+        stochastic optimization for variational inference"; Welandawe, Andersen, Vehtari and Huggins
+        (2024), "A framework for improving the reliability of black-box variational inference".
+        """
+        sizes, last = [], None
+        while True:
+            sizes.append(step_size)
+            average, still = self._run_round(max_steps, step_size, tolerance)
+            settled = still and last is not None and self.distance(average, last) < tolerance
+            if settled or self.num_steps >= max_steps or self.interrupted:
+                self.step_sizes, self.converged = np.array(sizes), settled
+                return average
+            self.climb.parameters[:] = last = average
+            step_size *= 0.5
+
+    def _run_round(self, max_steps, step_size, tolerance):
+        """Return the average, and whether the last of the steps had no trend."""
+        window, paths, averages = int(np.ceil(_ROUND / step_size)), [], []
+        while self.num_steps < max_steps and not self.interrupted:
+            path, average = self.run(step_size, min(window, max_steps - self.num_steps))
+            if len(path) < window and averages:
+                break  # what is left is too short to weigh as much as the others
+            paths.append(path)
+            averages.append(average)
+            if len(averages) % 2:
+                continue
+            half = len(averages) // 2
+            still = _no_trend(np.concatenate(paths[half:]))
+            if not still and half > 1:
+                earlier, later = np.split(np.array(averages[half:]), [half // 2])
+                apart = self.distance(later.mean(axis=0), earlier.mean(axis=0))
+                still = apart < 0.1 * tolerance
+            if still:
+                return np.mean(averages[half:], axis=0), True
+        return np.mean(averages[len(averages) // 2 :], axis=0), False
+
+
+@np.errstate(over="ignore", invalid="ignore")  # of a run that went off
+def _no_trend(path):
+    """Say whether the two halves of a path (n, m) have the same mean, by R-hat."""
+    half = len(path) // 2
+    first, second = path[:half], path[-half:]
+    within = 0.5 * (first.var(axis=0) + second.var(axis=0))
+    between = 0.5 * np.square(first.mean(axis=0) - second.mean(axis=0))
+    return bool(np.all(between <= (_STILL**2 - 1.0) * within + 1e-16))
