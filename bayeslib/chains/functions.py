@@ -14,7 +14,7 @@ from numba import config
 from numba.extending import intrinsic
 
 from ..compile.arguments import as_data, as_function
-from ..compile.callback import _NUMBERS, _PLAIN, aligned, frozen, read
+from ..compile.callback import _PLAIN, aligned, frozen, read
 from ..compile.compiler import as_arguments, bind, constant
 from ..compile.entry import PROTOTYPE
 from ..compile.kinds import GENERATOR
@@ -60,7 +60,7 @@ class Interpreted:
         self.error = None
         self.handle = np.zeros(1, dtype=np.int64)
         if config.DISABLE_JIT:
-            self.address = next(_NUMBERS)
+            self.address = id(self)
             _PLAIN[self.address] = self
         else:
             self._native = PROTOTYPE(self._call)

@@ -6,7 +6,6 @@ new density nor new data ever compile a kernel again.
 """
 
 import ctypes
-import itertools
 import threading
 import weakref
 
@@ -29,7 +28,6 @@ STOP = 1 << 40
 _APART = 512  # bytes: twice what a vector loop works on at a time
 
 _PLAIN = weakref.WeakValueDictionary()
-_NUMBERS = itertools.count(1)
 
 
 @intrinsic
@@ -236,7 +234,7 @@ class PlainCallback:
 
     def __init__(self, function, data, dim, bounded):
         self._function, self._data, self._dim, self._bounded = function, data, dim, bounded
-        self.address = next(_NUMBERS)
+        self.address = id(self)
         _PLAIN[self.address] = self
 
     def __call__(self, theta, grad, handle):

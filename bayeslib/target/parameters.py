@@ -264,9 +264,8 @@ class Layout:
                 f"bl.positive()}}, got {parameters!r}"
             )
         self.parameters = {name: _as_parameter(name, p) for name, p in parameters.items()}
-        as_count(
-            sum(p.size for p in self.parameters.values()), "numbers in parameters", maximum=MOST
-        )
+        total = sum(p.size for p in self.parameters.values())
+        as_count(total, "numbers in parameters", maximum=MOST)
         self.names, support, blocks = (), (), ()
         self._slices, self._coordinates, c = [], [], 0
         for name, p in self.parameters.items():

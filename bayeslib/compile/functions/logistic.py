@@ -8,12 +8,11 @@ import inspect
 import math
 
 import numpy as np
-from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
 from ..arithmetic import EXACT
-from ..kinds import REAL
+from ..kinds import DOUBLE, FLOAT, INT, REAL, WORD
 from .elementwise import entry_type, loop_over
 
 _LOG2_E = 1.0 / math.log(2.0)
@@ -28,17 +27,13 @@ _E2, _E3, _E4, _E5, _E6, _E7, _E8, _E9, _E10, _E11, _E12, _E13 = _EXP[2:]
 @intrinsic
 def _bits(typingctx, x):
     """The 64 bits of a double."""
-    return types.int64(types.float64), lambda context, builder, signature, args: builder.bitcast(
-        args[0], ir.IntType(64)
-    )
+    return INT(FLOAT), lambda context, builder, signature, args: builder.bitcast(args[0], WORD)
 
 
 @intrinsic
 def _double(typingctx, bits):
     """The double of these 64 bits."""
-    return types.float64(types.int64), lambda context, builder, signature, args: builder.bitcast(
-        args[0], ir.DoubleType()
-    )
+    return FLOAT(INT), lambda context, builder, signature, args: builder.bitcast(args[0], DOUBLE)
 
 
 @njit(**EXACT)

@@ -51,12 +51,10 @@ def trigamma(x):
 
 def log_ndtr(x):
     """Logarithm of the normal distribution function; Lentz's continued fraction far left."""
+    if x > 0.0:
+        return math.log1p(-0.5 * math.erfc(x * ROOT_HALF))
     if x > -5.0:
-        return (
-            math.log1p(-0.5 * math.erfc(x * ROOT_HALF))
-            if x > 0.0
-            else math.log(0.5 * math.erfc(-x * ROOT_HALF))
-        )
+        return math.log(0.5 * math.erfc(-x * ROOT_HALF))
     fraction = -x
     for k in range(60, 0, -1):
         fraction = -x + k / fraction
