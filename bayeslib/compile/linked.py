@@ -77,3 +77,4 @@ def _view(kind):
 
 # The memory at an address, as an array without an end.
 words, doubles, halves = _view(INT), _view(FLOAT), _view(types.int32)
+INDEX = types.uint64  # for such an array: it is not asked whether it counts from the end

@@ -15,7 +15,6 @@ from ..arithmetic import INLINED
 from ..kinds import INT
 from ..linked import doubles, loaded, symbol_of, words
 
-INDEX = types.uint64  # which is not asked whether it counts from the end
 # The words of a tape.
 BUSY, EDGES, NUM_EDGES, MAX_EDGES, NUM_NODES, ADJOINTS, MAX_ADJOINTS = range(7)
 BLOCK, CHUNK, USED, SIZE, WANTED, FAILED = range(7, 13)
@@ -83,6 +82,33 @@ def room(t, more):
         return False
     t[EDGES], t[MAX_EDGES] = found, size
     return True
+
+
+@njit(**INLINED)
+def clear(t):
+    """Set the adjoints of all numbers to 0; say whether there was room for them, and all else."""
+    num = t[NUM_NODES]
+    if num > t[MAX_ADJOINTS] and t[FAILED] == 0:
+        found = reallocate(t[ADJOINTS], 8 * 2 * num)
+        if found == 0 or num > MOST:
+            t[FAILED] = 1
+        else:
+            t[ADJOINTS], t[MAX_ADJOINTS] = found, 2 * num
+    if t[FAILED] != 0:
+        return False
+    adjoints = doubles(t[ADJOINTS])
+    for k in range(num):
+        adjoints[k] = 0.0
+    return True
+
+
+@njit(**INLINED)
+def knows(t, X, d):
+    """Whether a matrix of d rows is among those of which the tape knows that it is symmetric."""
+    for k in range(MATRICES, MATRICES + 2 * MOST_MATRICES, 2):
+        if t[k] == X and t[k + 1] == d:
+            return True
+    return False
 
 
 @njit(**INLINED)

@@ -12,24 +12,8 @@ parameters. A product of a constant matrix and a vector is a block, which stands
 from numba import njit
 
 from ..arithmetic import INLINED
-from ..linked import doubles, halves, words
-from .arena import (
-    ADJOINTS,
-    BLOCK,
-    EDGES,
-    FAILED,
-    INDEX,
-    MATRICES,
-    MAX_ADJOINTS,
-    MOST,
-    MOST_MATRICES,
-    NUM_EDGES,
-    NUM_NODES,
-    NUMBER,
-    reallocate,
-    reserve,
-    room,
-)
+from ..linked import INDEX, doubles, halves, words
+from .arena import ADJOINTS, BLOCK, EDGES, NUM_EDGES, NUM_NODES, NUMBER, clear, knows, reserve, room
 from .products import back, predict, predict_both
 
 # The words of a block, kept in the arena: first those of any, then those of each kind.
@@ -266,15 +250,6 @@ def close_block(tape, block, count, scalars):
     return 0
 
 
-@njit(**INLINED)
-def _is_symmetric(t, X, d):
-    """Whether a matrix of d rows is among those of which the tape knows it."""
-    for k in range(MATRICES, MATRICES + 2 * MOST_MATRICES, 2):
-        if t[k] == X and t[k + 1] == d:
-            return True
-    return False
-
-
 def matrix_vector(X, owned, m, d, row, column, theta, out):
     """Write X @ theta to (m,) numbers at `out`.
 
@@ -287,7 +262,7 @@ def matrix_vector(X, owned, m, d, row, column, theta, out):
     if tape != 0:
         values, parents, block = reserve(own, 8 * d), reserve(own, 4 * d), reserve(own, BLOCK_BYTES)
         copy, sums = reserve(own, 8 * m * d if copied else 0), reserve(own, 8 * m)
-        if m == d and not copied and _is_symmetric(own, X, d):
+        if m == d and not copied and knows(own, X, d):
             turned, row, column = SYMMETRIC, 8 * d, 8
         elif m == d:
             turned = reserve(own, 8 * d)
@@ -383,19 +358,9 @@ def _back_sum(t, b):
 def finish(tape, root, grad, dim):
     """Write the gradient of the number `root`; return 1 where memory has run out."""
     t = words(tape)
-    num = t[NUM_NODES]
-    slopes = doubles(grad)
-    if num > t[MAX_ADJOINTS] and t[FAILED] == 0:
-        found = reallocate(t[ADJOINTS], 8 * 2 * num)
-        if found == 0 or num > MOST:
-            t[FAILED] = 1
-        else:
-            t[ADJOINTS], t[MAX_ADJOINTS] = found, 2 * num
-    if t[FAILED] != 0:
+    if not clear(t):
         return 1
-    adjoints = doubles(t[ADJOINTS])
-    for k in range(num):
-        adjoints[k] = 0.0
+    adjoints, slopes = doubles(t[ADJOINTS]), doubles(grad)
     if root != 0:
         adjoints[root] = 1.0
         weights, ends = doubles(t[EDGES]), halves(t[EDGES])
