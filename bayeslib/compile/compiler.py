@@ -65,16 +65,16 @@ def bind(kind, functions, data, dim, support=None):
     bounds = np.ascontiguousarray(np.transpose(support)) if bounded else None
     form = tuple((a.dtype.str, a.ndim) for a in data), bounded
     reading = Reading(kind, functions, form, dim if kind == "auto" else None, stamp())
+    key, by_tape = reading.digest, kind == "auto" and prefers_tape(functions[0], dim)
     if numba.config.DISABLE_JIT:
         function = plain_function(kind, functions, dim)
         callback = PlainCallback(function, as_arguments(data), dim, bounded)
-        return Bound(callback, data, dim, bounds, reading)
-    key = reading.digest
-    by_tape = kind == "auto" and prefers_tape(functions[0], dim)
-    with _lock:
-        if key not in _compiled:
-            _compiled[key] = _compile(key, kind, functions, data, dim, bounded, by_tape)
-    return Bound(_compiled[key], data, dim, bounds, reading, by_tape)
+    else:
+        with _lock:
+            if key not in _compiled:
+                _compiled[key] = _compile(key, kind, functions, data, dim, bounded, by_tape)
+        callback = _compiled[key]
+    return Bound(callback, data, dim, bounds, reading, by_tape)
 
 
 def as_arguments(data):

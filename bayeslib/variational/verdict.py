@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..diagnostics.tails import fit_weights
 from ..diagnostics.trouble import khat_limit
 from ..errors import warn
 from ..exact.grid_posterior import evaluate
@@ -199,7 +198,8 @@ class _Comparison:
         share = len(wide.values) / self.size
         log_wide = _log_student(draws.log_q, base)
         log_made = np.logaddexp(np.log(1.0 - share) + draws.log_q, np.log(share) + log_wide)
-        self.own_khat, self.khat = _khat(own.logdensity - own.log_q), np.inf
+        log_own, self.khat = own.logdensity - own.log_q, np.inf
+        self.own_khat = psis(log_own)[1] if log_own.max() > -np.inf else np.inf
         self.moments, self.errors = np.zeros((2, 2, base.dim))
         if np.any(draws.logdensity > -np.inf):
             log_p, log_q = draws.logdensity - log_made, draws.log_q - log_made
@@ -249,11 +249,6 @@ class _Comparison:
     def guilty(self):
         """Which parameters are accused, (dim,)."""
         return self.off(0.0) & (np.abs(self.moments) > _SURE * self.errors).any(axis=0)
-
-
-def _khat(log_weights):
-    top = log_weights.max()
-    return fit_weights(log_weights - top)[0] if top > -np.inf else np.inf
 
 
 def _weights(log_weights):
