@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 from .arithmetic import JIT
 from .disk import Stored
 from .internals import CFunc, array_over, before_linking, cgutils, keep_in
-from .kinds import FLOAT, INT, WORD
+from .kinds import DOUBLES, FLOAT, INT, WORD
 
 _lock = threading.Lock()
 loaded, _errands = {}, {}  # by symbol: the machine code, and how to have it
@@ -78,3 +78,15 @@ def _view(kind):
 # The memory at an address, as an array without an end.
 words, doubles, halves = _view(INT), _view(FLOAT), _view(types.int32)
 INDEX = types.uint64  # for such an array: it is not asked whether it counts from the end
+
+
+@intrinsic
+def rows_at(typingctx, address, line):
+    """The memory at an address, as rows of `line` bytes each, of doubles, without an end."""
+    kind = types.Array(FLOAT, 2, "C")
+
+    def codegen(context, builder, signature, args):
+        data, width = builder.inttoptr(args[0], DOUBLES), builder.sdiv(args[1], WORD(8))
+        return array_over(context, builder, kind, data, [WORD(1 << 48), width])
+
+    return kind(INT, INT), codegen

@@ -4,8 +4,9 @@ import numpy as np
 from numba import njit
 
 from ..arithmetic import INLINED
+from ..functions.regression import accumulate_rows, predict_rows
 from ..internals import stack_vector
-from ..linked import doubles
+from ..linked import doubles, rows_at
 
 _LENGTH = 256  # sums at a time, which stay in the first cache
 
@@ -14,25 +15,7 @@ _LENGTH = 256  # sums at a time, which stay in the first cache
 def predict(X, m, d, row, column, theta, out):
     """out[i] = X[i] @ theta, with the bytes of X from row to row and column to column."""
     if column == 8:
-        i = 0
-        while i + 4 <= m:
-            a, b, c, e = 0.0, 0.0, 0.0, 0.0
-            x0, x1 = doubles(X + i * row), doubles(X + (i + 1) * row)
-            x2, x3 = doubles(X + (i + 2) * row), doubles(X + (i + 3) * row)
-            for j in range(d):
-                s = theta[j]
-                a += x0[j] * s
-                b += x1[j] * s
-                c += x2[j] * s
-                e += x3[j] * s
-            out[i], out[i + 1], out[i + 2], out[i + 3] = a, b, c, e
-            i += 4
-        while i < m:
-            a, x0 = 0.0, doubles(X + i * row)
-            for j in range(d):
-                a += x0[j] * theta[j]
-            out[i] = a
-            i += 1
+        predict_rows(rows_at(X, row), theta[:d], 0, m, out)
     else:  # by columns, whose entries stand together, _LENGTH rows at a time
         sums = stack_vector(_LENGTH)
         for first in range(0, m, _LENGTH):
@@ -89,19 +72,7 @@ def back(X, m, d, row, column, u, adjoints, parents):
             for j in range(num):
                 sums[j] = 0.0
             if attempt == 0 and column == 8:
-                i = 0
-                while i + 4 <= m:
-                    a, b, c, e = u[i], u[i + 1], u[i + 2], u[i + 3]
-                    x0, x1 = doubles(start + i * row), doubles(start + (i + 1) * row)
-                    x2, x3 = doubles(start + (i + 2) * row), doubles(start + (i + 3) * row)
-                    for j in range(num):
-                        sums[j] += x0[j] * a + x1[j] * b + x2[j] * c + x3[j] * e
-                    i += 4
-                while i < m:
-                    a, x0 = u[i], doubles(start + i * row)
-                    for j in range(num):
-                        sums[j] += x0[j] * a
-                    i += 1
+                accumulate_rows(rows_at(start, row), u, 0, m, sums[:num])
             elif attempt == 0:
                 for j in range(num):
                     s, x0 = 0.0, doubles(start + j * column)

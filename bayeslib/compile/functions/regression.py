@@ -10,7 +10,7 @@ from ...errors import BayeslibError
 from ..arithmetic import INLINED
 from ..internals import cgutils, make_array, stack_vector
 from ..kinds import DOUBLE, REAL, WORD
-from ..linked import doubles, emit
+from ..linked import doubles, emit, rows_at
 from .logistic import exp_negative, log1pexp, sigmoid
 
 ROWS = 64  # a block of X stays in the first cache between the two times that it is read
@@ -18,7 +18,7 @@ _LOG_2PI = math.log(2.0 * math.pi)
 
 
 @njit(**INLINED)
-def _predict(X, theta, first, num, out):
+def predict_rows(X, theta, first, num, out):
     """out = X[first : first + num] @ theta. Four rows at a time: four independent sums."""
     i = 0
     while i + 4 <= num:
@@ -41,7 +41,7 @@ def _predict(X, theta, first, num, out):
 
 
 @njit(**INLINED)
-def _accumulate(X, weights, first, num, out):
+def accumulate_rows(X, weights, first, num, out):
     """out += weights @ X[first : first + num]."""
     i = 0
     while i + 4 <= num:
@@ -68,10 +68,10 @@ def _over_rows(name, sum_block):
         total = 0.0
         for first in range(0, n, ROWS):
             num = min(ROWS, n - first)
-            _predict(X, values, first, num, s)
+            predict_rows(X, values, first, num, s)
             total = sum_block(total, s, y, first, num)
             if grad is not None:
-                _accumulate(X, s, first, num, slopes)
+                accumulate_rows(X, s, first, num, slopes)
         if grad is not None:
             for j in range(theta.size):
                 grad[j] += slopes[j]
@@ -81,7 +81,7 @@ def _over_rows(name, sum_block):
 
     def linked(theta, grad, X, y, n, dim, out):
         """The same of doubles at addresses, for `emit`; `grad` may be 0."""
-        beta, X, y = doubles(theta)[:dim], doubles(X)[: n * dim].reshape((n, dim)), doubles(y)[:n]
+        beta, X, y = doubles(theta)[:dim], rows_at(X, 8 * dim), doubles(y)[:n]
         if grad != 0:
             doubles(out)[0] = passed(beta, doubles(grad)[:dim], X, y)
         else:
