@@ -14,10 +14,7 @@ from ..validate import as_count, as_rng, check_memory
 from ..waiting import watched
 from .elsewhere import scout
 from .pathfinder import find_paths
-
-_WIDE_SHARE = 0.2  # of the draws
-_WIDTH = 2.0  # of a wide part, in units of its Gaussian, which the bound makes too narrow
-_DF = 3.0  # of a wide part; with fewer, exp of a coordinate may overflow
+from .verdict import DF, SHARE, WIDTH
 
 
 @watched("for its draws weigh all paths against each other")
@@ -110,11 +107,11 @@ def multipathfinder(
     )  # fmt: skip
     gaussians = [path.gaussian for path in paths if path.gaussian]
     # the equal mixture of them, and a share of wide, heavy-tailed ones about each
-    shares = np.full(len(gaussians), _WIDE_SHARE / len(gaussians))
+    shares = np.full(len(gaussians), SHARE / len(gaussians))
     means = np.array([gaussian.mean for gaussian in gaussians])
-    covs = _WIDTH**2 * np.array([gaussian.cov for gaussian in gaussians])
-    shares, guard = np.append(shares, 1.0 - _WIDE_SHARE), _Mixture(gaussians)
-    proposal = StudentMixture(shares, means, covs, _DF, guard)
+    covs = WIDTH**2 * np.array([gaussian.cov for gaussian in gaussians])
+    shares, guard = np.append(shares, 1.0 - SHARE), _Mixture(gaussians)
+    proposal = StudentMixture(shares, means, covs, DF, guard)
     draws = importance_sample(free, proposal, num_samples=num_samples, rng=rng)
     other, num_scouted = scout(free, gaussians, float(draws.log_evidence), free.transform)
     warn(failed_paths(settings["elbos"]), other)

@@ -21,7 +21,9 @@ _CALM = 0.5  # k-hat up to which the first draws suffice
 _SURE = 4.0  # standard errors
 _STAGES = (20_000, 100_000)  # draws in all
 _MOST_TIMES, _MOST_NUMBERS = 50, 4_000_000  # as many as there were first; coordinates of all draws
-_SHARE, _WIDTH, _DF = 0.2, 2.0, 3.0  # of the Student-t draws: share, scale, degrees of freedom
+# Of Student-t draws: their share; their scale, for a bound makes Gaussians too narrow; and degrees
+# of freedom, with fewer of which exp of a coordinate may overflow.
+SHARE, WIDTH, DF = 0.2, 2.0, 3.0
 _MOST = 0.5  # the share of draws that nearly equal weights are worth, of which k-hat is noise
 _FEW = 100.0  # draws' worth that tell no spread to a tenth
 _LOST = 0.001  # the share of draws that they are worth at which more would not help
@@ -65,8 +67,8 @@ def weigh(free, base, num_draws, rng, *, wide=False):
     """
     values = base.sample(num_draws, rng)
     if wide:
-        shrink = np.sqrt(rng.chisquare(_DF, size=num_draws) / _DF)
-        values = base.mean + _WIDTH * (values - base.mean) / shrink[:, None]
+        shrink = np.sqrt(rng.chisquare(DF, size=num_draws) / DF)
+        values = base.mean + WIDTH * (values - base.mean) / shrink[:, None]
     logdensity = evaluate(free, values, forgive_nan=True)
     return Weighed(values, logdensity, base.logdensity(values))
 
@@ -166,9 +168,9 @@ def _compared(free, approximation, own, rng):
     base, size = approximation.base, len(own.values)
     wide = Weighed(*(part[:0] for part in own))
     later = np.minimum(_STAGES, min(_MOST_TIMES * size, _MOST_NUMBERS // base.dim))
-    for stage in (int(size / (1.0 - _SHARE)), *later.tolist()):
-        num_wide = int(_SHARE * stage) - len(wide.values)
-        num_own = stage - int(_SHARE * stage) - len(own.values)
+    for stage in (int(size / (1.0 - SHARE)), *later.tolist()):
+        num_wide = int(SHARE * stage) - len(wide.values)
+        num_own = stage - int(SHARE * stage) - len(own.values)
         if num_wide <= 0 or num_own < 0:
             break
         if num_own:
@@ -260,9 +262,9 @@ def _weights(log_weights):
 def _log_student(log_q, base):
     """Log density of the wide draws: as log q, it depends on the distance from the mean alone."""
     dim, peak = base.dim, base.logdensity(base.mean)
-    constant = lgamma((_DF + dim) / 2.0) - lgamma(_DF / 2.0)
-    constant += dim / 2.0 * np.log(2.0 / (_DF * _WIDTH**2)) + peak
-    return constant - (_DF + dim) / 2.0 * np.log1p(2.0 * (peak - log_q) / (_DF * _WIDTH**2))
+    constant = lgamma((DF + dim) / 2.0) - lgamma(DF / 2.0)
+    constant += dim / 2.0 * np.log(2.0 / (DF * WIDTH**2)) + peak
+    return constant - (DF + dim) / 2.0 * np.log1p(2.0 * (peak - log_q) / (DF * WIDTH**2))
 
 
 def _problems(found, approximation):

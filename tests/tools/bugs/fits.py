@@ -144,7 +144,7 @@ BUGS = {
         "test_hybrid_paths.test_several_paths_find_two_modes_and_the_evidence",
     ),
     "paths are weighted by Gaussian tails alone": Bug(
-        f"{_HOME}.multipathfinder._WIDE_SHARE",
+        f"{_HOME}.multipathfinder.SHARE",
         0.0,
         "test_hybrid_paths.test_stated_errors_are_those_that_are_made",
         {"name": "log_gamma"},
