@@ -232,8 +232,7 @@ def bfmi(energy):
     Parameters
     ----------
     energy : Draws or array, shape (num_chains, num_samples)
-        The Hamiltonian after each transition; of a `Draws`, its stats["energy"]. An array with
-        its axes swapped is not noticed.
+        The Hamiltonian after each transition; of a `Draws`, its stats["energy"].
 
     Returns
     -------
