@@ -53,7 +53,9 @@ def find_problems(draws):
     if draws.settings.get("interrupted"):
         found.append("the run was interrupted; these are the draws made until then")
     if not np.isfinite(draws.values).all():
-        found.append("some draws are nan or infinite")
+        found.append(
+            "some draws are nan or infinite: np.isfinite(draws.values) says which; mend the source"
+        )
         return tuple(found)
     found += [failed_paths(draws.settings.get("elbos", 0.0)), draws.settings.get("elsewhere")]
     found += noise_problems(draws)
@@ -108,7 +110,7 @@ def _chain_problems(draws):
             'turned: reparameterise, try metric="dense", or raise it'
         )
     if "energy" in draws.stats and draws.num_samples > 3:
-        worst = float(np.min(diagnostics.bfmi(draws)))
+        worst = float(np.fmin.reduce(diagnostics.bfmi(draws)))
         if worst < BFMI_LIMIT:
             yield (
                 f"E-BFMI is {worst:.2f}, below {BFMI_LIMIT}: the energy is explored too slowly for "
@@ -327,7 +329,8 @@ def failed_paths(elbos):
     failed = np.flatnonzero(elbos == -np.inf)
     if failed.size:
         which = f"{failed.size} of {elbos.size} paths failed ({', '.join(map(str, failed))})"
-        return f"{which}: no Gaussian on them has a finite evidence lower bound"
+        why = "no Gaussian on them has a finite evidence lower bound, and the others are used"
+        return f"{which}: {why}; begin elsewhere, or give the target its bounds"
 
 
 def longest_stay_problem(draws):

@@ -154,7 +154,7 @@ class Gaussian(Summarised):
             raise BayeslibTypeError(f"other must be a Gaussian, got {other!r}")
         if other.mean.size != self.mean.size or other.transform != self.transform:
             raise BayeslibError(
-                f"{other!r} is not in the coordinates of {self!r}: compare them on draws"
+                f"other is of {other._map}, not in the coordinates of {self._map}: compare draws"
             )
         ratio = linalg.solve_triangular(other.scale, self.scale, lower=True)
         shift = linalg.solve_triangular(other.scale, self.mean - other.mean, lower=True)

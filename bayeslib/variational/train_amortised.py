@@ -330,7 +330,8 @@ def _simulated(simulate, num_simulations, rng):
     """Return simulated parameters (n, dim) and data (n, k), checked."""
     found = simulate(num_simulations, rng)
     if not isinstance(found, tuple) or len(found) != 2:
-        raise BayeslibTypeError(f"simulate must return (thetas, data), got {type(found).__name__}")
+        got = f"a tuple of {len(found)}" if isinstance(found, tuple) else type(found).__name__
+        raise BayeslibTypeError(f"simulate must return (thetas, data), got {got}")
     pair = []
     for array, name in zip(found, ("thetas", "data"), strict=True):
         array = as_floats(array, f"the {name} of simulate")
