@@ -77,7 +77,8 @@ def rhat(draws):
     Returns
     -------
     float or numpy.ndarray, shape (dim,)
-        Near 1 when the chains agree, though all may miss the same mode; above 1.01 they do not yet.
+        Near 1 when the chains agree, though all may miss the same mode; above 1.01 they do not yet:
+        run longer, or look where they differ.
         nan for one chain, whose halves cannot show a mode that it never saw, and where `ess` is
         nan; inf or huge when each stands still, at values that differ.
 
@@ -238,17 +239,13 @@ def bfmi(energy):
     -------
     numpy.ndarray, shape (num_chains,)
         The mean squared change of the energy between draws, over the energy's variance. Below 0.3
-        the momentum refreshments explore the energy too slowly.
+        the momentum refreshments explore the energy too slowly. nan for a chain of which `ess`
+        would be nan.
 
     Raises
     ------
     BayeslibError
-        For draws that have no energy.
-
-    Warns
-    -----
-    BayeslibWarning
-        As `ess`.
+        For draws that have no energy, or an array of another shape; it warns as `ess` does.
 
     References
     ----------
@@ -269,7 +266,9 @@ def bfmi(energy):
         energy = energy.stats["energy"]
     else:
         energy = _values(np.atleast_2d(as_floats(energy, "energy")))
-    return np.square(np.diff(energy, axis=1)).mean(axis=1) / energy.var(axis=1, ddof=1)
+    check_fits(energy.ndim == 2, energy, "energy", "have shape (num_chains, num_samples)")
+    share = _known(lambda x: np.square(np.diff(x)).mean() / x.var(ddof=1))
+    return np.array([share(chain[None]) for chain in energy])
 
 
 def _chosen(kinds, kind, probability, power=0):

@@ -83,7 +83,9 @@ def geweke_test(
     Parameters and data are drawn in two ways: independently, from the prior and then from the
     simulator; and by chains that start like that and go on by turns, the sampler moving the
     parameters given the data, the simulator making new data given the parameters. Both have the
-    same distribution if the sampler leaves the posterior invariant.
+    same distribution if the sampler leaves the posterior invariant. So one that stands still
+    passes, a wrong one that is slow may (`ess` shows how slow), and so does a mistake that
+    simulator and sampler share.
 
     Parameters
     ----------
