@@ -70,9 +70,7 @@ def advi(
     initial_scale : float
         Standard deviation of every unconstrained coordinate at the start.
     num_check : int
-        Draws of the result for its bound, at least 21. With a quarter as many wider ones they also
-        judge it, see Verdict; in doubt more are taken, up to 50 times as many and 100,000 at most
-        (fewer above 40 dimensions).
+        Draws of the result for its bound, at least 21; they also begin its verdict, see Notes.
     keep_path : bool
         Whether to keep the means and scales after every step in the settings.
     progress : bool, optional
@@ -92,7 +90,7 @@ def advi(
           both kinds judged it;
         - ``num_scouted``: evaluations that looked for another mode;
         - ``num_outside``: how many draws had no finite density or gradient;
-        - ``seed``; ``interrupted``, after an interrupt;
+        - ``seed``; ``interrupted``: whether it was;
         - as asked for, ``family``, ``estimator``, ``num_draws``, ``max_steps``, ``tolerance``,
           ``initial_scale`` and ``num_check``;
         - with `keep_path`, ``means`` and ``scales`` (standard deviations), (num_steps, dim), of the
@@ -139,9 +137,10 @@ def advi(
     hardly objects before a standard deviation is down to about half the posterior's (of two
     Gaussians in one dimension, k-hat is one minus the squared ratio). So the moments themselves are
     compared, by weighting draws: four fifths from the fit, one fifth from a Student-t of 3 degrees
-    of freedom and twice the scale. The wide ones reach the tails and some other modes; a far mode
-    stays unseen. A k-hat above 0.7 is no fault while all moments agree: it speaks of the far tail,
-    and of the fit as a proposal.
+    of freedom and twice the scale; in doubt more of both, up to 50 times as many and 100,000 at
+    most (fewer above 40 dimensions). The wide ones reach the tails and some other modes. A far mode
+    they do not see; a few climbs look for it, and may miss it. A k-hat above 0.7 is no fault while
+    all moments agree: it speaks of the far tail, and of the fit as a proposal.
 
     Draw order: the start, when it is drawn (`dim` uniforms an attempt; as in `nuts`, restarts 1, 3,
     5, ... take the mirror image of the one before, and no uniforms); for each step num_draws × dim

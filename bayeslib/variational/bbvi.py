@@ -79,7 +79,7 @@ def bbvi(
 
         - ``khat``, ``num_weighed`` and ``num_scouted``, as in `advi`;
         - ``num_skipped``: how many draws had no finite log density (their steps are not taken);
-        - ``seed``; ``interrupted``.
+        - ``seed``; ``interrupted``: whether it was.
 
     Raises
     ------
@@ -123,10 +123,10 @@ def bbvi(
     ----------
     Ranganath, Gerrish and Blei (2014), "Black box variational inference". Robbins and Monro
     (1951), "A stochastic approximation method". Kool, van Hoof and Welling (2019), "Buy 4 REINFORCE
-    samples, get a baseline for free!", for "loo". Kingma and Ba (2015) and Duchi, Hazan and Singer
-    (2011), "Adaptive subgradient methods for online learning and stochastic optimization", for the
-    optimisers; Polyak and Juditsky (1992), "Acceleration of stochastic approximation by
-    averaging".
+    samples, get a baseline for free!", for "loo". Kingma and Ba (2015), "Adam: a method for
+    stochastic optimization", and Duchi, Hazan and Singer (2011), "Adaptive subgradient methods for
+    online learning and stochastic optimization", for the optimisers; Polyak and Juditsky (1992),
+    "Acceleration of stochastic approximation by averaging".
 
     Examples
     --------

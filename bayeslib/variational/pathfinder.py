@@ -251,8 +251,8 @@ def pathfinder(
         - ``path`` (n, dim): the best path in the target's coordinates, its start first;
           ``chosen``: the index in it of the point whose Gaussian is returned;
         - ``khat``, ``num_weighed`` and ``num_scouted``, as in `advi`; ``seed``;
-        - as asked for, ``history``, ``max_iterations``, ``num_elbo_draws`` and ``num_check``;
-          ``num_paths``;
+        - ``num_paths`` taken; as asked for, ``history``, ``max_iterations``, ``num_elbo_draws`` and
+          ``num_check``;
         - with `keep_path`, ``means`` (n - 1, dim) and ``covs`` (n - 1, dim, dim), in unconstrained
           coordinates, nan where there was no Gaussian.
 
