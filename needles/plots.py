@@ -193,7 +193,7 @@ def label(ax, x, y, text, *, color=INK, align="left"):
     text : str
         Use Unicode (θ, π̃, √2) rather than TeX: it is drawn in the page's own font.
     color : str
-        The colour of the curve.
+        The colour of the curve; `plots.INK`, by default, of the target.
     align : {"left", "center", "right"}
 
     Returns

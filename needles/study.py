@@ -146,8 +146,8 @@ def check(exercise, answer, *, seed=None):
     """Check an answer to an exercise, and say what is wrong with a wrong one.
 
     Nothing is sent anywhere: the checkers are part of `needles`. A wrong answer never raises. A
-    typical mistake is named; any other wrong answer is told how it misses, unless that would give
-    the answer away, and, from the third different one on, the way to the right one.
+    typical mistake is named; any other wrong answer is told how it misses or, where that would give
+    the answer away, of the exercise's hint; from the third different one on, the way is told.
 
     Parameters
     ----------
@@ -159,11 +159,12 @@ def check(exercise, answer, *, seed=None):
         asks for the way to the answer.
     seed : int, optional
         Judge by the numbers that `ask` gives for this seed. The only mistake named is then the
-        page's own answer, and the way is not told.
+        answer for the page's numbers, and the way is not told.
 
     Returns
     -------
     Verdict
+        Shown if it is the last line of a cell; elsewhere, print it.
 
     Raises
     ------

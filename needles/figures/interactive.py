@@ -54,8 +54,9 @@ def explore(
         setting to the last; `start` must name the last, which is all that is seen where nothing
         may move.
     **ranges : sequence
-        One to three parameters, each with its settings: numbers become a slider, texts a menu.
-        A parameter cannot have the name of one of the arguments above.
+        One to three parameters, each with two settings or more, in all at most 400 frames:
+        numbers become a slider, texts a menu. A parameter cannot have the name of one of the
+        arguments above.
 
     Returns
     -------
@@ -78,14 +79,11 @@ def explore(
     ...     ax.plot(x, np.exp(-0.5 * (x / scale) ** 2) / scale)
     ...     ax.set(ylim=(0.0, 2.1))
     ...     return fig
-    >>> alt = "A bell, lower as it widens"
-    >>> widget = explore(draw, alt=alt, scale=[0.5, 1.0, 2.0])
-    >>> try:  # draw has no such parameter
-    ...     explore(draw, alt=alt, width=[1.0, 2.0])
-    ... except bl.BayeslibTypeError as error:
-    ...     print(error)
-    draw(scale) cannot be called as draw(width=1.0): missing a required
-    argument: 'scale'
+    >>> widget = explore(
+    ...     draw, alt="A bell, lower as it widens", labels={"scale": "scale σ"},
+    ...     play="scale", scale=[0.5, 1.0, 2.0])
+    >>> print(type(widget).__name__)
+    VBox
     """
     story = Story(draw, alt, labels, caption, start, play, autoplay, ranges)
     if os.environ.get("BAYESLIB_PRERENDER") == "1":
