@@ -188,7 +188,7 @@ def grid_posterior(target, bounds=None, *, num_points):
     Warns
     -----
     BayeslibWarning
-        When nearly all mass lies in one cell along an axis.
+        When more than nine tenths of the mass lie in one cell along an axis.
 
     Examples
     --------

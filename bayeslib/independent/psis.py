@@ -26,9 +26,9 @@ def psis(log_weights):
         Smoothed and normalised, their exponentials sum to 1; the shape of the input.
     khat : float
         The fitted shape. Below 0.5 the variance of the weights is probably finite; above
-        min(1 - 1 / log10(S), 0.7) estimates are not to be trusted. inf when fewer than five weights
-        of the tail stand out, so that these few carry everything; -inf when the tail and the weight
-        below it are all equal, so that nothing stands out; nan otherwise, for fewer than 21 draws.
+        min(1 - 1 / log10(S), 0.7) estimates are not to be trusted. -inf when the tail and the
+        weight below it are all equal, so that nothing stands out; else nan for fewer than 21 draws,
+        and inf when fewer than five weights stand out, so that these few carry everything.
 
     Raises
     ------
@@ -45,13 +45,16 @@ def psis(log_weights):
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
-    >>> light, heavy = rng.normal(size=10_000), rng.pareto(1.0, size=10_000)
-    >>> for log_weights in (-0.5 * light**2, np.log(heavy)):
-    ...     smoothed, khat = bl.psis(log_weights)
-    ...     print(np.exp(smoothed).sum().round(6), khat < 0.7)
-    1.0 True
-    1.0 False
+    >>> from dataclasses import replace
+    >>> from scipy import stats
+    >>> target = bl.posteriors.gaussian([0.0], 1.0)
+    >>> draws = bl.importance_sample(
+    ...     target, stats.norm(1.0, 0.8), num_samples=10_000, rng=1)
+    >>> smoothed, khat = bl.psis(draws)
+    >>> print(round(khat, 2))
+    0.62
+    >>> print(replace(draws, log_weights=smoothed).expect())
+    [-0.025 ± 0.052]
     """
     given = getattr(log_weights, "log_weights", log_weights)
     if given is None:

@@ -69,8 +69,8 @@ def smc(
         show: the evidence is unbiased for fixed temperatures, scale and number of steps, and nearly
         so when they adapt. Stats:
 
-        - ``family``: the index of a first particle each descends from, or of a later one when too
-          few have descendants left; errors count a family as one.
+        - ``family``: the same integer for all that descend from one particle, a first one or, when
+          few of these have descendants left, a later one; errors count a family as one.
 
         Settings:
 
