@@ -31,8 +31,8 @@ class Draws(Summarised):
         Unnormalised log importance weights; None when every draw counts the same.
     stats : dict of arrays, shape (num_chains, num_samples)
         What stands beside each draw, by ArviZ's name if it has one, as ``stats["diverging"]``; the
-        entry of each method lists its own, see for instance `nuts`. Draws that descend from the
-        same one have the same integer as their ``family``.
+        entry of each method lists its own, see for instance `nuts`. ``family`` is one integer for
+        all draws that descend from the same one.
     num_evals : int
         Evaluations of the density (one with its gradient counts once), warm-up included.
     method : str
@@ -223,7 +223,8 @@ class Draws(Summarised):
         Raises
         ------
         BayeslibError
-            When the draws have weights, or the simulations are not of one shape.
+            When the draws have weights (draw by them first, with `resample`), or the simulations
+            are not of one shape.
 
         Examples
         --------
@@ -347,7 +348,8 @@ class Draws(Summarised):
         Returns
         -------
         Summary
-            Prints in a terminal, renders in a notebook, and lists the problems found.
+            Prints in a terminal, renders in a notebook, and lists the problems found. For other
+            intervals see `hdi`.
 
         Examples
         --------

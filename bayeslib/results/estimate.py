@@ -45,7 +45,7 @@ class Estimate:
 
         Examples
         --------
-        >>> float(round(bl.Estimate(3.15, 0.01).z(np.pi), 2))
+        >>> print(round(bl.Estimate(3.15, 0.01).z(np.pi), 2))
         0.84
 
         By how many errors of their difference two independent estimates lie apart:
