@@ -25,16 +25,17 @@ class Target:
     logdensity : callable
         ``logdensity(theta, *data) -> float``, in numba's subset of Python; numba may have
         compiled it already. ``theta`` is (dim,) float64, not to be written to; ``-inf`` means
-        outside the support. nan counts as ``-inf``, with a warning, where draws are rejected or
-        weighted; grids, quadrature and others raise TargetError, as most do at ``+inf``. With
-        `parameters` it is ``logdensity(p, *data)``, where ``p.alpha`` is alpha in its shape.
+        outside the support. At nan `grid_posterior`, `quadrature`, `adaptive_rejection_sample`,
+        `elbo` and `bbvi_gradients` raise TargetError; elsewhere it counts as ``-inf``, and samplers
+        warn of it. ``+inf`` is an error nearly everywhere. With `parameters` it is
+        ``logdensity(p, *data)``, where ``p.alpha`` is alpha in its shape.
     dim : int
         The number of parameters. Left out if `parameters` are given, as are `names` and `support`.
     parameters : dict
         The name of each parameter, and its shape, () for a number, or a constraint: `positive`,
         `lower`, `upper`, `interval`, `ordered`, `simplex`, `unit_vector`, `cholesky_corr`. Write
         the density of the parameters as they are, without Jacobians; `gradient` must then be
-        "auto" or None.
+        "auto" or None, and `fused` left out.
 
         - Chains and fits walk in unconstrained coordinates, and return the parameters.
           `metropolis_hastings` and `independence_metropolis` walk in the parameters themselves, as
@@ -42,15 +43,15 @@ class Target:
         - `theta` below, and ``values`` of `Draws`, hold the numbers of all parameters in the
           order declared; for one point, a dict of parameters will do too.
     data : tuple of arrays and numbers, optional
-        Passed on to every function. Copied, small integers as int64, and read-only to them; other
-        data of the same types need no new compilation.
+        Passed on to every function. Copied, integers of fewer bits as int64, and read-only to them;
+        other data of the same types need no new compilation.
     gradient : "auto", callable or None
         gradient(theta, *data) -> (dim,). "auto" differentiates `logdensity` exactly, in any
         dimension at a small multiple of the density's cost if it is made of whole arrays,
         ``X @ theta``, and at a larger one if it loops over numbers.
     fused : callable, optional
         fused(theta, grad, *data) -> float writes the gradient into `grad` and returns the log
-        density, in one pass: the fastest form. Used where both it and `gradient` are given.
+        density, in one pass: the fastest form. A `gradient` beside it is neither needed nor used.
     names : sequence of str, optional
         One a dimension. None is "theta", or "theta[0]" and so on.
     support : sequence of (low, high), optional
@@ -61,8 +62,8 @@ class Target:
         TargetError at another value.
 
         - Grids, quadrature, starts and `adaptive_rejection_sample` look within the support only.
-        - `unconstrained`, `advi`, `bbvi`, both pathfinders and, if asked, `laplace` map it to the
-          line; `hmc` and `nuts` do not, and diverge at its edge.
+        - `unconstrained`, `advi`, `bbvi`, both pathfinders and, if asked, `laplace` map the
+          support to the line; `hmc` and `nuts` do not, and diverge at its edge.
     truth : Truth, optional
         What is exactly known about the target, such as its mean.
 

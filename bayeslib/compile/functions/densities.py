@@ -2,9 +2,9 @@
 
 They are used inside a log density, with automatic gradient, and outside it. Those of one number,
 but for `categorical_logit`, work entry by entry on arrays of one shape; plain numbers may stand
-beside these. Sum the result: ``np.sum(bl.logpdf.normal(y, mu, sigma))``.
-Each is ``-inf`` outside the support; within it, a shape or a scale below zero gives nan, of zero
-nan or ``-inf`` (`uniform` at `loc`: ``+inf``).
+beside these. Sum the result: ``np.sum(bl.logpdf.normal(y, mu, sigma))``, where sigma is a
+standard deviation. Each is ``-inf`` outside the support; within it, a shape or a scale below zero
+gives nan, of zero nan or ``-inf`` (`uniform` at `loc`: ``+inf``).
 """
 
 import math
