@@ -272,8 +272,8 @@ class Draws(Summarised):
         ------
         BayeslibError
             When there are no draws; when `f` does not return a number or a vector of numbers for
-            one; when `f` takes all draws and mixes them, as by taking off their mean: of one alone
-            it says something else. ZeroWeightsError when every weight is zero.
+            one; when `f` takes all draws and mixes them, as by taking off their mean.
+            ZeroWeightsError when every weight is zero.
 
         Examples
         --------
