@@ -38,7 +38,7 @@ def _plain(name, value):
     if isinstance(value, Estimate):
         value = str(value).strip("[]").replace(" ± ", "\u00a0±\u00a0")
     if isinstance(value, str):
-        return f"'{value}'"
+        return repr(value)
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
