@@ -149,11 +149,12 @@ def times_less(rows, of):
 
 
 def lost_from(rows, family):
-    """Return the first rows of a family, by size, in which another is quicker; None if none is."""
-    return next(
-        (h for h in shared(rows, family) if times_less(h, lambda r: middle(r, "to_1000")) < 1.0),
-        None,
-    )
+    """Return the first rows of a family, by size, with another quicker, bars apart; else None."""
+
+    def near_end(row):
+        return row["to_1000"]["low" if _is_ours(row) else "high"]
+
+    return next((h for h in shared(rows, family) if times_less(h, near_end) < 1.0), None)
 
 
 def growth_ends(rows, family):

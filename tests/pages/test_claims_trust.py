@@ -87,7 +87,7 @@ def small_record():
         f"{file}::test_d": entry(["M2"], slow=True, wrong=[{"name": "w", "z": 20.0, "count": 3}]),
         f"{file}::test_e": entry(["M8"], heldback=held),
         "tests/trust/test_trust_mutants.py::test_x[x]": mutant,
-        "chapters/x.ipynb::": entry(),
+        "chapters/trust.ipynb::": entry(),
     }  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def trust(tmp_path):
         path = tmp_path / "trust.json"
         if text is not None:
             path.write_text(text, "utf-8")
-        return run(RECORD=path, RESULTS=tmp_path)
+        return run(RECORD=path, RESULTS=tmp_path, PAGES=CHAPTERS)
 
     return make
 
@@ -142,7 +142,7 @@ def test_the_report_has_what_the_page_has_no_room_for(tmp_path):
     assert rows_of(report.plan, tests)["S2 paths return"][0] == "passed"
     (row,) = report.runs(tests)[1]
     assert row[1:] == [8, "all 8 passed", "every change", "1.5"]
-    assert rows_of(report.files, tests)["chapters/x.ipynb"] == [1, "2"]
+    assert rows_of(report.files, tests)["chapters/trust.ipynb"] == [1, "2"]
     assert all(part.__doc__ in report.report(path) for part in report.PARTS)
     assert report.report(tmp_path / "none.json").startswith("none.json is not there")
 
@@ -268,8 +268,8 @@ def test_the_speed_page_says_what_is_stored_and_what_is_not_met(tmp_path):
     names = speed(tmp_path)
     said = names["said"]
     assert (said["num_verdicts"], said["outcomes"]) == (1, "1 not met")
-    assert said["missed"].startswith("effective draws a second, gradient by hand, on g: 3.0 times")
-    assert said["missed"].endswith("times P's, promised 4")
+    assert said["missed"].startswith("effective draws a second with gradient by hand on the g in 2")
+    assert said["missed"].endswith("dimensions, promised 4 times P's, measured 3.0")
     assert (said["speed_day"], said["cold"]) == ("2024-02-03", "2.0")
     (_, rows), (_, grown) = names["tables"]
     assert grown == [], "nothing was stored"
