@@ -49,7 +49,7 @@ class Statistical:
         num_evals = getattr(answer, "num_evals", 0)
         if self.max_evals is not None and num_evals > self.max_evals:
             raise UnreadableError(
-                f"That took {num_evals:,} draws; at most {self.max_evals:,} are allowed."
+                f"That took {num_evals:,} evaluations; at most {self.max_evals:,} are allowed."
             )
         return float(value), float(mcse)
 
