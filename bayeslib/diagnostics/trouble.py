@@ -267,7 +267,8 @@ def virial_problem(draws):
     if "virial" not in draws.settings or draws.num_samples < 4:
         return None
     virial = np.atleast_2d(draws.settings["virial"]).mean(axis=0)
-    error = np.sqrt(2.0 / np.atleast_1d(diagnostics.ess(draws, kind="bulk")))
+    bulk = diagnostics.ess(replace(draws, log_weights=None), kind="bulk")
+    error = np.sqrt(2.0 / np.atleast_1d(bulk))
     excess = np.abs(virial - 1.0) - VIRIAL_LIMIT - 3.0 * error
     if np.any(excess > 0.0):
         worst = int(np.nanargmax(excess))
