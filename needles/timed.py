@@ -100,11 +100,11 @@ def ours(peers, posterior, gradient):
     return next(rows, None)
 
 
-def compared(peers, claim, posterior):
-    """Return the median of a verdict, which compares within rounds."""
+def compared(peers, claim, posterior, what="median"):
+    """Return the median of a verdict, or the "low" or "high" end of its interval, or nan."""
     verdicts = (v for v in peers["verdicts"] if v["posterior"] == posterior)
-    found = (v["measured"] for v in verdicts if v["claim"].startswith(claim))
-    return middle({"found": next(found, None)}, "found")
+    found = (v["measured"][what] for v in verdicts if v["claim"].startswith(claim))
+    return next(found, np.nan)
 
 
 def lead(peers, posterior, gradient):

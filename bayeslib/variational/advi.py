@@ -88,7 +88,7 @@ def advi(
         - ``num_steps`` taken; ``step_sizes`` (rounds,); ``elbos`` (num_restarts,);
         - ``khat`` of the weights of its own draws, see `psis`; ``num_weighed``: how many draws of
           both kinds judged it;
-        - ``num_scouted``: evaluations that looked for another mode;
+        - ``num_scouted``: evaluations that looked for another mode, 0 where none did, see Notes;
         - ``num_outside``: how many draws had no finite density or gradient;
         - ``seed``; ``interrupted``: whether it was;
         - as asked for, ``family``, ``estimator``, ``num_draws``, ``max_steps``, ``tolerance``,
@@ -135,12 +135,13 @@ def advi(
     Verdict: "meanfield" cannot see correlations. For a Gaussian posterior its standard deviations
     are those of a coordinate given all others: the smaller, the stronger the correlations. k-hat
     hardly objects before a standard deviation is down to about half the posterior's (of two
-    Gaussians in one dimension, k-hat is one minus the squared ratio). So the moments themselves are
+    Gaussians in one dimension, k is one minus the squared ratio). So the moments themselves are
     compared, by weighting draws: four fifths from the fit, one fifth from a Student-t of 3 degrees
     of freedom and twice the scale; in doubt more of both, up to 50 times as many and 100,000 at
     most (fewer above 40 dimensions). The wide ones reach the tails and some other modes. A far mode
-    they do not see; a few climbs look for it, and may miss it. A k-hat above 0.7 is no fault while
-    all moments agree: it speaks of the far tail, and of the fit as a proposal.
+    they do not see; a few climbs look for it, in up to 200 dimensions (20 without a gradient), and
+    may miss it. A k-hat above 0.7 is no fault while all moments agree: it speaks of the far tail,
+    and of the fit as a proposal.
 
     Draw order: the start, when it is drawn (`dim` uniforms an attempt; as in `nuts`, restarts 1, 3,
     5, ... take the mirror image of the one before, and no uniforms); for each step num_draws × dim

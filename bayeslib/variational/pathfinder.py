@@ -242,8 +242,9 @@ def pathfinder(
     Returns
     -------
     Gaussian
-        Of unconstrained coordinates where the support is bounded. ``elbo_trace``: the bound at
-        each point of the best path, -inf where there was no Gaussian or it left the support.
+        Of unconstrained coordinates where the support is bounded. ``elbo``, with its standard
+        error, is from the num_check draws. ``elbo_trace``: the bound at each point of the best
+        path, -inf where there was no Gaussian or it left the support.
         Settings:
 
         - ``elbos`` (num_paths,): -inf for a path that failed;

@@ -47,7 +47,8 @@ EXERCISES = (
             ),
             "That is the probability that the proposal lies "
             "farther out; the rate is twice it.": near(2.0 / np.pi * np.arctan(np.sqrt(0.5))),
-            "A rate cannot exceed one: take the smaller of s and 1 / s.": lambda a: a > 1.0,
+            "A rate cannot exceed one: give a fraction, not per cent, "
+            "and take the smaller of s and 1 / s.": lambda a: a > 1.0,
         },
         recipe="(4 / pi) arctan of the smaller of s and 1 / s, with s the standard deviation.",
         praise="Most proposals are accepted, and yet the variance of the weights is infinite.",

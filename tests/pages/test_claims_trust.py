@@ -273,7 +273,7 @@ def test_the_speed_page_says_what_is_stored_and_what_is_not_met(tmp_path):
     assert (said["speed_day"], said["cold"]) == ("2024-02-03", "2.0")
     (_, rows), (_, grown) = names["tables"]
     assert grown == [], "nothing was stored"
-    assert rows[0] == ["g", "3.0", "–", "–", "–"]
+    assert rows[0] == ["g", "3.0 (2.7–3.3)", "–", "–", "–"]
     data, _ = timed.load(tmp_path)
     (row,) = speed_report.verdicts(data)[1]
     assert row == ["not met", "3.0 (2.7 to 3.3)", "4", "g", contest()["verdicts"][0]["claim"]]
