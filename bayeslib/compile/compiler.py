@@ -204,6 +204,10 @@ def _explained(error, function):
             f"{function.__name__!r} must return a float, got None; is there a return on every path?"
         )
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    if "unify return type" in text and "array(" in text:
+        return BayeslibTypeError(
+            f"{function.__name__!r} must return a float, got an array; sum it, or index it"
+        )
     noise = ("Failed in", "This error", "For more", "- Resolution", "<")
     about = re.split(r"^(?:File |During:)|Raised from", text, flags=re.MULTILINE)[0]
     lines = [line.strip() for line in about.splitlines()]

@@ -79,6 +79,12 @@ def returns_array(theta):
     return -0.5 * theta**2
 
 
+def returns_array_inside(theta):
+    if theta[0] < 0:
+        return -np.inf
+    return -0.5 * theta**2
+
+
 def returns_nothing_on_one_branch(theta):
     if theta[0] > 0:
         return -0.5 * theta[0] ** 2
@@ -95,6 +101,7 @@ def returns_int(theta):
 test_density_of_the_wrong_type = pytest.mark.row(5, 6, 7)(
     refused(
         (returns_array, TypeError, "returns_array.*must return a float.*got an array"),
+        (returns_array_inside, TypeError, "must return a float, got an array; sum it"),
         (returns_nothing_on_one_branch, TypeError, "must return a float.*None on one branch"),
         (returns_bool, TypeError, "returns_bool.*must return a float.*got a bool"),
         by=lambda function: run(value_only(function)),
