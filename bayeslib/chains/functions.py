@@ -129,7 +129,7 @@ class UserFunction:
 
     def _bound(self, wrapped, data, dim):
         wrapped.__name__ = self.function.__name__
-        return bind("fused", (wrapped,), data, dim)
+        return bind("fused", wrapped, data, dim)
 
     def error(self, callback, point, *again):
         """Return the error that a callback met, or None; where it is not kept, ask ``again``."""

@@ -9,7 +9,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from ..errors import BayeslibError, BayeslibTypeError, GradientError
+from ..errors import BayeslibError, BayeslibTypeError
 from . import entry
 from .arithmetic import INLINED
 from .autodiff import compilable, differentiate, differentiate_by_tape, prefers_tape
@@ -31,19 +31,18 @@ def constant(typingctx, array):
     return array.copy(readonly=True)(array), lambda context, builder, signature, args: args[0]
 
 
-def bind(kind, functions, data, dim, support=None):
+def bind(kind, function, data, dim, support=None):
     """Compile a density (once) and tie it to its data.
 
     Parameters
     ----------
-    kind : {"value", "fused", "pair", "auto"}
-        What the callback computes, and from which `functions`: the log density; a fused log
-        density and gradient; a log density and a gradient; or a log density that is
-        differentiated automatically.
-    functions : tuple of callable
-        Plain Python functions.
+    kind : {"value", "fused", "auto"}
+        What the callback computes, and from what `function`: the log density; a fused log density
+        and gradient; or a log density that is differentiated automatically.
+    function : callable
+        Plain Python.
     data : tuple of numpy.ndarray
-        From `aligned`; a 0-d array is passed to the functions as a number.
+        From `aligned`; a 0-d array is passed to the function as a number.
     dim : int
         The number of parameters.
     support : tuple of (low, high), optional
@@ -57,22 +56,22 @@ def bind(kind, functions, data, dim, support=None):
     Raises
     ------
     BayeslibTypeError
-        If a function does not compile or returns the wrong type.
+        If the function does not compile or returns the wrong type.
     GradientError
         If automatic differentiation meets what it cannot differentiate.
     """
     bounded = support is not None and bool(np.isfinite(support).any())
     bounds = np.ascontiguousarray(np.transpose(support)) if bounded else None
     form = tuple((a.dtype.str, a.ndim) for a in data), bounded
-    reading = Reading(kind, functions, form, dim if kind == "auto" else None, stamp())
-    key, by_tape = reading.digest, kind == "auto" and prefers_tape(functions[0], dim)
+    reading = Reading(kind, function, form, dim if kind == "auto" else None, stamp())
+    key, by_tape = reading.digest, kind == "auto" and prefers_tape(function, dim)
     if numba.config.DISABLE_JIT:
-        function = plain_function(kind, functions, dim)
-        callback = PlainCallback(function, as_arguments(data), dim, bounded)
+        plain = plain_function(kind, function, dim)
+        callback = PlainCallback(plain, as_arguments(data), dim, bounded)
     else:
         with _lock:
             if key not in _compiled:
-                _compiled[key] = _compile(key, kind, functions, data, dim, bounded, by_tape)
+                _compiled[key] = _compile(key, kind, function, data, dim, bounded, by_tape)
         callback = _compiled[key]
     return Bound(callback, data, dim, bounds, reading, by_tape)
 
@@ -82,62 +81,41 @@ def as_arguments(data):
     return tuple(a if a.ndim else a.item() for a in data)
 
 
-def plain_function(kind, functions, dim):
+def plain_function(kind, function, dim):
     """Return (theta, grad, *data) -> float in plain Python, as the wrapper computes it."""
     if kind == "value":
-        return lambda theta, grad, *data: functions[0](theta, *data)
-    if kind == "fused":
-        return functions[0]
-    if kind == "pair":
-        return paired(functions[0], _of_shape(functions[1], dim))
-    return differentiate(functions[0], dim)
+        return lambda theta, grad, *data: function(theta, *data)
+    return function if kind == "fused" else differentiate(function, dim)
 
 
-def _of_shape(gradient, dim):
-    def checked(theta, *data):
-        array = np.asarray(gradient(theta, *data))
-        if array.shape != (dim,):
-            raise GradientError(
-                f"gradient {gradient.__name__!r} must return shape ({dim},), got {array.shape}"
-            )
-        return array
-
-    return checked
-
-
-def _compile(key, kind, functions, data, dim, bounded, by_tape):
+def _compile(key, kind, function, data, dim, bounded, by_tape):
     stored = Stored("density", key)
     compiled = stored.load_overload()
     if compiled is None:
-        compiled = _compiled_entry(kind, functions, data, dim, bounded, by_tape)
+        compiled = _compiled_entry(kind, function, data, dim, bounded, by_tape)
         stored.save_overload(None, compiled)
     return entry.Entry(compiled)
 
 
-def _compiled_entry(kind, functions, data, dim, bounded, by_tape):
-    f, readonly = functions[0], kind != "auto"
-    compiled, num_vectors = None, 3 if by_tape else 1 if kind == "value" else 2
+def _compiled_entry(kind, function, data, dim, bounded, by_tape):
+    readonly, compiled = kind != "auto", None
+    num_vectors = 3 if by_tape else 1 if kind == "value" else 2
     if by_tape:
         kinds = entry.argument_types(data, num_vectors, readonly_theta=readonly)
         with contextlib.suppress(Exception):  # dual numbers may be able to, or theirs is the error
-            compiled = _compiled_of(differentiate_by_tape(f, dim), kinds)
+            compiled = _compiled_of(differentiate_by_tape(function, dim), kinds)
     if compiled is None:
         num_vectors = min(num_vectors, 2)
         kinds = entry.argument_types(data, num_vectors, readonly_theta=readonly)
         if kind == "auto":
-            jitted = differentiate(f, dim)
+            jitted = differentiate(function, dim)
         else:
-            jitted, *more = (compilable(function, **INLINED) for function in functions)
-            if more:
-                alone = kinds[0], *kinds[2:]
-                _check_alone(f, jitted, alone, True)
-                _check_alone(functions[1], *more, alone, False)
-                jitted = numba.njit(**INLINED)(paired(jitted, *more))
+            jitted = compilable(function, **INLINED)
         try:
             compiled = _compiled_of(jitted, kinds)
         except Exception as error:
-            raise (explain if kind == "auto" else _explained)(error, f) from None
-    _check_return_type(f, compiled.signature.return_type, True)
+            raise (explain if kind == "auto" else _explained)(error, function) from None
+    _check_return_type(function, compiled.signature.return_type)
     entry.add_entry(compiled, kinds, num_vectors, bounded=bounded)
     return compiled
 
@@ -152,35 +130,20 @@ def paired(logdensity, gradient):
 
     def pair(theta, grad, *data):
         value = logdensity(theta, *data)
-        slope = gradient(theta, *data)
-        if len(slope) != len(grad):
-            raise ValueError("length of gradient")
-        for i in range(len(grad)):
-            grad[i] = slope[i]
+        slope = np.asarray(gradient(theta, *data))
+        if slope.size != grad.size:
+            raise ValueError("size of gradient")
+        for i in range(grad.size):
+            grad[i] = slope.flat[i]
         return value
 
+    pair.__name__ = f"{logdensity.__name__} and {gradient.__name__}"
     pair.__qualname__ = unique(pair.__qualname__)
     return pair
 
 
-def _check_alone(function, jitted, kinds, is_density):
-    """Compile one of two functions alone, so that an error names it and not what joins them."""
-    try:
-        jitted.get_call_template(kinds, {})
-    except Exception as error:
-        raise _explained(error, function) from None
-    _check_return_type(function, jitted.nopython_signatures[-1].return_type, is_density)
-
-
-def _check_return_type(function, returned, is_density):
+def _check_return_type(function, returned):
     name = function.__name__
-    if not is_density:
-        if not (isinstance(returned, types.Array) and returned.ndim == 1):
-            raise GradientError(
-                f"gradient {name!r} must return a one-dimensional array, got {returned}; "
-                "write return np.array([...])"
-            )
-        return
     if isinstance(returned, (types.Float, types.Integer)):
         return
     found = {

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..compile.arguments import as_data, as_function
 from ..compile.callback import evaluate_many, frozen
-from ..compile.compiler import as_arguments, bind, plain_function
+from ..compile.compiler import as_arguments, bind, paired
 from ..errors import BayeslibError, BayeslibTypeError, GradientError, TargetError
 from ..results.named import as_names
 from ..validate import as_count, as_position, as_rows, as_support, check_memory, shown
@@ -377,9 +377,12 @@ class Target:
         """Return the exception that the plain functions raise at theta."""
         try:
             self._plain(theta)
-            if callable(self._gradient) or self._fused is not None:
-                plain = plain_function(*self._recipe(True), self.dim)
-                plain(theta, np.empty(self.dim), *self._arguments)
+            if self._fused is not None:
+                self._fused(theta, np.empty(self.dim), *self._arguments)
+            elif callable(self._gradient):
+                shape = np.shape(self._gradient(theta, *self._arguments))
+                if shape != (self.dim,):
+                    raise GradientError(f"gradient must return shape ({self.dim},), got {shape}")
         except Exception as error:
             return error
         return TargetError(
@@ -394,17 +397,17 @@ class Target:
 
     def _recipe(self, gradient):
         if not gradient:
-            return "value", (self._flat,)
+            return "value", self._flat
         if self._fused is not None:
-            return "fused", (self._fused,)
+            return "fused", self._fused
         if self._gradient is None:
             raise GradientError(
                 f"{self!r} has no gradient: give the Target gradient= or fused=, "
                 'or let gradient="auto" derive it'
             )
         if self._gradient == "auto":
-            return "auto", (self._flat,)
-        return "pair", (self._flat, self._gradient)
+            return "auto", self._flat
+        return "fused", paired(self._flat, self._gradient)
 
     def _current(self, gradient):
         """Return the Bound of the functions as they are now, with the globals that they use."""

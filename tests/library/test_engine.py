@@ -197,23 +197,23 @@ def cache(tmp_path, monkeypatch):
 def value_of(shift=1.0):
     """The density as the next process would compile or find it."""
     compiler._compiled.clear()
-    return bind("value", (cached,), (aligned(np.array([shift])),), 2)(np.zeros(2), np.empty(2))
+    return bind("value", cached, (aligned(np.array([shift])),), 2)(np.zeros(2), np.empty(2))
 
 
 @pytest.mark.parametrize("kind", ["value", "auto"])
 def test_a_density_is_compiled_once_and_found_on_disk(kind, cache, monkeypatch):
     data = (aligned(np.array([2.0])),)
     theta, grad = np.array([0.5, 1.0]), np.empty(2)
-    value = bind(kind, (cached,), data, 2)(theta, grad)
+    value = bind(kind, cached, data, 2)(theta, grad)
     assert value == pytest.approx(cached(theta, [2.0]), rel=1e-14)
     assert len(list(cache.glob("bayeslib/density-*.nbc"))) == 1
     compiled = compiler._compiled
     monkeypatch.setattr(compiler, "_compiled", {})
     monkeypatch.setattr(compiler, "_compiled_entry", lambda *_: pytest.fail("compiled again"))
-    again = bind(kind, (cached,), data, 2)
+    again = bind(kind, cached, data, 2)
     assert again(theta, grad) == value
     assert compiled.keys() == compiler._compiled.keys()
-    other = bind(kind, (cached,), (aligned(np.array([3.0])),), 2)
+    other = bind(kind, cached, (aligned(np.array([3.0])),), 2)
     assert other.address == again.address and other(theta, grad) != value
 
 
