@@ -190,7 +190,7 @@ class Bound:
     def __init__(self, callback, arrays, dim, bounds, reading, has_tape=False):
         self._tape = new_tape(arrays) if has_tape else None
         self._callback, self._arrays, self._bounds = callback, arrays, bounds
-        self._reading = reading
+        self._reading, self._lock = reading, threading.Lock()
         self.address = callback.address
         self.failed_at = np.full(dim, np.nan)
         words = []
@@ -202,7 +202,8 @@ class Bound:
 
     def __call__(self, theta, grad):
         """Return the log density at `theta`, a (dim,) float64 array; a fused one fills `grad`."""
-        return self._callback(theta, grad, self.handle)
+        with self._lock:  # a tape serves one evaluation at a time
+            return self._callback(theta, grad, self.handle)
 
     def renew(self, *, bounded=True):
         """Return the same density with a handle of its own, or as it is without its bounds."""

@@ -11,10 +11,9 @@ from llvmlite import ir
 from numba import from_dtype, types
 
 from . import internals
-from .autodiff.arena import BUSY, NUM_WORDS, discard
+from .autodiff.arena import NUM_WORDS
 from .internals import array_over, cgutils, cpu_target, global_compiler_lock
 from .kinds import DOUBLE, DOUBLES, FLOAT, HALF, INTS, NATIVE, VECTOR, WORD, WORDS
-from .linked import emit
 
 _NEVER = DOUBLE(float("-inf"))
 # NATIVE, as Python knows it.
@@ -90,10 +89,8 @@ def _emit_native(context, module, fndesc, kinds, num_vectors, bounded):
     num_words = (1 + getattr(kind, "ndim", 0) for kind in data_kinds)
     *places, end = accumulate(num_words, initial=0)
     bounds, tape, failed_at, num_errors = range(end, end + 4)
-    takes_tape = num_vectors == 3
-    if takes_tape:
-        borrowed, give_back = _borrow_tape(context, builder, word(tape, WORDS))
-        vectors.append((borrowed, WORD(NUM_WORDS)))
+    if num_vectors == 3:
+        vectors.append((word(tape, WORDS), WORD(NUM_WORDS)))
     arguments = [
         array_over(context, builder, kind, data, [size])
         for kind, (data, size) in zip(kinds[:num_vectors], vectors, strict=False)
@@ -116,8 +113,6 @@ def _emit_native(context, module, fndesc, kinds, num_vectors, bounded):
     status, value = context.call_conv.call_function(
         builder, callee, fndesc.restype, fndesc.argtypes, folded
     )
-    if takes_tape:
-        give_back()
     with builder.if_else(status.is_error, likely=False) as (raised, fine):
         with raised:
             errors = builder.gep(h, [WORD(num_errors)])
@@ -132,30 +127,6 @@ def _emit_native(context, module, fndesc, kinds, num_vectors, bounded):
             value = context.cast(builder, value, fndesc.restype, FLOAT)
             builder.store(builder.select(outside, _NEVER, value), result)
     builder.ret(HALF(0))
-
-
-def _borrow_tape(context, builder, tape):
-    """Return a tape for this evaluation, and what emits giving it back.
-
-    It is the one at `tape`; where another thread is using that, a new one, thrown away afterwards.
-    """
-    new, zero = cgutils.alloca_once(builder, WORD, size=NUM_WORDS), WORD(0)
-    busy = builder.gep(tape, [WORD(BUSY)])
-    was = builder.atomic_rmw("xchg", busy, WORD(1), "acq_rel")
-    taken = builder.icmp_unsigned("!=", was, zero)
-    with builder.if_then(taken, likely=False):
-        for i in range(NUM_WORDS):
-            builder.store(zero, builder.gep(new, [WORD(i)]))
-    chosen = builder.select(taken, new, tape)
-
-    def give_back():
-        with builder.if_else(taken, likely=False) as (from_here, from_there):
-            with from_here:
-                emit(context, builder, discard, [builder.ptrtoint(new, WORD)])
-            with from_there:
-                builder.store_atomic(zero, busy, "release", 8)
-
-    return chosen, give_back
 
 
 def _outside(builder, x, n, bounds):

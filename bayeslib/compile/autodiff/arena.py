@@ -13,11 +13,11 @@ from numba import njit, types
 
 from ..arithmetic import INLINED
 from ..kinds import INT
-from ..linked import doubles, loaded, symbol_of, words
+from ..linked import doubles, words
 
 # The words of a tape.
-BUSY, EDGES, NUM_EDGES, MAX_EDGES, NUM_NODES, ADJOINTS, MAX_ADJOINTS = range(7)
-BLOCK, CHUNK, USED, SIZE, WANTED, FAILED = range(7, 13)
+EDGES, NUM_EDGES, MAX_EDGES, NUM_NODES, ADJOINTS, MAX_ADJOINTS = range(6)
+BLOCK, CHUNK, USED, SIZE, WANTED, FAILED = range(6, 12)
 MATRICES, MOST_MATRICES = 16, 4  # symmetric ones: address and rows of each
 NUM_WORDS = MATRICES + 2 * MOST_MATRICES
 ROUNDING = 1e-13  # of an entry, in the roots of the diagonal's
@@ -54,8 +54,13 @@ def _is_symmetric(array):
 
 
 def _free(words):
-    if code := loaded.get(symbol_of(discard)):  # else no evaluation has used it
-        code.ctypes(words.ctypes.data)
+    chunk = int(words[CHUNK])
+    for address in (words[EDGES], words[ADJOINTS]):
+        _raw_free(int(address))
+    while chunk:
+        before = ctypes.c_int64.from_address(chunk).value
+        _raw_free(chunk)
+        chunk = before
 
 
 # As realloc and free of C: reallocate returns 0 where there is no more memory.
@@ -63,9 +68,10 @@ reallocate = types.ExternalFunction("bayeslib.tape.realloc", INT(INT, INT))
 _release = types.ExternalFunction("bayeslib.tape.free", types.void(INT))
 
 
-for _name in ("Realloc", "Free"):
-    _address = ctypes.cast(getattr(ctypes.pythonapi, f"PyMem_Raw{_name}"), ctypes.c_void_p).value
-    llvm.add_symbol(f"bayeslib.tape.{_name.lower()}", _address)
+_raw_free = ctypes.pythonapi.PyMem_RawFree
+_raw_free.argtypes, _raw_free.restype = (ctypes.c_void_p,), None
+for _name, _function in (("realloc", ctypes.pythonapi.PyMem_RawRealloc), ("free", _raw_free)):
+    llvm.add_symbol(f"bayeslib.tape.{_name}", ctypes.cast(_function, ctypes.c_void_p).value)
 
 
 # --------------------------------------------------------------------- room for edges and the like
@@ -145,15 +151,6 @@ def _release_from(chunk):
         before = words(chunk)[0]
         _release(chunk)
         chunk = before
-
-
-def discard(tape):
-    """Free the memory of a tape."""
-    t = words(tape)
-    _release(t[EDGES])
-    _release(t[ADJOINTS])
-    _release_from(t[CHUNK])
-    return 0
 
 
 def grow(tape, more):
