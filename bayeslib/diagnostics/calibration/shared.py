@@ -57,7 +57,7 @@ class Simulator:
         if quantities is not None:
             check_callable(quantities=quantities)
         self.sample_prior, self.simulate, self.quantities = sample_prior, simulate, quantities
-        self.names, self._size = None if names is None else tuple(names), None
+        self.names = None if names is None else tuple(names)
 
     def draw(self, rng):
         """Return theta (dim,) from the prior and data from the likelihood, in this order."""
@@ -70,19 +70,12 @@ class Simulator:
         if self.quantities is not None:
             others = as_vector(self.quantities(theta, data), "quantities")
             row = np.concatenate([theta, others])
-        if self._size is None:
-            self._size = row.size
-            if self.names is None:
-                self.names = _numbered("theta", theta) + _numbered("quantity", others)
-            if len(self.names) != row.size:
-                raise BayeslibError(
-                    f"{len(self.names)} names for {row.size} quantities ({theta.size} parameters "
-                    f"and {len(others)} others): {self.names}"
-                )
-        if row.size != self._size:
+        if self.names is None:
+            self.names = _numbered("theta", theta) + _numbered("quantity", others)
+        if len(self.names) != row.size:
             raise BayeslibError(
-                f"sample_prior and quantities returned {self._size} numbers at first, and now "
-                f"{row.size}"
+                f"{len(self.names)} names for {row.size} quantities ({theta.size} parameters and "
+                f"{len(others)} others), of which there must be as many each time: {self.names}"
             )
         return row
 
