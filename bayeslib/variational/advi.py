@@ -48,7 +48,8 @@ def advi(
         Where the approximation is centred first, in the parameters of `target`. None draws it in
         unconstrained coordinates, on (-2, 2) in each.
     family : {"meanfield", "fullrank"}
-        Independent coordinates ("meanfield"), or any covariance ("fullrank").
+        Independent coordinates ("meanfield"), cheap in many dimensions but blind to correlations;
+        or any covariance ("fullrank"), whose work grows with the square of dim, or faster.
     num_draws : int
         Draws of the approximation for each gradient.
     step_size : float
@@ -70,7 +71,8 @@ def advi(
     initial_scale : float
         Standard deviation of every unconstrained coordinate at the start.
     num_check : int
-        Draws of the result for its bound, at least 21; they also begin its verdict, see Notes.
+        Draws of the result for its bound, at least 21. They are also the first by which it is
+        judged.
     keep_path : bool
         Whether to keep the means and scales after every step in the settings.
     progress : bool, optional
@@ -85,10 +87,10 @@ def advi(
         ``elbo_trace``, an estimate of the bound by `num_draws` draws before each step. Settings:
 
         - ``converged``: whether two rounds agreed; False when `num_steps` was given;
-        - ``num_steps`` taken; ``step_sizes`` (rounds,); ``elbos`` (num_restarts,);
-        - ``khat`` of the weights of its own draws, see `psis`; ``num_weighed``: how many draws of
-          both kinds judged it;
-        - ``num_scouted``: evaluations that looked for another mode, 0 where none did, see Notes;
+        - ``num_steps``: how many were taken; ``step_sizes`` (rounds,): the step of each round;
+        - ``elbos`` (num_restarts,): the bound of each fit;
+        - ``khat``, ``num_weighed`` and ``num_scouted``: see :ref:`How a fit is judged
+          <sec-api-judged>`;
         - ``num_outside``: how many draws had no finite density or gradient;
         - ``seed``; ``interrupted``: whether it was;
         - as asked for, ``family``, ``estimator``, ``num_draws``, ``max_steps``, ``tolerance``,
@@ -99,49 +101,40 @@ def advi(
     Raises
     ------
     BayeslibError
-        For arguments out of range, each named; StartError when the density at a start is nan,
-        infinite or zero; GradientError for a missing or wrong gradient; ImproperError when the
-        approximation runs off, as there is nothing to hold it; TargetError when it leaves the
-        support for good.
+        For arguments out of range, each named.
+    StartError
+        When the density at a start is nan, infinite or zero.
+    GradientError
+        For a missing or wrong gradient.
+    ImproperError
+        When the approximation runs off, as there is nothing to hold it.
+    TargetError
+        When it leaves the support for good.
 
     Warns
     -----
     BayeslibWarning
-        For what is listed in ``problems``:
-
-        - no convergence; draws of the result without a finite density;
-        - another mode, at which one of several fits ended, or to which a few climbs from elsewhere
-          led, with a hundredth of the mass or more;
-        - by weighted draws, a standard deviation of a parameter below 0.82 or above 1.25 times the
-          posterior's, or a mean more than 0.48 posterior standard deviations off, and that by four
-          standard errors;
-        - weights too uneven to tell either: worth fewer than 100 draws, or fewer than half of all
-          and with a k-hat above 0.7.
+        For what is listed in ``problems``: no convergence; draws of the result without a finite
+        density; another mode, at which one of several fits ended, or to which climbs from elsewhere
+        led; moments that weighted draws contradict or cannot judge.
 
     Notes
     -----
-    The approximation is ``x = m + L @ z``. With ``v = L.T @ grad`` of log p at x, and ``u = v + z``
-    for "stl", or v for "entropy", the gradient in the coordinates ``m + L @ a``, ``L @ (I + b)`` is
-    the average over the draws of u for a, and of the lower triangle of ``outer(u, z)`` for b (the
-    diagonal for "meanfield"), plus the identity for "entropy". But for a factor of two on the
-    diagonal of b, it is the natural gradient.
+    Gradient: the approximation is ``x = m + L @ z``. Its changes are measured in units of itself, m
+    becoming ``m + L @ a`` and L becoming ``L @ (I + b)``, b lower triangular, or diagonal for
+    "meanfield". With v for ``L.T`` times the gradient of log p at x, the gradient in a and b is the
+    average over the draws of::
+
+        stl:      a = v + z    b = tril(outer(v + z, z))
+        entropy:  a = v        b = tril(outer(v, z)) + I
+
+    But for a factor of two on the diagonal of b, this is the natural gradient.
 
     Step: m moves by L times ``step_size * a``, each component of which is clipped to [-1, 1]. L is
     multiplied by the matrix with ``exp(step_size * b[i, i])`` on the diagonal, the exponent clipped
     to [-0.2, 0.2], and ``step_size * b[i, j]`` below it, shrunk to a Frobenius norm of at most 0.2.
     Averages are of m, of the logarithms of L's diagonal, and of its other entries. A draw without a
     finite density counts as ``a = 0, b = -I``.
-
-    Verdict: "meanfield" cannot see correlations. For a Gaussian posterior its standard deviations
-    are those of a coordinate given all others: the smaller, the stronger the correlations. k-hat
-    hardly objects before a standard deviation is down to about half the posterior's (of two
-    Gaussians in one dimension, k is one minus the squared ratio). So the moments themselves are
-    compared, by weighting draws: four fifths from the fit, one fifth from a Student-t of 3 degrees
-    of freedom and twice the scale; in doubt more of both, up to 50 times as many and 100,000 at
-    most (fewer above 40 dimensions). The wide ones reach the tails and some other modes. A far mode
-    they do not see; a few climbs look for it, in up to 200 dimensions (20 without a gradient), and
-    may miss it. A k-hat above 0.7 is no fault while all moments agree: it speaks of the far tail,
-    and of the fit as a proposal.
 
     Draw order: the start, when it is drawn (`dim` uniforms an attempt; as in `nuts`, restarts 1, 3,
     5, ... take the mirror image of the one before, and no uniforms); for each step num_draws × dim

@@ -65,7 +65,8 @@ def bbvi(
     average : bool
         Return the mean of the parameters over the second half of the steps; False, the last ones.
     num_check : int
-        Draws of the result, for its bound and to begin its verdict, as in `advi`; at least 100.
+        Draws of the result for its bound, at least 100. They are also the first by which it is
+        judged.
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
     rng : int, Generator, SeedSequence or None
@@ -77,15 +78,17 @@ def bbvi(
         (num_steps,): the bound as estimated by each step's draws, nan for a step not taken.
         Settings: the arguments but the first two, `progress` and `rng`, and
 
-        - ``khat``, ``num_weighed`` and ``num_scouted``, as in `advi`;
+        - ``khat``, ``num_weighed`` and ``num_scouted``: see :ref:`How a fit is judged
+          <sec-api-judged>`;
         - ``num_skipped``: how many draws had no finite log density (their steps are not taken);
         - ``seed``; ``interrupted``: whether it was.
 
     Raises
     ------
     BayeslibError
-        For arguments out of range, each named, and when the parameters run off; StartError when
-        the density at the start is nan, infinite or zero.
+        For arguments out of range, each named, and when the parameters run off.
+    StartError
+        When the density at the start is nan, infinite or zero.
     GradientError
         When "reparam" finds no gradient.
     TargetError
@@ -94,9 +97,9 @@ def bbvi(
     Warns
     -----
     BayeslibWarning
-        What is in ``problems``: moments that weighted draws contradict, another mode, steps not
-        taken, a bound that was still rising, draws of the result without a finite density, an
-        interrupt.
+        What is in ``problems``: moments that weighted draws contradict or cannot judge, another
+        mode, steps not taken, a bound that was still rising, draws of the result without a finite
+        density, an interrupt.
 
     Notes
     -----
@@ -116,8 +119,8 @@ def bbvi(
     - "reparam": the gradient of log p along ``m + L @ z``, the entropy in closed form.
 
     Draw order: the start when it is drawn (dim uniforms an attempt), for each step num_draws × dim
-    standard normals in C order, then num_check × dim for the check, and for more of it as in
-    `advi`.
+    standard normals in C order, then num_check × dim for the check, and for more draws that judge
+    the fit as in `advi`.
 
     References
     ----------

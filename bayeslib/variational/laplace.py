@@ -31,9 +31,10 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
     target : Target
         With a gradient.
     initial_position : array_like, shape (dim,) or (k, dim), optional
-        Where to climb from, in the parameters of `target`; k points are k climbs, or one if all
-        are the same. None takes 8 points, the same in every run, evenly spread over where `nuts`
-        draws its starts (see its Notes), less those of zero density.
+        Where to climb from, in the parameters of `target`; k points are k climbs. From one point
+        there is one climb, and no other mode is looked for, near or far. None takes 8 fixed points,
+        spread over (-2, 2) or between the bounds as the starts of `nuts` are, less those of zero
+        density.
     coordinates : {None, "own", "unconstrained"}
         Whether the Gaussian is over the parameters themselves ("own"), or over the coordinates that
         `unconstrained` makes of them. The mode, and with it the approximation, depend on it. None
@@ -52,37 +53,42 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
         ``log p(mode) + dim / 2 * log(2 * pi) - log det(H) / 2``, with nan for its error: it is no
         average, and its bias is not known. Settings:
 
-        - ``coordinates``: which of the two;
-        - ``mode`` (dim,), as parameters; ``logdensity``: the log density there, of the coordinates;
-        - ``hessian`` H (dim, dim): minus that of the log density;
-        - ``modes`` (m, dim) that were found, the highest first; ``mode_logdensities`` (m,);
+        - ``coordinates``: "own" or "unconstrained";
+        - ``mode`` (dim,): the highest mode, in the parameters of `target`;
+        - ``logdensity``: the log density at this mode, in the coordinates of the Gaussian (if they
+          are unconstrained, it includes the Jacobian);
+        - ``hessian`` H (dim, dim): minus the Hessian of the log density there, in the same
+          coordinates;
+        - ``modes`` (m, dim): all modes that were found, in the parameters, the highest first;
+          ``mode_logdensities`` (m,): their log densities;
         - ``num_starts``: how many climbs; ``num_failed``: how many of them found no mode;
-        - ``khat`` and ``num_weighed``, as in `advi`; ``num_scouted``, 0: the climbs themselves look
-          for other modes.
+        - ``khat``, ``num_weighed`` and ``num_scouted``: see :ref:`How a fit is judged
+          <sec-api-judged>`.
 
     Raises
     ------
     BayeslibError
-        For arguments out of range, each named; for a `unit_vector`, whose coordinates have no mode;
-        when the density rises to an edge of the support; when the log density's Hessian is not
-        negative definite where the gradient vanishes, naming the direction. StartError when the
-        density at a start is nan, infinite or zero;
-        GradientError for a missing or wrong gradient; ImproperError when there is no maximum. Of
-        several climbs the error is raised only if all fail.
+        For arguments out of range, each named; for a `unit_vector`, whose coordinates have no mode.
+        When all climbs fail: the density rises to an edge of the support; or where the gradient
+        vanishes, the log density's Hessian is not negative definite (the direction is named).
+    StartError
+        When the density at any given start is nan, infinite or zero, or at all of the 8.
+    GradientError
+        For a missing or wrong gradient.
+    ImproperError
+        When all climbs fail, as there is no maximum.
 
     Warns
     -----
     BayeslibWarning
-        For what is listed in ``problems``: several modes, climbs that found none, or a mean or a
-        spread that weighted draws contradict; and when all points of `initial_position` are the
-        same.
+        For what is listed in ``problems``: several modes, climbs that found none, or moments that
+        weighted draws contradict or cannot judge; and when all points of `initial_position` are the
+        same, which makes one climb.
 
     Notes
     -----
-    Nothing is random: the draws that judge the result, 2500 and in doubt up to 100,000 (fewer above
-    40 dimensions), are the same in every run. The result is judged as that of `advi`, see Verdict
-    there; a draw beyond an edge of the support has no weight. A narrow mode with most of the mass
-    may be missed in silence.
+    Nothing is random: the draws that judge the result are the same in every run, too. One beyond an
+    edge of the support has no weight.
 
     Climb: from each start by L-BFGS; where it ends, unless another climb ended there, by Newton
     steps damped as by Levenberg and Marquardt, and plain ones at the end. H comes from fourth-order
@@ -100,11 +106,14 @@ def laplace(target, initial_position=None, *, coordinates=None, max_steps=200, p
     >>> q = bl.laplace(target)
     >>> print(q.mean.round(2), target.truth.mean.round(2))
     [-1.17 -2.21] [-1.31 -2.69]
-    >>> off = (q.mean - target.truth.mean) / np.sqrt(np.diag(target.truth.cov))
-    >>> print(off.round(1))  # less than half a standard deviation
-    [0.2 0.4]
     >>> print(round(float(q.log_evidence), 2), round(target.truth.log_evidence, 2))
     -14.1 -14.02
+
+    Both are corrected by weighting its draws:
+
+    >>> draws = bl.importance_sample(target, q, num_samples=10_000, rng=1)
+    >>> print(draws.expect(), draws.log_evidence)
+    [-1.315 ± 0.012, -2.658 ± 0.023] -14.0244 ± 0.0080
     """
     if coordinates is None:
         coordinates = _COORDINATES[as_target(target).layout is not None]

@@ -35,14 +35,21 @@ def multipathfinder(
     Parameters
     ----------
     target : Target
-        As in `pathfinder`, and so are all others but `num_samples`.
+        With a gradient; it is compared with finite differences at the first start.
     initial_position : array_like, shape (dim,) or (num_paths, dim), optional
+        Where paths begin, in the target's coordinates. None draws a start for each path in
+        unconstrained coordinates, on (-2, 2) in each.
     num_paths : int, optional
+        Paths to mix: as many as there are starts, 4 when they are drawn. One start (dim,) is one
+        path, and more are refused.
     num_samples : int
         Draws to make and weight.
     history : int
+        Steps of the optimiser that each inverse Hessian is made of.
     max_iterations : int
+        Of the optimiser, on each path.
     num_elbo_draws : int
+        Draws for the evidence lower bound at each point of a path.
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
     rng : int, Generator, SeedSequence or None
@@ -59,7 +66,9 @@ def multipathfinder(
     Raises
     ------
     BayeslibError
-        As `pathfinder`; ZeroWeightsError when no draw has a positive weight.
+        As `pathfinder`.
+    ZeroWeightsError
+        When no draw has a positive weight.
 
     Warns
     -----

@@ -232,7 +232,8 @@ def pathfinder(
     num_elbo_draws : int
         Draws for the evidence lower bound at each point of a path.
     num_check : int
-        Draws of the result, for its bound and to begin its verdict, as in `advi`; at least 100.
+        Draws of the result for its bound, at least 100. They are also the first by which it is
+        judged.
     keep_path : bool
         Keep the Gaussians along the best path in the settings.
     progress : bool, optional
@@ -243,15 +244,17 @@ def pathfinder(
     -------
     Gaussian
         Of unconstrained coordinates where the support is bounded. ``elbo``, with its standard
-        error, is from the num_check draws. ``elbo_trace``: the bound at each point of the best
-        path, -inf where there was no Gaussian or it left the support.
+        error, is from the num_check draws. ``elbo_trace`` (n - 1,): the bound at each point of the
+        best path after its start, -inf where there was no Gaussian or it left the support.
         Settings:
 
         - ``elbos`` (num_paths,): -inf for a path that failed;
         - ``lengths`` (num_paths,): the optimiser's steps;
         - ``path`` (n, dim): the best path in the target's coordinates, its start first;
-          ``chosen``: the index in it of the point whose Gaussian is returned;
-        - ``khat``, ``num_weighed`` and ``num_scouted``, as in `advi`; ``seed``;
+          ``chosen``: the index in it of the point whose Gaussian is returned, one more than in
+          ``elbo_trace``;
+        - ``khat``, ``num_weighed`` and ``num_scouted``: see :ref:`How a fit is judged
+          <sec-api-judged>`; ``seed``;
         - ``num_paths`` taken; as asked for, ``history``, ``max_iterations``, ``num_elbo_draws`` and
           ``num_check``;
         - with `keep_path`, ``means`` (n - 1, dim) and ``covs`` (n - 1, dim, dim), in unconstrained
@@ -269,7 +272,7 @@ def pathfinder(
     -----
     BayeslibWarning
         What is in ``problems``: paths that failed or ended at another mode, another mode that no
-        path met, and moments that weighted draws contradict.
+        path met, and moments that weighted draws contradict or cannot judge.
 
     Notes
     -----
@@ -282,8 +285,8 @@ def pathfinder(
     Draw order: one path draws from `rng`, several from ``rng.spawn(num_paths)``: the start when it
     is drawn (`dim` uniforms an attempt; as in `nuts`, paths 1, 3, 5, ... take the mirror image of
     the one before, and no uniforms), then num_elbo_draws × dim standard normals for each Gaussian
-    in order. Last, `rng` gives num_check × dim normals for the check, and for more of it as in
-    `advi`.
+    in order. Last, `rng` gives num_check × dim normals for the check, and for more draws that judge
+    the fit as in `advi`.
 
     References
     ----------
@@ -297,8 +300,12 @@ def pathfinder(
     >>> sd = np.sqrt(np.diag(target.truth.cov))
     >>> print(np.abs(q.mean - target.truth.mean) < sd)
     [ True  True]
-    >>> print(q.settings["chosen"], len(q.settings["path"]))  # a point before the end
-    6 10
+
+    Four chains that start from its draws:
+
+    >>> draws = bl.nuts(target, initial_position=q.sample(4, rng=1), rng=1)
+    >>> print(draws.expect(), draws.problems)
+    [-1.322 ± 0.012, -2.680 ± 0.023] ()
     """
     rng, seed = as_rng(rng)
     num_check = as_count(num_check, "num_check", minimum=100)

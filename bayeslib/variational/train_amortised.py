@@ -34,7 +34,8 @@ _MOST_DENSE = 20  # dimensions of a full covariance
 class Amortised:
     """A trained recognition network: data in, an approximate posterior out.
 
-    Made by `train_amortised`; it can be saved with Python's pickle.
+    Made by `train_amortised`. Its method `posterior` fits one data set, `predict` gives means and
+    standard deviations for many. It can be saved with Python's pickle.
 
     Attributes
     ----------
@@ -236,10 +237,11 @@ def train_amortised(
         For what is listed in ``problems``; simulations that were held back from the training show
 
         - overfitting: they are predicted worse than earlier in the training;
-        - posteriors too narrow or too wide by a factor of 1.2, or off by 0.45 standard deviations,
-          and that by five standard errors. They are judged all together, and in quarters, sorted by
-          a datum or by the network's own mean or spread. For "too wide", what a linear regression
-          on the data explains of the errors is taken out first, as a bias hides the width.
+        - posteriors too narrow or too wide by a factor of 1.2, or off by 0.45 standard deviations
+          (a 90% interval of a Gaussian posterior then holds 83%, 95% or 87%), and that by five
+          standard errors. They are judged all together, and in quarters, sorted by a datum or by
+          the network's own mean or spread. For "too wide", what a linear regression on the data
+          explains of the errors is taken out first, as a bias hides the width.
 
     Notes
     -----
