@@ -6,6 +6,7 @@ The pages ``chapters/api_*.md`` name the entries, autodoc and napoleon draw them
 * in its notes, the first word of a paragraph is bold, and the order of draws small, as references;
 * below the first paragraph of an entry stands where the book teaches it, and then its example;
 * below the summary of a chapter stands what of the library it has taught;
+* classes that are only returned are shown without their modules and arguments;
 * the directive ``api-index`` draws the table of a page's entries.
 """
 
@@ -21,6 +22,7 @@ import yaml
 from bookext import directives
 from bookext.directives import joined
 from docutils import nodes
+from sphinx import addnodes
 
 TABLE = "reference.yml"
 ENTRY = re.compile(
@@ -28,6 +30,7 @@ ENTRY = re.compile(
 )
 LABEL = re.compile(r"^\((sec-[\w-]+)\)=\n##+ ", re.MULTILINE)
 PLAIN = "plain-"
+DOORS = ("bayeslib", "bayeslib.posteriors", "needles", "needles.plots")  # where readers import
 
 # The word that a paragraph of Notes begins with.
 LEAD = re.compile(r"(?:Draw order|[A-Z][a-z-]+)(?=: |, (?:for|of) )")
@@ -80,16 +83,23 @@ def returned(thing):
     return re.findall(r"^Returns\n-+\n(\w+)$", docs, re.MULTILINE)
 
 
+def only_returned(name):
+    """Tell whether an entry is a class that functions return and readers do not make."""
+    thing, deep = resolve(name), name.rpartition(".")[0] not in DOORS
+    made = "\nParameters\n---" in (inspect.getdoc(thing) or "")
+    return deep and inspect.isclass(thing) and not issubclass(thing, BaseException) and not made
+
+
 def notebook(path):
     """Yield (label of the section, tags, code) of each cell of a notebook, after its opening."""
     label = None
     for cell in json.loads(path.read_text("utf-8"))["cells"]:
-        source = "".join(cell["source"])
-        if cell["cell_type"] == "markdown":
-            label = ([label] + LABEL.findall(source))[-1]
-            source = " ".join(re.findall(r"`([^`]+)`", source))
-        if label:
-            yield label, cell["metadata"].get("tags", []), source
+        parts = [label, *LABEL.split("".join(cell["source"]))]
+        for label, source in zip(parts[::2], parts[1::2], strict=True):
+            if cell["cell_type"] == "markdown":
+                source = " ".join(re.findall(r"`([^`]+)`", source))
+            if label:
+                yield label, cell["metadata"].get("tags", []), source
 
 
 def places(chapters):
@@ -290,7 +300,9 @@ def process_docstring(app, what, name, thing, options, lines):
 
 
 def process_signature(app, what, name, thing, options, signature, returned):
-    """Show the empty dict that a dataclass makes for a default, which Python calls a factory."""
+    """Leave out how to make what is only returned, and show the empty dict of a dataclass."""
+    if what == "class" and only_returned(name):
+        return "", returned
     return signature and signature.replace("<factory>", "{}"), returned
 
 
@@ -301,6 +313,15 @@ def link(name, docname):
     """Return the node that links to an entry."""
     code = nodes.literal("", title(name), classes=["xref", "py", "py-obj"])
     return directives.link("obj", name, code, docname, domain="py")
+
+
+def hide_modules(app, doctree):
+    """Leave out the module of what is only returned: nobody imports it from there."""
+    for shown in doctree.findall(addnodes.desc_signature):
+        kind, name = shown.parent["objtype"], f"{shown.get('module')}.{shown.get('fullname')}"
+        if kind == "class" and only_returned(name):
+            for module in [*shown.findall(addnodes.desc_addname)]:
+                shown.remove(module)
 
 
 def add_library(app, doctree):
@@ -359,6 +380,7 @@ def setup(app):
     app.config.toc_object_entries_show_parents = "hide"
     app.connect("autodoc-process-docstring", process_docstring, priority=400)
     app.connect("autodoc-process-signature", process_signature)
+    app.connect("doctree-read", hide_modules)
     app.connect("doctree-read", add_library)
     app.add_directive("api-index", ApiIndex)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

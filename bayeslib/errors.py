@@ -26,7 +26,8 @@ class BayeslibError(ValueError):
     Attributes
     ----------
     partial : object or None
-        What had been computed when the error struck, where there is any.
+        What had been computed when the error struck, where there is any: the draws of chains, of
+        `rejection_sample` and of `adaptive_rejection_sample`.
 
     Examples
     --------
@@ -56,7 +57,16 @@ class BayeslibTypeError(BayeslibError, TypeError):
 
 
 class TooLargeError(BayeslibError, MemoryError):
-    """More was asked for than there is memory, or time, for."""
+    """More was asked for than there is memory, or time, for: catch it as a MemoryError.
+
+    Examples
+    --------
+    >>> try:
+    ...     bl.metropolis(bl.posteriors.coin(8, 2), num_warmup=10**12, rng=1)
+    ... except MemoryError as error:
+    ...     print(error)
+    num_warmup must be at most 1,000,000,000, got 1,000,000,000,000
+    """
 
 
 class TargetError(BayeslibError):
@@ -155,15 +165,18 @@ class RejectionError(BayeslibError):
 
 
 class ZeroWeightsError(BayeslibError):
-    """No draw has a positive weight.
+    """No draw has a positive weight, as when the proposal misses the target's support.
 
     Examples
     --------
+    >>> from scipy import stats
+    >>> target, beside = bl.posteriors.coin(8, 2), stats.uniform(2.0, 1.0)
     >>> try:
-    ...     bl.psis(np.full(100, -np.inf))
+    ...     bl.importance_sample(target, beside, num_samples=100, rng=1)
     ... except bl.ZeroWeightsError as error:
     ...     print(error)
-    all 100 weights are zero
+    none of 100 draws of the proposal uniform(2.0, 1.0), the first at
+    theta=[2.51182], lies in the target's support: move or widen the proposal
     """
 
 
@@ -199,7 +212,7 @@ class BayeslibWarning(UserWarning):
     ...     draws = bl.importance_sample(target, narrow, num_samples=1000, rng=1)
     >>> print(caught[0].message)
     k-hat is 1.00, above 0.67: a few weights dominate and the standard error
-    cannot be believed; use a proposal with heavier tails
+    cannot be believed; use a proposal nearer to the target, with heavier tails
     >>> print(draws.problems == (str(caught[0].message),))
     True
     """

@@ -22,11 +22,12 @@ def ess(draws, *, kind="bulk", probability=None):
     ----------
     draws : Draws or array, shape (num_chains, num_samples[, dim])
     kind : {"bulk", "tail", "mean", "sd", "quantile"}
-        - "bulk": for the centre of the distribution, on rank-normalised halves of the chains;
+        - "bulk": for the centre of the distribution, on rank-normalised halves of the chains:
+          with "tail", it shows whether the chains mix;
         - "tail": the smaller of those for the 5 % and the 95 % quantile;
-        - "mean": for the mean itself, on the halves, without rank normalisation;
-        - "sd": for the standard deviation;
-        - "quantile": for the quantile at `probability`.
+        - "mean": for the error of the mean, as `mcse` takes it, on the halves as they are;
+        - "sd": the same of the squared distances from the mean of all draws;
+        - "quantile": the same of whether a draw lies at or below the quantile at `probability`.
     probability : float, optional
         Between 0 and 1; for kind "quantile" only.
 
@@ -78,7 +79,8 @@ def rhat(draws):
     -------
     float or numpy.ndarray, shape (dim,)
         Near 1 when the chains agree, though all may miss the same mode; above 1.01 they do not yet:
-        run longer, or look where they differ.
+        run longer, or look where they differ. Of chains worth fewer than 100 draws each (`ess`)
+        noise alone may exceed 1.01.
         nan for one chain, whose halves cannot show a mode that it never saw, and where `ess` is
         nan; inf or huge when each stands still, at values that differ.
 
@@ -111,8 +113,8 @@ def mcse(draws, *, kind="mean", probability=None):
     kind : {"mean", "sd", "quantile"}
         - "mean": ``sd / sqrt(ess of the mean)``;
         - "sd": by the delta method, from the variance of the squared deviations;
-        - "quantile": half the distance between the two ordered draws that hold the quantile
-          with probability 0.68, that of one normal standard error either way.
+        - "quantile": half the width of a 68 % interval for the quantile, which is one standard
+          error either way.
     probability : float, optional
         Between 0 and 1; for kind "quantile" only.
 
@@ -158,6 +160,7 @@ def hdi(draws, *, probability=0.9):
     numpy.ndarray, shape (2,) or (2, dim)
         Its ends, in the units of the draws; nan when a draw is nan or infinite. Of a density with
         several peaks it is one interval, valleys included. Ends are noisier than most quantiles.
+        They depend on the scale: the logarithms of those of sigma are not those of log(sigma).
 
     Raises
     ------
@@ -203,6 +206,8 @@ def autocorrelation(draws, *, max_lag=None):
     Returns
     -------
     numpy.ndarray, shape (max_lag + 1,) or (max_lag + 1, dim)
+        Sums over the pairs at a lag are divided by num_samples, so that long lags, which have few
+        pairs, shrink to 0.
 
     Raises
     ------
@@ -232,7 +237,7 @@ def bfmi(energy):
 
     Parameters
     ----------
-    energy : Draws or array, shape (num_chains, num_samples)
+    energy : Draws or array, shape (num_chains, num_samples) or (num_samples,)
         The Hamiltonian after each transition; of a `Draws`, its stats["energy"].
 
     Returns

@@ -77,7 +77,8 @@ def _weight_problems(draws):
     if khat > khat_limit(size) and ess < NEARLY_EQUAL * size:
         yield (
             f"k-hat is {khat:.2f}, above {khat_limit(size):.2f}: a few weights "
-            "dominate and the standard error cannot be believed; use a proposal with heavier tails"
+            "dominate and the standard error cannot be believed; use a proposal nearer to the "
+            "target, with heavier tails"
         )
     elif draws.settings.get("khat_beyond", -np.inf) > khat_limit(size):
         yield (

@@ -12,6 +12,7 @@ from prose import CHAPTERS, ROOT
 import bayeslib as bl
 
 EXERCISES = ROOT / "needles" / "exercises"  # one file a chapter
+ENTRIES = reference.find_entries(CHAPTERS)
 KNOWN = {"nuts": "bayeslib.nuts", "Draws": "bayeslib.Draws"}
 
 
@@ -65,15 +66,11 @@ def test_errors_and_warnings_become_links():
     assert marked.startswith("Says ``StartError``.")
 
 
-def test_a_plain_name_is_taught_where_it_is_defined():
-    taught = reference.find_teaching(CHAPTERS)  # both share helpers with cells further up
-    assert taught["bayeslib.sgld"]["sghmc"] == "sec-sghmc-sgld"
-    assert taught["bayeslib.smc"]["particles"] == "sec-importance-smc"
-
-
-def test_everything_is_taught_or_said_not_to_be():
+def test_everything_is_taught_where_it_is_defined_or_said_not_to_be():
     taught = reference.find_teaching(CHAPTERS)
-    assert list(taught) == list(reference.find_entries(CHAPTERS))
+    assert taught["bayeslib.sgld"]["sghmc"] == "sec-sghmc-sgld"  # shares helpers with others
+    assert taught["bayeslib.bfmi"]["nuts"] == "sec-nuts-report"  # in a cell that ends another
+    assert list(taught) == list(ENTRIES)
     assert list(taught["bayeslib.metropolis_hastings"]) == ["mcmc", "minds"]
     assert taught["bayeslib.exact.grid_posterior.Grid"] == taught["bayeslib.grid_posterior"]
     pages = {page for where in taught.values() for page in where}
@@ -92,10 +89,7 @@ def test_everything_is_taught_or_said_not_to_be():
 )
 def test_a_wrong_table_is_refused(tmp_path, change, complaint):
     copy = tmp_path / "chapters"
-    keep = [*CHAPTERS.glob("*.ipynb"), *CHAPTERS.glob("api_*.md"), CHAPTERS / reference.TABLE]
-    copy.mkdir()
-    for path in keep:
-        shutil.copy(path, copy)
+    shutil.copytree(CHAPTERS, copy)
     shutil.copy(CHAPTERS.parent / "_toc.yml", tmp_path)
     table = yaml.safe_load((copy / reference.TABLE).read_text("utf-8"))
     change(table)
@@ -124,6 +118,22 @@ def test_the_warnings_that_the_reference_explains_are_the_librarys():
     said = [words for term in terms for words in re.findall("`([^`]+)`", term)]
     assert len(said) > 10
     assert not [words for words in said if words.replace("tail ESS", "bulk ESS") not in source]
+
+
+def test_the_tree_of_errors_is_that_of_the_classes():
+    page = (CHAPTERS / "api_errors.md").read_text("utf-8")
+    tree = re.findall(r"^( *)- \{py:obj\}`\w+ <(.+Error)>`", page, re.MULTILINE)
+    above = [ValueError]
+    for indent, name in tree:
+        above[1 + len(indent) // 2 :] = [reference.resolve(name)]
+        assert above[-1].__bases__[0] is above[-2]
+    assert {name for _, name in tree} == set(re.findall(r"^\.\. auto.+:: (.+Error)$", page, re.M))
+
+
+def test_what_nobody_makes_has_no_module_and_no_arguments():
+    hidden = {name.rpartition(".")[2] for name in filter(reference.only_returned, ENTRIES)}
+    assert {"Calibration", "Grid", "JointTest"} <= hidden
+    assert not hidden & {"Draws", "NoisyOr", "Proposal", "TooLargeError", "as_proposal"}
 
 
 def test_an_entry_stands_on_one_page(tmp_path):
