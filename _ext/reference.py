@@ -97,7 +97,7 @@ def notebook(path):
         parts = [label, *LABEL.split("".join(cell["source"]))]
         for label, source in zip(parts[::2], parts[1::2], strict=True):
             if cell["cell_type"] == "markdown":
-                source = " ".join(re.findall(r"`([^`]+)`", source))
+                source = " ".join(re.findall(r"(?<!`)`([^`]+)`(?!`)", source))
             if label:
                 yield label, cell["metadata"].get("tags", []), source
 
