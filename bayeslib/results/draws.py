@@ -170,7 +170,7 @@ class Draws(Summarised):
                 self, values=self.values[:, :, columns], names=names,
                 settings=settings_with_noise(self),
             )  # fmt: skip
-        return self.values[:, :, self._columns(which)]
+        return np.array(self.values[:, :, self._columns(which)])
 
     def _columns(self, name):
         """Where the dimensions of a name lie, an int or an array of its shape."""
@@ -259,7 +259,8 @@ class Draws(Summarised):
             attributes of what it takes: ``p.tau``, (n,), or ``p.alpha``, (n, 50) if alpha has 50
             entries. It is tried on all draws, then on two of them alone. If it fails on all, or
             says other things of the two (as when it mixes the entries of a draw, without
-            ``axis=-1``), it is called with each draw. None is the identity: the posterior mean.
+            ``axis=-1``), it is called with each draw. It cannot write to them. None is the
+            identity: the posterior mean.
 
         Returns
         -------
@@ -340,6 +341,7 @@ class Draws(Summarised):
         """Why these draws are not to be trusted, tuple of str; empty is no proof that they are."""
         from ..diagnostics.trouble import find_problems
 
+        self._check_some()
         return find_problems(self)
 
     def summary(self):

@@ -67,7 +67,7 @@ class Named(np.ndarray):
         found = variables(self._names).get(name)
         if found is None or self.shape[-1:] != (len(self._names),):
             raise AttributeError(f"no dimension is named {name!r}; there are {self._names}")
-        return np.asarray(self)[..., found[0]]
+        return np.array(np.asarray(self)[..., found[0]])
 
 
 def named(values, names):

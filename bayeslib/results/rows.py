@@ -5,8 +5,11 @@ import warnings
 
 import numpy as np
 
+from ..compile.callback import frozen
 from ..errors import BayeslibError, BayeslibTypeError
 from ..validate import check_callable
+
+_ENOUGH = 10  # draws, of which a function is constant by its making rather than by chance
 
 
 def apply_rows(f, draws, name="f"):
@@ -21,6 +24,7 @@ def apply_rows(f, draws, name="f"):
     f : callable
         Takes `draws`, or one of its rows. One that is random, and takes either, gets the rows.
     draws : numpy.ndarray, shape (n, …)
+        `f` cannot write to it.
     name : str
         What error messages call `f`.
 
@@ -40,16 +44,18 @@ def apply_rows(f, draws, name="f"):
         What `f` raises for one row, with a note of how it was called.
     """
     check_callable(**{name: f})
-    failure = None
+    draws, failure, together = frozen(draws), None, None
     try:
         results = np.asarray(f(draws))
     except Exception as error:  # whatever a function of one draw makes of an array of them
         failure = error
     else:
-        if results.shape[:1] == draws.shape[:1] and not _takes_one(f, draws, results, name):
-            return _checked(results, name)
+        if results.shape[:1] == draws.shape[:1]:
+            if not _takes_one(f, draws, results, name):
+                return _checked(results, name)
+            together = results
     try:
-        results = np.asarray([f(row) for row in draws])
+        results = np.array(_of_each(f, draws, name))
     except Exception as error:
         if failure is not None and isinstance(error, IndexError):
             error = failure  # theta[:, 5] of one draw says less than theta[:, 5] of all
@@ -58,7 +64,34 @@ def apply_rows(f, draws, name="f"):
             f"with one draw, shape {draws.shape[1:]}"
         )
         raise error from None
-    return _checked(results, name)
+    results = _checked(results, name)
+    if together is not None and len(results) >= _ENOUGH:
+        if _constant(results) and not _constant(together):  # as p.mu - p.mu.mean() of numbers
+            raise _two_meanings(name, draws, draws[0], together[0], results[0])
+    return results
+
+
+def _of_each(f, draws, name, *arguments):
+    """Return what `f` makes of each draw and `arguments`: arrays of one shape."""
+    results = []
+    for row in draws:
+        result = f(row, *arguments)
+        try:
+            results.append(np.array(result))  # a copy, for `f` may fill one array again and again
+        except ValueError:
+            raise BayeslibError(
+                f"{name} must return a number or an array of numbers for one draw; join several "
+                "by np.hstack"
+            ) from None
+    shapes = {result.shape for result in results}
+    if len(shapes) > 1:
+        listed = ", ".join(map(str, sorted(shapes)))
+        raise BayeslibError(f"{name} must return arrays of one shape, got {listed}")
+    return results
+
+
+def _constant(results):
+    return np.array_equal(results, np.broadcast_to(results[:1], results.shape), equal_nan=True)
 
 
 def _takes_one(f, draws, results, name):
@@ -80,14 +113,18 @@ def _takes_one(f, draws, results, name):
             return True  # it mixes the entries of all that it is given
         if not _alike(_attempt(f, row), one, row):
             return True  # random: right for one row, perhaps not for all
-        what = [np.array2string(np.asarray(x), precision=4, threshold=6) for x in (row, among, one)]
-        raise BayeslibError(
-            f"{name} takes all draws and also one, and means different things by it: of {what[0]} "
-            f"it makes {what[1]} among all draws, {what[2]} alone. Write it for all draws, shape "
-            f"{draws.shape}, row by row: axis=-1 or theta[:, 0] for the entries of a draw; what "
-            "belongs to all draws, as their mean, is to be computed before"
-        )
+        raise _two_meanings(name, draws, row, among, one)
     return False
+
+
+def _two_meanings(name, draws, *found):
+    what = [np.array2string(np.asarray(x), precision=4, threshold=6) for x in found]
+    return BayeslibError(
+        f"{name} takes all draws and also one, and means different things by it: of {what[0]} "
+        f"it makes {what[1]} among all draws, {what[2]} alone. Write it for all draws, shape "
+        f"{draws.shape}, row by row: axis=-1 or theta[:, 0] for the entries of a draw; what "
+        "belongs to all draws, as their mean, is to be computed before"
+    )
 
 
 def _probes(draws):
@@ -116,15 +153,11 @@ def each_row(f, draws, name, arguments):
     except TypeError as error:
         takes = ", ".join(["p", *arguments])
         raise BayeslibTypeError(f"{name} must take ({takes}): {error}") from None
-    results = [np.asarray(f(row, *arguments.values())) for row in draws]
+    results = _of_each(f, frozen(draws), name, *arguments.values())
     if any(result.dtype == object for result in results):
         raise BayeslibError(
             f"{name} must return a number or an array of numbers, got {results[0]!r}"
         )
-    shapes = {result.shape for result in results}
-    if len(shapes) > 1:
-        listed = ", ".join(map(str, sorted(shapes)))
-        raise BayeslibError(f"{name} must return arrays of one shape, got {listed}")
     return results
 
 

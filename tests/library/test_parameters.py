@@ -294,9 +294,10 @@ def test_draws_by_name_list_and_slice():
     np.testing.assert_array_equal(draws["a[1]"], draws.values[..., 2])
     part = draws[["b", "mu"]]
     assert part.names == ("b[x]", "b[y]", "mu")
+    mu = draws["mu"]
+    mu -= 1.0  # a copy
     np.testing.assert_array_equal(part["mu"], draws["mu"])
     thinned = draws.thin(10)
-    assert thinned.num_samples == 5
     np.testing.assert_array_equal(thinned.stats["s"], draws.stats["s"][:, ::10])
     np.testing.assert_array_equal(draws[40:].logdensity, draws.logdensity[:, 40:])
     with pytest.raises(bl.BayeslibError, match="no dimension is named 'c'; there are .*'a'"):
@@ -304,8 +305,6 @@ def test_draws_by_name_list_and_slice():
     for which in (0, [0], (slice(None), slice(10))):
         with pytest.raises(bl.BayeslibTypeError, match=r"draws take a name.*draws\[100:\], got"):
             draws[which]
-    with pytest.raises(bl.BayeslibError, match="step"):
-        draws.thin(0)
 
 
 def test_functions_of_draws_take_parameters_by_name():
@@ -352,7 +351,8 @@ def test_common_slips_are_named(density, words):
 
 def test_predict_simulates_once_a_draw():
     draws = some_draws()
-    ahead = draws.predict(lambda p, rng: rng.normal(p.a, 0.0), rng=1)
+    room = np.empty(2)  # filled again for each draw
+    ahead = draws.predict(lambda p, rng: np.add(p.a, rng.normal(0.0, 0.0), out=room), rng=1)
     np.testing.assert_array_equal(ahead, draws["a"])
     numbers = draws.predict(lambda p, rng: rng.poisson(np.exp(p.mu)), rng=1)
     again = draws.predict(lambda p, rng: rng.poisson(np.exp(p.mu)), rng=1)
