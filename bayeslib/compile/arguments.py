@@ -72,7 +72,7 @@ def as_data(data, name="data"):
                 f"pass {name}[{i}].astype({'complex' if array.dtype.kind == 'c' else 'float'})"
             )
         dtype = np.dtype(np.float32) if array.dtype == np.float16 else array.dtype
-        if dtype.kind in "iu" and dtype.itemsize < 8:  # which would overflow
-            dtype = np.dtype(np.int64)
+        if dtype.kind in "iu":  # fewer bits would overflow, and numbers without a sign below 0
+            dtype = np.dtype(np.int64 if array.max(initial=0) < 2**63 else np.float64)
         packed.append(aligned(array.astype(dtype.newbyteorder("="))))
     return tuple(packed)
