@@ -51,7 +51,7 @@ SMOOTH = expressions(
     np.stack((t, t * t)); np.vstack((t, t * t)); np.hstack((t, t)); np.column_stack((t, t * t));
     np.repeat(t[:2], 2); np.roll(t, 1); np.sort(t); np.take(t, k); t.reshape(2, 2);
     np.reshape(t, (2, 2)); M.T; np.transpose(M); M.flatten(); M.ravel(); t.copy();
-    np.expand_dims(t, 0); t[1:3]; t[::-1]; t[k]; t[t > 1.0]; M[1]; M[:, 2];
+    np.expand_dims(t, 0); t[1:3]; t[::-1]; t[k]; t[t > 1.0]; M[1]; M[:, 2]; k @ t; (k > 1) @ t;
     t[:, None] - c[None, :]; t[:, np.newaxis] * c; len(t) * x; t.size * x; M.shape[0] * x; t @ c;
     np.dot(t, c); np.vdot(t, c); B @ t; M @ c; c @ M @ c; t @ S @ t; M @ B; B @ M; M @ M;
     np.dot(M, M); np.outer(t, c); np.outer(t, t); np.trace(M); np.triu(M); np.tril(M, -1);

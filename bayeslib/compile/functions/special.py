@@ -4,12 +4,14 @@ Nothing here imports SciPy: `teach` names its functions to numba once a reader h
 """
 
 import math
+import operator
 import sys
 
 import numpy as np
 from numba import types
 from numba.extending import overload
 
+from ..kinds import REAL
 from .elementwise import active, elementwise, generic, result_type
 from .logistic import log_sigmoid, sigmoid
 
@@ -131,6 +133,18 @@ def clip_of(a, a_min, a_max):
     if active((a, a_min, a_max)) or not isinstance(a, types.Array):
         return lambda a, a_min, a_max: clip(a, a_min, a_max)
     return None
+
+
+@overload(np.dot)
+@overload(operator.matmul)
+def product_of_unlike(a, b):
+    """Numba's own wants two arrays of one kind of float: not a matrix of 0 and 1."""
+    kinds = [getattr(kind, "dtype", None) for kind in (a, b)]
+    if not all(isinstance(kind, REAL) for kind in kinds):
+        return None
+    if kinds[0] == kinds[1] and isinstance(kinds[0], types.Float):
+        return None
+    return lambda a, b: np.dot(a.astype(np.float64), b.astype(np.float64))
 
 
 @generic
