@@ -71,8 +71,10 @@ def as_data(data, name="data"):
                 f"{name}[{i}] is of dtype {array.dtype}, more digits than compiled code has: "
                 f"pass {name}[{i}].astype({'complex' if array.dtype.kind == 'c' else 'float'})"
             )
-        dtype = np.dtype(np.float32) if array.dtype == np.float16 else array.dtype
+        dtype = array.dtype
         if dtype.kind in "iu":  # fewer bits would overflow, and numbers without a sign below 0
             dtype = np.dtype(np.int64 if array.max(initial=0) < 2**63 else np.float64)
+        elif dtype.kind == "f":  # compiled sums of float32 lose the digits that NumPy's keep
+            dtype = np.dtype(np.float64)
         packed.append(aligned(array.astype(dtype.newbyteorder("="))))
     return tuple(packed)

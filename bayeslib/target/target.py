@@ -43,7 +43,7 @@ class Target:
         - `theta` below, and ``values`` of `Draws`, hold the numbers of all parameters in the
           order declared; for one point, a dict of parameters will do too.
     data : tuple of arrays and numbers, optional
-        Passed on to every function. Copied, integers of all kinds as int64, and read-only to them;
+        Passed on to every function. Copied, integers as int64, floats as float64, and read-only;
         other data of the same types need no new compilation.
     gradient : "auto", callable or None
         gradient(theta, *data) -> (dim,). "auto" differentiates `logdensity` exactly, in any
