@@ -2,6 +2,7 @@
 
 import keyword
 import math
+import unicodedata
 from collections import namedtuple
 from dataclasses import dataclass
 
@@ -355,6 +356,8 @@ def _as_parameter(name, value):
             f"a parameter must be called what Python can call p.name, got {name!r}: letters, "
             "digits and underscores, a letter first"
         )
+    if (read := unicodedata.normalize("NFKC", name)) != name:
+        raise BayeslibError(f"Python reads p.{name} as p.{read}, another letter: call it {read!r}")
     if hasattr(np.ndarray, name) or hasattr(tuple, name):
         raise BayeslibError(
             f"a parameter cannot be called {name!r}, for every array has a .{name} of its own: "

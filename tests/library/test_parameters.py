@@ -241,6 +241,7 @@ test_what_is_no_parameter_is_said = refused(
     (({"if": ()},), "p.name"),
     (({"_a": ()},), "p.name"),
     (({"mean": ()},), "every array has a .mean"),
+    (({"\u03d5": ()},), "another letter: call it '\u03c6'"),
     (({3: ()},), "must be strings"),
     (({"a": 0},), "at least 1"),
     (({"a": 2.5},), "shape"),
