@@ -273,32 +273,22 @@ def as_support(support, dim):
     return tuple((float(low), float(high)) for low, high in as_pairs(support, "support", dim))
 
 
-def as_one_each(value, name, dim):
-    """Return a number, or one a dimension, as an array of shape (dim,)."""
+def as_one_each(value, name, *shape):
+    """Return a number, or an array of this shape or of its last axes, as an array of this shape."""
     array = as_floats(value, name)
-    if array.ndim == 0:
-        array = np.full(dim, float(array))
-    check_shape(array, name, (dim,), f"be a number or have shape ({dim},)")
-    return array
+    shapes = [shape[i:] for i in reversed(range(len(shape)))]
+    rule = f"be a number or have shape {' or '.join(map(str, shapes))}"
+    check_fits(array.shape in ((), *shapes), array, name, rule)
+    return np.broadcast_to(array, shape).copy()
 
 
-def as_scale(value, name, dim, *, zero=False):
-    """Return a positive scale, or where `zero` may be one, or one a dimension, shape (dim,)."""
-    array = as_one_each(value, name, dim)
+def as_scale(value, name, *shape, zero=False):
+    """Return a positive scale, or where `zero` may be one, as `as_one_each`."""
+    array = as_one_each(value, name, *shape)
     if not np.all((array >= 0.0 if zero else array > 0.0) & np.isfinite(array)):
         rule = "at least 0" if zero else "positive"
         raise BayeslibError(f"{name} must be {rule} and finite, got {value!r}")
     return array
-
-
-def as_scales(value, num_rows, dim):
-    """Return ``scale``, a number, one a dimension, or all, as an array of shape (num_rows, dim)."""
-    array = as_floats(value, "scale")
-    if array.ndim < 2:
-        return np.tile(as_scale(array, "scale", dim), (num_rows, 1))
-    rule = f"be a number or have shape ({dim},) or ({num_rows}, {dim})"
-    check_shape(array, "scale", (num_rows, dim), rule)
-    return as_scale(array.ravel(), "scale", array.size).reshape(array.shape)
 
 
 def as_covariance(value, name, dim):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..target import as_proposal, as_separate
-from ..validate import as_count, as_rng, as_scales, check_memory
+from ..validate import as_count, as_rng, as_scale, check_memory
 from ..waiting import watched
 from .cloud import BEST_JUMP, Cloud, as_temperatures
 from .importance_sample import no_weight, warn_of_weights, weighted, with_tails
@@ -106,7 +106,7 @@ def annealed_importance_sample(
     num_steps = as_count(num_steps, "num_steps")
     betas = as_temperatures(inverse_temperatures)
     if scale is not None:
-        scale = as_scales(scale, betas.size - 1, target.dim)
+        scale = as_scale(scale, "scale", betas.size - 1, target.dim)
     check_memory((4, num_samples, target.dim + 3), "the draws")
     rng, seed = as_rng(rng)
     pilot_evals = 0

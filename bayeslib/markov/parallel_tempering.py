@@ -17,7 +17,7 @@ from ..diagnostics.trouble import ladder_problems
 from ..errors import BayeslibError, ImproperError, StartError, warn
 from ..results import Estimate
 from ..target.transforms import walked
-from ..validate import as_counts, as_scales, shown
+from ..validate import as_counts, as_scale, shown
 from .adaptation import Tuning, learn_walk, set_scale, tuned, walk_windows
 from .ladder import as_ladder, log_normaliser, respace
 from .metropolis import Walk, accepts, propose
@@ -355,7 +355,7 @@ def parallel_tempering(
         )
     betas, moves_rungs = as_ladder(inverse_temperatures, dim, reference is not None)
     if scale is not None:
-        scale = as_scales(scale, betas.size, dim)
+        scale = as_scale(scale, "scale", betas.size, dim)
     if counts[1] < 50 and (scale is None or moves_rungs):
         warn(
             f"num_warmup={counts[1]} leaves no time to adapt the ladder and its scales; pass "

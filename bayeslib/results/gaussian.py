@@ -295,11 +295,9 @@ class Gaussian(Summarised):
         """Marginal quantiles of the parameters, (dim,)."""
         from scipy.stats import norm
 
-        mirrored = np.zeros(self.mean.size, dtype=bool)
-        places, coordinates = self._map.alone
-        mirrored[coordinates] = self._map.decreasing[places]
-        x = norm.ppf(np.where(mirrored, 1.0 - p, p), self.mean, np.sqrt(np.diag(self.cov)))
-        theta, joint = self._map.constrain(x), ~self._map.monotone
+        x = norm.ppf([[p], [1.0 - p]], self.mean, np.sqrt(np.diag(self.cov)))
+        ends, joint = self._map.constrain(x), ~self._map.monotone
+        theta = ends.min(axis=0) if p < 0.5 else ends.max(axis=0)  # where x falls as theta rises
         if joint.any():
             theta[joint] = np.quantile(self.sample(_NUM_DRAWS, 0)[:, joint], p, axis=0)
         return theta
