@@ -163,19 +163,14 @@ class Transform:
             x[..., self.alone[1]] = np.select(self._cases, [above - below, above, below], t)
         for kind, of_theta, of_x in self._curves:
             rows = theta[..., of_theta].reshape(-1, of_theta.stop - of_theta.start)
-            for row in rows:
-                if not CURVES[kind].inside(row):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                moved = CURVES[kind].coordinates(rows.T).T
+            for row, place in zip(rows, moved, strict=True):
+                if not (CURVES[kind].inside(row) and np.isfinite(place).all()):
                     raise BayeslibError(
-                        f"theta={shown(row)} is not {kind}: these parameters must "
+                        f"theta={shown(row)} is not {kind}, or on its edge: these parameters must "
                         f"{CURVES[kind].said}"
                     )
-            with np.errstate(divide="ignore"):
-                moved = CURVES[kind].coordinates(rows.T).T
-            if not np.isfinite(moved).all():
-                raise BayeslibError(
-                    f"theta={shown(rows[~np.isfinite(moved).all(axis=1)][0])} lies on the edge of "
-                    f"what is {kind}, so that it has no unconstrained coordinates"
-                )
             x[..., of_x] = moved.reshape(x[..., of_x].shape)
         return x
 
