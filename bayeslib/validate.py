@@ -153,6 +153,13 @@ def as_array(value, name):
         ) from None
 
 
+def frozen(array):
+    """Return a read-only view."""
+    array = array.view()
+    array.flags.writeable = False
+    return array
+
+
 def as_floats(value, name):
     """Return `value` as a new C-contiguous float64 array; object, text and complex are refused."""
     array = as_array(value, name)

@@ -14,12 +14,12 @@ from numba import config
 from numba.extending import intrinsic
 
 from ..compile.arguments import as_data, as_function
-from ..compile.callback import _PLAIN, aligned, frozen, read
+from ..compile.callback import _PLAIN, aligned, read
 from ..compile.compiler import as_arguments, bind, constant
 from ..compile.entry import PROTOTYPE
 from ..compile.kinds import GENERATOR
 from ..errors import BayeslibError, BayeslibTypeError, warn
-from ..validate import shown
+from ..validate import frozen, shown
 
 
 @intrinsic
@@ -69,7 +69,7 @@ class Interpreted:
     def __call__(self, first, second, handle=None):
         try:
             return float(self._function(first, second))
-        except Exception as error:
+        except BaseException as error:  # what leaves a callback of C is lost, sys.exit() too
             self.error = self.error or error
             self.handle[-1] += 1
             return -np.inf

@@ -14,6 +14,7 @@ from llvmlite import ir
 from numba import config, njit, types
 from numba.extending import intrinsic
 
+from ..validate import frozen
 from ..waiting import blocks, compiling, count, watching
 from .arithmetic import INLINED, JIT
 from .autodiff.arena import new_tape
@@ -259,13 +260,6 @@ def read(address, shape):
     """Return the numbers at an address, as an array."""
     pointer = ctypes.cast(int(address), ctypes.POINTER(ctypes.c_double))
     return np.ctypeslib.as_array(pointer, shape)
-
-
-def frozen(array):
-    """Return a read-only view."""
-    array = array.view()
-    array.flags.writeable = False
-    return array
 
 
 def aligned(array, *, writeable=False):

@@ -145,7 +145,7 @@ def inverse_cdf_sample(ppf, *, num_samples, rng):
     check_memory((num_samples,), "the draws")
     rng, _ = as_rng(rng)
     u = rng.random(num_samples)
-    values = apply_rows(ppf, u, "ppf")
+    values = np.array(apply_rows(ppf, u, "ppf"))
     rule = f"return one number for each of {num_samples} uniforms"
     check_fits(values.shape == u.shape, values, "ppf", rule)
     nan = np.isnan(values)

@@ -7,7 +7,16 @@ import numpy as np
 from ..errors import BayeslibError, TargetError, ZeroWeightsError, warn
 from ..results import Draws, Estimate
 from ..results.families import mean_and_error
-from ..validate import as_choice, as_count, as_floats, as_real, as_rng, check_callable, check_memory
+from ..validate import (
+    as_choice,
+    as_count,
+    as_floats,
+    as_real,
+    as_rng,
+    check_callable,
+    check_memory,
+    frozen,
+)
 from .genealogy import Genealogy
 from .resample import SCHEMES, choose, normalised
 
@@ -139,7 +148,7 @@ def particle_filter(
         `step` for each particle of time ``step - 1``. It must not write to `particles`.
     log_observation : callable
         log_observation(observation, particles, step) -> (num_particles,): the log density of the
-        observation at time `step`, given each state, constants included.
+        observation at time `step`, given each state, constants included; `particles` is read-only.
     num_particles : int
         At least 2.
     ess_threshold : float
@@ -287,7 +296,7 @@ def _checked(states, shape, what):
 
 
 def _log_density(log_observation, observation, states, t):
-    log_g = np.asarray(log_observation(observation, states, t), dtype=float)
+    log_g = np.asarray(log_observation(observation, frozen(states), t), dtype=float)
     if log_g.shape != (len(states),):
         raise BayeslibError(
             f"log_observation must return shape ({len(states)},), one log density a particle, "

@@ -5,9 +5,8 @@ import warnings
 
 import numpy as np
 
-from ..compile.callback import frozen
 from ..errors import BayeslibError, BayeslibTypeError
-from ..validate import check_callable
+from ..validate import check_callable, frozen
 
 _ENOUGH = 10  # draws, of which a function is constant by its making rather than by chance
 
@@ -61,7 +60,7 @@ def apply_rows(f, draws, name="f"):
             error = failure  # theta[:, 5] of one draw says less than theta[:, 5] of all
         error.add_note(
             f"bayeslib: {name} was called with all draws at once, shape {draws.shape}, and then "
-            f"with one draw, shape {draws.shape[1:]}"
+            f"with one draw, shape {draws.shape[1:]}; it may write to a copy of them alone"
         )
         raise error from None
     results = _checked(results, name)

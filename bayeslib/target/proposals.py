@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
-from ..validate import shown
+from ..validate import frozen, shown
 
 
 class Proposal:
@@ -44,7 +44,7 @@ class Proposal:
 
     def logdensity(self, x):
         """Normalised log density of each row of `x`, (n, dim) -> (n,)."""
-        return self._shaped(self._logdensity(x), (len(x),), "logdensity")
+        return self._shaped(self._logdensity(frozen(x)), (len(x),), "logdensity")
 
     def own_logdensity(self, draws):
         """As logdensity, for rows that it drew itself, at which it must be finite."""

@@ -5,11 +5,11 @@ import math
 import numpy as np
 
 from ..compile.arguments import as_data, as_function
-from ..compile.callback import evaluate_many, frozen
+from ..compile.callback import evaluate_many
 from ..compile.compiler import as_arguments, bind, paired
 from ..errors import BayeslibError, BayeslibTypeError, GradientError, TargetError
 from ..results.named import as_names
-from ..validate import as_count, as_position, as_rows, as_support, check_memory, shown
+from ..validate import as_count, as_position, as_rows, as_support, check_memory, frozen, shown
 from .parameters import MOST, Layout
 from .truth import Truth
 from .verify import check_gradient, verify

@@ -13,6 +13,7 @@ from scipy import stats
 import bayeslib as bl
 from bayeslib import posteriors
 from bayeslib.diagnostics.trouble import khat_limit
+from bayeslib.target.proposals import Proposal
 
 TARGET = posteriors.gamma_student()
 PRIOR = stats.gamma(3)
@@ -149,6 +150,7 @@ test_bad_arguments_are_named = refused(
     (lambda: bl.psis([0.0, np.nan]), r"log_weights\[1\] is nan"),
     (lambda: bl.psis([np.inf, 0.0]), r"log_weights\[0\] is inf"),
     (lambda: bl.psis([]), "empty"),
+    (lambda: Proposal(0, np.ndarray.sort, 1, "q").logdensity(np.eye(1)), ValueError, "read-only"),
     (lambda: bl.psis(["a"]), bl.BayeslibTypeError, "real numbers"),
     (lambda: bl.psis(bl.Draws(np.zeros((1, 5, 1)))), "have no weights"),
     (

@@ -166,6 +166,7 @@ test_bad_arguments_are_named = refused(
     ({"transition": lambda x, t, rng: x[:3]}, r"transition at 1 must return"),
     ({"transition": lambda x, t, rng: x * np.inf}, "transition at 1 .* nan"),
     ({"log_observation": lambda y, x, t: 1.0}, r"one log density a particle"),
+    ({"log_observation": lambda y, x, t: x.sort()}, ValueError, "read-only"),
     ({"log_observation": nan_at_five}, bl.TargetError, "nan at step 5 for the state"),
     (
         {"log_observation": lambda y, x, t: np.full(len(x), -np.inf)},

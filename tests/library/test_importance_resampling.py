@@ -130,24 +130,13 @@ def test_a_bad_khat_stays_bad():
     assert any("k-hat" in text for text in again.problems)
 
 
+ONE = bl.Draws([[[1.0]]], log_weights=[[0.0]])
 test_bad_arguments_are_named = refused(
     ({"scheme": "lottery"}, "must be one of \"systematic\".*'lottery'"),
     ({"num_samples": 0}, "num_samples must be at least 1"),
     ({"draws": np.zeros(3)}, bl.BayeslibTypeError, "draws must be a Draws, got ndarray"),
     ({"draws": bl.Draws(np.zeros((2, 5, 1)))}, "no weights.*draws.sample"),
+    ({"draws": bl.Draws([[[1.0]]], log_weights=[[-np.inf]])}, bl.ZeroWeightsError, "are zero"),
     ({"rng": "one"}, bl.BayeslibTypeError, "rng"),
-    by=lambda **change: bl.resample(
-        **{
-            "draws": bl.Draws(np.zeros((1, 5, 1)), log_weights=np.zeros((1, 5))),
-            "num_samples": 3,
-            "rng": 1,
-        }
-        | change
-    ),
+    by=lambda draws=ONE, **change: bl.resample(draws, **{"num_samples": 3, "rng": 1} | change),
 )
-
-
-def test_weights_that_are_all_zero():
-    draws = bl.Draws(np.zeros((1, 5, 1)), log_weights=np.full((1, 5), -np.inf))
-    with pytest.raises(bl.ZeroWeightsError):
-        bl.resample(draws, num_samples=3, rng=1)
