@@ -10,7 +10,7 @@ from ..errors import BayeslibError, BayeslibTypeError
 from ..results import Estimate, Summary
 from ..results.rows import apply_rows
 from ..results.summary import Summarised
-from ..validate import as_count, as_floats, as_rng, check_shape
+from ..validate import as_count, as_floats, as_rng, check_shape, frozen
 
 _LISTED = 10
 
@@ -63,7 +63,8 @@ class Enumeration(Summarised):
             For a hypothesis that is not in the list.
         """
         rows = self.hypotheses.reshape(len(self.hypotheses), -1)
-        same = np.all(rows == np.asarray(hypothesis).reshape(1, -1), axis=1)
+        wanted = _array(hypothesis).ravel()
+        same = np.all(rows == wanted, axis=1) if wanted.size == rows.shape[1] else np.zeros(1)
         if not same.any():
             raise BayeslibError(f"{hypothesis!r} is not among the {len(rows)} hypotheses")
         return float(self.probabilities[same].sum())
@@ -153,7 +154,7 @@ def enumerate_posterior(log_joint, hypotheses):
     if isinstance(hypotheses, Iterable) and not isinstance(hypotheses, (str, np.ndarray)):
         hypotheses = list(hypotheses)
     try:
-        hypotheses = np.asarray(hypotheses)
+        hypotheses = _array(hypotheses)
     except ValueError:
         raise BayeslibError(
             "hypotheses that are tuples must all be equally long; number those that are not, and "
@@ -162,7 +163,7 @@ def enumerate_posterior(log_joint, hypotheses):
     if hypotheses.ndim == 0 or len(hypotheses) == 0:
         raise BayeslibError(f"hypotheses must be a sequence of at least one, got {hypotheses!r}")
     if callable(log_joint):
-        log_joint = np.array([_value(log_joint, h) for h in hypotheses])
+        log_joint = np.array([_value(log_joint, h) for h in frozen(hypotheses)])
     log_joint = as_floats(log_joint, "log_joint")
     shape = (len(hypotheses),)
     check_shape(log_joint, "log_joint", shape, f"have shape {shape}, as hypotheses")
@@ -184,6 +185,16 @@ def enumerate_posterior(log_joint, hypotheses):
         Estimate(log_evidence, 0.0, len(hypotheses)),
         len(hypotheses),
     )
+
+
+def _array(values):
+    """Return an array, of objects where NumPy would turn numbers beside text into text."""
+    array = np.asarray(values)
+    if array.dtype.kind in "US" and array is not values:
+        objects = np.asarray(values, dtype=object)
+        if not all(isinstance(value, (str, bytes)) for value in objects.flat):
+            return objects
+    return array
 
 
 def _value(log_joint, hypothesis):

@@ -52,6 +52,10 @@ def test_enumeration_of_vectors_with_values_given():
     assert posterior.sample(5, 2).shape == (5, 3)
 
 
+def test_numbers_beside_text_stay_numbers():
+    assert bl.enumerate_posterior(lambda h: h[1] / 1, [("fair", 0), ("bent", 9)])["bent", 9] > 0.99
+
+
 def test_impossible_hypotheses_may_have_an_infinite_value():
     posterior = bl.enumerate_posterior([0.0, -np.inf], [1.0, np.inf])
     assert posterior.expect().value == 1.0
@@ -64,6 +68,7 @@ test_bad_enumerations_are_named = refused(
     (([0.0, np.inf], ["a", "b"]), "inf for the hypothesis b"),
     (([-np.inf, -np.inf], ["a", "b"]), "every hypothesis"),
     ((lambda h: [1.0], ["a"]), BayeslibTypeError, "must return a number"),
+    ((lambda h: h.sort(), np.ones((2, 2))), ValueError, "read-only"),
     ((lambda h: True, ["a"]), BayeslibTypeError, "must return a number"),
     by=bl.enumerate_posterior,
 )
@@ -72,6 +77,7 @@ test_bad_enumerations_are_named = refused(
 POSSIBLE = bl.enumerate_posterior([0.0, 0.0], ["a", "b"])
 test_unknown_hypotheses_and_functions_are_named = refused(
     (lambda: POSSIBLE["c"], "'c' is not among"),
+    (lambda: bl.enumerate_posterior([0.0, 0.0], np.eye(2))[0], "0 is not among the 2"),
     (POSSIBLE.expect, BayeslibTypeError, "hypotheses must hold real numbers"),
     (lambda: POSSIBLE.expect(lambda h: None), BayeslibTypeError, "f must return numbers"),
 )
