@@ -1,12 +1,14 @@
 """Running chains: in threads or any executor, with progress and a way out."""
 
 import concurrent.futures as futures
+import pickle
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
 from ..waiting import Progress
+from .functions import Portable
 from .loop import FINE
 
 _POLL_SECONDS = 0.05
@@ -33,6 +35,18 @@ class Outcome:
     failed_at: np.ndarray | None
     rng_state: dict = field(repr=False)
     raised: Exception | None = None
+
+    def __getstate__(self):
+        raised = Portable(self.raised)
+        try:
+            pickle.loads(pickle.dumps(raised))
+        except Exception:  # its class takes other arguments, or holds what cannot travel
+            raised = Portable(BayeslibError(f"{type(self.raised).__name__}: {self.raised}"))
+            raised.value.__notes__ = getattr(self.raised, "__notes__", [])
+        return vars(self) | {"raised": raised}
+
+    def __setstate__(self, state):
+        vars(self).update(state, raised=state["raised"].value)
 
     @property
     def ended_early(self):
