@@ -62,8 +62,8 @@ def rejection_sample(
     -----
     Evidence: after N acceptances in T proposals ``a = (N - 1) / (T - 1)`` estimates the acceptance
     probability without bias (Haldane 1945), and its variance is estimated by ``a * (1 - a) / (T -
-    2)``. The evidence is a times ``exp(log_bound)``; its logarithm gets its error by the delta
-    method.
+    2)``, with one rejection where there was none. The evidence is a times ``exp(log_bound)``; its
+    logarithm gets its error by the delta method.
 
     Draw order: a round is ``proposal.sample(num_samples, rng)`` and then
     ``rng.random(num_samples)``; proposal i is accepted when ``log u[i] < log p - log q -
@@ -170,7 +170,8 @@ class _Rounds:
         acceptance, log_evidence = float("nan") if len(values) else 0.0, None
         if accepted > 0 and proposed > 1:
             acceptance = accepted / proposed
-            error = np.sqrt((1.0 - acceptance) / acceptance / (proposed - 1))
+            rejected = max(1.0 - acceptance, 1.0 / proposed)  # one at least, or the error were 0
+            error = np.sqrt(rejected / acceptance / (proposed - 1))
             value = np.log(acceptance) + self.settings["log_bound"]
             log_evidence = Estimate(value, error, self.num_proposed)
         return Draws(

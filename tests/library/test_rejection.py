@@ -94,7 +94,8 @@ def test_touching_the_envelope_is_not_a_violation():
     target = posteriors.gaussian(0.0, 1.0)
     draws = bl.rejection_sample(target, stats.norm(), log_bound=0.0, num_samples=1000, rng=7)
     assert draws.settings["acceptance"] == 1.0
-    assert draws.log_evidence.mcse == 0.0 and draws.log_evidence.value == 0.0
+    found = draws.log_evidence  # a thousand proposals tell no more than that
+    assert (found.value, found.mcse) == (0.0, pytest.approx(1e-3, rel=2e-3))
 
 
 @pytest.mark.row(46)
