@@ -409,10 +409,10 @@ class BoltzmannMachine:
         counts = {"num_warmup": num_warmup, "num_chains": num_chains}
         drawn = partial(self.sample, num_sweeps, **counts, progress=False)
         draws = drawn(rng=free)
-        worst = float(np.max(np.nan_to_num(diagnostics.rhat(draws)), initial=0.0))
+        worst = float(np.nanmax(diagnostics.rhat(draws), initial=0.0))
         if worst > _WORST_RHAT:
             warn(
-                f"R-hat of the unclamped machine is {worst:.2f}: its chains disagree, and the "
+                f"R-hat of the unclamped machine is {worst:.3g}: its chains disagree, and the "
                 "errors of this gradient are too small; pass more num_sweeps and num_warmup"
             )
         unclamped = draws.expect(both)

@@ -87,7 +87,8 @@ def learn(
     Returns
     -------
     Learned
-        The machine, which is a new one, with the trace of its log likelihood.
+        The machine, which is a new one, with the trace of its log likelihood. Interrupted, it is
+        what was learned until then, ``settings["interrupted"]`` set.
 
     Raises
     ------
@@ -120,29 +121,39 @@ def learn(
     machine = _parted(machine, rng)
     known = machine.num_units <= MOST_UNITS
     trace, norms, converged = [machine.log_likelihood(data) if known else np.nan], [], False
-    for _ in range(num_iterations):
-        if num_sweeps is None:
-            slope = machine.gradient(data)
-            converged = _largest(*slope) <= tolerance
-        else:
-            (own,) = rng.spawn(1)
-            found = machine.sampled_gradient(data, num_sweeps=num_sweeps, rng=own)
-            slope = found._replace(weights=found.weights.value, biases=found.biases.value)
-            # No entry is more standard errors from zero than noise explains.
-            converged = all(
-                np.all(np.abs(one.value) <= _NOISE * np.nan_to_num(one.mcse)) for one in found
-            )
-        norms.append(_largest(*slope))
-        if converged and num_sweeps is None:
-            trace.append(trace[-1])
-            break
-        machine = type(machine)(
-            machine.weights + rate * slope.weights, machine.biases + rate * slope.biases,
-            num_visible=machine.num_visible,
-        )  # fmt: skip
-        trace.append(machine.log_likelihood(data) if known else np.nan)
+    interrupted = False
+    try:
+        for _ in range(num_iterations):
+            if num_sweeps is None:
+                slope = machine.gradient(data)
+                converged = _largest(*slope) <= tolerance
+            else:
+                (own,) = rng.spawn(1)
+                found = machine.sampled_gradient(data, num_sweeps=num_sweeps, rng=own)
+                slope = found._replace(weights=found.weights.value, biases=found.biases.value)
+                # No entry is more standard errors from zero than noise explains.
+                converged = all(
+                    np.all(np.abs(one.value) <= _NOISE * np.nan_to_num(one.mcse)) for one in found
+                )
+            largest = _largest(*slope)
+            if converged and num_sweeps is None:
+                norms.append(largest)
+                trace.append(trace[-1])
+                break
+            moved = type(machine)(
+                machine.weights + rate * slope.weights, machine.biases + rate * slope.biases,
+                num_visible=machine.num_visible,
+            )  # fmt: skip
+            trace.append(moved.log_likelihood(data) if known else np.nan)
+            norms.append(largest)
+            machine = moved
+    except KeyboardInterrupt:
+        if not norms:
+            raise
+        interrupted = True
     trace, norms = np.array(trace), np.array(norms)
     settings = {"learning_rate": rate, "num_sweeps": num_sweeps, "seed": seed}
+    settings["interrupted"] = interrupted
     problems = tuple(_problems(machine, data, trace, norms, converged, settings))
     warn(*problems)
     return Learned(machine, trace, norms, converged, problems, settings)
@@ -168,6 +179,8 @@ def _largest(weights, biases):
 
 def _problems(machine, data, trace, norms, converged, settings):
     """Yield in words what may be wrong with the end of an ascent."""
+    if settings["interrupted"]:
+        yield f"the ascent was interrupted after {norms.size} iterations"
     if not converged:
         yield (
             f"the ascent has not converged: the largest entry of the last gradient is "

@@ -10,6 +10,7 @@ import bayeslib as bl
 from bayeslib import posteriors, waiting
 from bayeslib.compile import callback
 from bayeslib.errors import BayeslibWarning
+from bayeslib.markov import boltzmann
 from bayeslib.variational import advi_ascent, bbvi_ascent, training, verdict
 
 TARGET = posteriors.gaussian([0.0, 1.0], [1.0, 4.0])
@@ -130,6 +131,10 @@ def test_what_was_fitted_or_learned_is_kept(interrupt):
     with pytest.warns(BayeslibWarning, match="interrupted after 7 of 50 steps"):
         net = bl.train_amortised(pairs, num_simulations=500, num_steps=50, rng=1)
     assert net.loss_trace.shape == (7,)
+    interrupt(3, boltzmann, "Gradient")
+    with pytest.warns(BayeslibWarning, match="interrupted after 3 iterations"):
+        learned = bl.BoltzmannMachine([[0.0]], [1.0]).fit([[0], [1], [1], [0]], rng=1)
+    assert learned.log_likelihood.shape == (4,) and learned.settings["interrupted"]
 
 
 def test_an_interrupt_of_the_verdict_leaves_the_fit(interrupt):
