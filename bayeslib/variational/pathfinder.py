@@ -191,7 +191,8 @@ def _path(free, start, rng, *, history, max_iterations, num_elbo_draws):
     for i, gaussian in gaussians(positions, gradients, history):
         x, log_q = gaussian.place(rng.standard_normal((num_elbo_draws, free.dim)))
         slopes.num_evals += num_elbo_draws
-        elbo = np.mean(free.many(x) - log_q)
+        with np.errstate(over="ignore"):  # of log densities near -1e308
+            elbo = np.mean(free.many(x) - log_q)
         found[i], elbos[i] = gaussian, elbo if np.isfinite(elbo) else -np.inf
     chosen = int(np.argmax(elbos))
     best = found[chosen] and Gaussian(found[chosen].mean, found[chosen].cov)
