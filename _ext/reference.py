@@ -301,7 +301,7 @@ def process_docstring(app, what, name, thing, options, lines):
 
 def process_signature(app, what, name, thing, options, signature, returned):
     """Leave out how to make what is only returned, and show the empty dict of a dataclass."""
-    if what == "class" and only_returned(name):
+    if what == "class" and (only_returned(name) or "Made by `" in (inspect.getdoc(thing) or "")):
         return "", returned
     return signature and signature.replace("<factory>", "{}"), returned
 

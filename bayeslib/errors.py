@@ -197,7 +197,7 @@ class ImproperError(BayeslibError):
 
 
 class BayeslibWarning(UserWarning):
-    """A result that is not to be trusted as it stands; says why and what to do.
+    """A result that is not to be trusted as it stands, or a run that is slow; says what to do.
 
     ``warnings.simplefilter("error", bl.BayeslibWarning)`` stops a script at the first, ``"ignore"``
     silences them; the `problems` of a result stay.

@@ -26,8 +26,9 @@ def ess(draws, *, kind="bulk", probability=None):
           with "tail", it shows whether the chains mix;
         - "tail": the smaller of those for the 5 % and the 95 % quantile;
         - "mean": for the error of the mean, as `mcse` takes it, on the halves as they are;
-        - "sd": the same of the squared distances from the mean of all draws;
-        - "quantile": the same of whether a draw lies at or below the quantile at `probability`.
+        - "sd": for the error of the standard deviation: that of squared distances from the mean;
+        - "quantile": for the error of the quantile at `probability`: that of whether a draw lies at
+          or below it.
     probability : float, optional
         Between 0 and 1; for kind "quantile" only.
 
@@ -62,14 +63,20 @@ def ess(draws, *, kind="bulk", probability=None):
     >>> stale = np.repeat(fresh[:, :100], 10, axis=1)  # every draw ten times
     >>> print(round(bl.ess(fresh), -2), round(bl.ess(stale), -2))
     4000.0 400.0
-    >>> print(bl.ess(stale, kind="quantile", probability=0.9) < 600)
-    True
+
+    Of a run, a number for each parameter, in the order of ``draws.names``:
+
+    >>> draws = bl.nuts(bl.posteriors.challenger(), rng=1)
+    >>> print(draws.names, bl.ess(draws) > 400)
+    ('intercept', 'slope') [ True  True]
     """
     return _per_dimension(draws, _chosen(ESS, kind, probability))
 
 
 def rhat(draws):
-    """Rank-normalised split R-hat, of draws or of distances from their median, whichever is larger.
+    """R-hat: the spread of all draws beside that within half chains; near 1 where these agree.
+
+    Rank-normalised and split, of draws or of distances from their median, whichever is larger.
 
     Parameters
     ----------
@@ -79,8 +86,8 @@ def rhat(draws):
     -------
     float or numpy.ndarray, shape (dim,)
         Near 1 when the chains agree, though all may miss the same mode; above 1.01 they do not yet:
-        run longer, or look where they differ. Of chains worth fewer than 100 draws each (`ess`)
-        noise alone may exceed 1.01.
+        run longer, or look where they differ. Of chains worth fewer than some 250 draws each
+        (`ess`) noise alone may exceed 1.01: of those worth 100, nearly half of the time.
         nan for one chain, whose halves cannot show a mode that it never saw, and where `ess` is
         nan; inf or huge when each stands still, at values that differ.
 
@@ -112,7 +119,8 @@ def mcse(draws, *, kind="mean", probability=None):
     draws : Draws or array, shape (num_chains, num_samples[, dim])
     kind : {"mean", "sd", "quantile"}
         - "mean": ``sd / sqrt(ess of the mean)``;
-        - "sd": by the delta method, from the variance of the squared deviations;
+        - "sd": by the delta method, ``sqrt(var(d) / ess of the sd) / (2 * sd)`` with d the squared
+          distances from the mean;
         - "quantile": half the width of a 68 % interval for the quantile, which is one standard
           error either way.
     probability : float, optional

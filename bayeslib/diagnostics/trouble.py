@@ -61,7 +61,7 @@ def find_problems(draws):
     found += noise_problems(draws)
     top = 0.0 if draws.logdensity is None else np.max(draws.logdensity, initial=-np.inf)
     if np.spacing(abs(top)) > 0.1:  # and its differences decide what is accepted
-        found.append(f"log densities near {top:.3g} round differences away: take a constant off")
+        found.append(f"log densities near {top:.3g} round differences away: leave out constants")
     if draws.log_weights is not None or "family" in draws.stats:
         found += _weight_problems(draws)
     elif not draws.independent:

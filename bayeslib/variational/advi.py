@@ -161,6 +161,17 @@ def advi(
     [ 1.12 -0.09] [ 1.12 -0.09]
     >>> print(float(q.elbo) < target.truth.log_evidence, q.problems)
     True ()
+
+    Where parameters are correlated, "meanfield" is too narrow, and accused of it:
+
+    >>> import warnings
+    >>> tilted = bl.posteriors.gaussian([0.0, 0.0], [[1.0, 0.9], [0.9, 1.0]])
+    >>> for family in ("meanfield", "fullrank"):
+    ...     with warnings.catch_warnings(action="ignore"):
+    ...         q = bl.advi(tilted, family=family, rng=1)
+    ...     print(np.sqrt(np.diag(q.cov)).round(2), len(q.problems))
+    [0.44 0.44] 1
+    [1. 1.] 0
     """
     free = unconstrained(as_target(target))
     dim = free.dim

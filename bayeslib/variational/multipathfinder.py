@@ -81,7 +81,7 @@ def multipathfinder(
     The proposal is a mixture in which all paths have equal parts; each draw is weighted against the
     whole mixture, so that a mode is not counted twice because two paths reached it. Four fifths of
     a part are the path's Gaussian, one fifth is a Student-t of 3 degrees of freedom about the same
-    mean and twice as wide.
+    mean, with twice the scale.
 
     Tails: a Gaussian alone falls faster than most targets; its weights then have no finite
     variance, and errors come out too small long before k-hat objects. Against the wide share

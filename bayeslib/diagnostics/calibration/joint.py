@@ -24,6 +24,7 @@ class JointTest(Judged):
     t : numpy.ndarray, shape (k, 2)
         How many standard errors the chains' ranks among the forward draws are too high, and too
         far out; nearly Student's t of num_chains - 1 degrees of freedom if the sampler is right.
+        The second is negative where the chains are too narrow.
     pvalues : numpy.ndarray, shape (k, 2)
         Two-sided, of each `t`; not corrected for their number, as `pvalue` is.
     pvalue : float
@@ -154,7 +155,7 @@ def geweke_test(
     exact True 0
     narrow False 1
 
-    A sampler of the library, one transition a call:
+    A sampler of the library, one transition a call, in too few chains to find much:
 
     >>> def logdensity(theta, y):
     ...     return -0.5 * theta[0] ** 2 - 0.5 * np.sum((y - theta[0]) ** 2)

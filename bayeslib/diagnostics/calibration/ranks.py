@@ -54,7 +54,8 @@ class Calibration(Judged):
     simulation-based calibration: 500 fits, 99 draws each
          z centre   z spread          p
     mu     -0.353       15.1    5.2e-64
-    ! mu is not calibrated: its posterior is too narrow on average (ranks pile up at the ends)
+    ! mu is not calibrated: its posterior is too narrow on average (ranks pile up
+    at the ends)
     >>> print(calibration.ranks.shape)
     (500, 1)
     """
@@ -186,7 +187,7 @@ def simulation_based_calibration(
     exact [ True  True]
     prior [ True False]
 
-    A sampler of the library:
+    A sampler of the library, in too few fits to find anything but the grossest error:
 
     >>> def logdensity(theta, y):
     ...     return -0.5 * theta[0] ** 2 - 0.5 * np.sum((y - theta[0]) ** 2)
