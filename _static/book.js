@@ -49,8 +49,9 @@ const offerStops = () => {
     else box.removeAttribute("tabindex");
   });
 };
-// A formula may grow by a pixel when its letters arrive.
+// A formula grows when its letters arrive, those of a card when it is turned.
 addEventListener("load", () => document.fonts.ready.then(offerStops));
+document.fonts.addEventListener("loadingdone", offerStops);
 addEventListener("resize", offerStops);
 document.addEventListener("toggle", offerStops, true);
 document.addEventListener("contentvisibilityautostatechange", offerStops, true);
