@@ -25,6 +25,7 @@ from .errors import ImproperError as ImproperError
 from .errors import RejectionError as RejectionError
 from .errors import StartError as StartError
 from .errors import TargetError as TargetError
+from .errors import TooLargeError as TooLargeError
 from .errors import ZeroWeightsError as ZeroWeightsError
 from .exact.enumerate_posterior import enumerate_posterior as enumerate_posterior
 from .exact.grid_posterior import grid_posterior as grid_posterior

@@ -57,7 +57,7 @@ class BayeslibTypeError(BayeslibError, TypeError):
 
 
 class TooLargeError(BayeslibError, MemoryError):
-    """More was asked for than there is memory, or time, for: catch it as a MemoryError.
+    """More was asked for than there is memory, or time, for.
 
     Examples
     --------
