@@ -112,6 +112,12 @@ def lead(peers, posterior, gradient):
     return compared(peers, f"effective draws a second, {BY[gradient]}:", posterior)
 
 
+def outcomes(verdicts):
+    """Return how many of some verdicts there are of each word."""
+    said = [v["verdict"] for v in verdicts]
+    return ", ".join(f"{said.count(word)} {word}" for word in VERDICTS if word in said) or "none"
+
+
 def agreements(peers, *, mine):
     """Return how far the means of the library, or of its peers, were off: rms of z, and p."""
     rows = [
@@ -148,20 +154,45 @@ def times_less(rows, of):
     return min(of(row) for row in rows if not _is_ours(row)) / mine
 
 
-def lost_from(rows, family):
+def _ends(rows, mine, others):
+    """Return `times_less` to a thousand draws, from one end of our bar to one end of theirs."""
+    return times_less(rows, lambda row: row["to_1000"][mine if _is_ours(row) else others])
+
+
+def lost_from(rows, family, *, ends=("low", "high")):
     """Return the first rows of a family, by size, with another quicker, bars apart; else None."""
+    return next((here for here in shared(rows, family) if _ends(here, *ends) < 1.0), None)
 
-    def near_end(row):
-        return row["to_1000"]["low" if _is_ours(row) else "high"]
 
-    return next((h for h in shared(rows, family) if times_less(h, near_end) < 1.0), None)
+def is_open(rows):
+    """Return whether neither the library nor another is quicker with bars apart."""
+    return _ends(rows, "high", "low") <= 1.0 <= _ends(rows, "low", "high")
+
+
+def open_from(rows, family):
+    """Return the least size from which on the order is open at all sizes, in words."""
+    found = "no number of"
+    for here in reversed(shared(rows, family)):
+        if not is_open(here):
+            break
+        found = f"{here[0]['size']:,}"
+    return found
+
+
+def beside(rows, name):
+    """Return how many times as long as the library another takes, in words."""
+    two = [row for row in rows if _is_ours(row) or row["contestant"].startswith(name)]
+    return spoken(_ends(two, "median", "median") if len(two) == 2 else np.nan)
 
 
 def growth_ends(rows, family):
     """Return the smallest and the largest size shared, each with the lead in time and in memory."""
     found = shared(rows, family)
-    measures = (lambda row: middle(row, "to_1000"), lambda row: row["peak_mib"])
     return [
-        [f"{here[0]['size']:,}", *(spoken(times_less(here, of)) for of in measures)]
+        [
+            f"{here[0]['size']:,}",
+            spoken(_ends(here, "median", "median")) + " (open)" * is_open(here),
+            spoken(times_less(here, lambda row: row["peak_mib"])),
+        ]
         for here in found[:1] + found[1:][-1:]
     ]
