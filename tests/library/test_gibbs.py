@@ -190,10 +190,6 @@ def test_the_test_leaves_the_draws_alone():
 # What goes wrong
 
 
-def returns_none(theta, rng):
-    rng.random()
-
-
 def in_place(theta, rng):
     theta[0] = rng.random()
     return theta[0]
@@ -227,7 +223,7 @@ test_bad_input_is_refused_in_words = refused(
     (([fine, fine, fine], {}), "3 in all"),
     (([fine, 3.0], {}), r"conditionals\[1\] must be a function"),
     (([fine, lambda theta: 1.0], {}), r"conditionals\[1\] must take \(theta, rng\)"),
-    (([fine, returns_none], {}), "must return what it drew.* got None"),
+    (([fine, lambda theta, rng: None], {}), "must return what it drew.* got None"),
     (([fine, lambda theta, rng: np.zeros((2, 2))], {}), "one-dimensional"),
     (([fine, lambda theta, rng: np.random.rand()], {}), "from the rng it is given"),  # noqa: NPY002
     (([fine, not_a_number], {}), r"conditionals\[1\] \(not_a_number\) drew \[nan\]"),

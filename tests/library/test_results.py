@@ -68,8 +68,7 @@ def test_weighted_error_is_honest_over_replications():
 
 
 def test_names_and_shapes():
-    draws = normal_draws(names=("mu", "tau"))
-    assert isinstance(draws.expect(lambda t: t[:, 0]).value, float)
+    assert isinstance(normal_draws().expect(lambda t: t[:, 0]).value, float)
     with pytest.raises(BayeslibError) as caught:
         Draws(np.zeros((1, 3, 100)))["sigma"]
     assert len(str(caught.value)) < 200, "a hundred names are not all listed"
@@ -101,6 +100,11 @@ def test_values_have_chains_and_dimensions(shape):
     with pytest.raises(BayeslibError, match="values must have shape"):
         Draws(np.zeros(shape))
     assert Draws(np.zeros((2, 0, 1))).num_samples == 0
+
+
+def test_resampling_follows_the_weights():
+    draws = Draws(np.arange(3.0).reshape(1, 3, 1), log_weights=np.log([[0.5, 0.5, 1e-300]]))
+    assert set(draws.sample(1000, 5).ravel()) == {0.0, 1.0}
 
 
 def test_summary_is_a_table_with_its_problems():
