@@ -382,7 +382,10 @@ class Target:
             elif callable(self._gradient):
                 shape = np.shape(self._gradient(theta, *self._arguments))
                 if shape != (self.dim,):
-                    raise GradientError(f"gradient must return shape ({self.dim},), got {shape}")
+                    raise GradientError(
+                        f"gradient {self._gradient.__name__!r} must return shape ({self.dim},), "
+                        f"got {shape}"
+                    )
         except Exception as error:
             return error
         return TargetError(
