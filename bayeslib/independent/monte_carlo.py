@@ -28,7 +28,9 @@ def monte_carlo(f, sample, *, num_samples, rng):
     -------
     Estimate
         Floats for an `f` of shape (n,), arrays (k,) else. The error is sd / sqrt(num_samples): it
-        means something only when f has a finite variance.
+        means something only when f has a finite variance. It is 0 when every draw gave the same
+        number: of an event that none showed, it is known only that its probability is below
+        3 / num_samples (at 95 %).
 
     Raises
     ------

@@ -268,6 +268,7 @@ class Draws(Summarised):
             value and mcse are floats for an `f` that returns (n,), else shape (k,).
             The error is that of independent draws, of weighted ones (delta method), of families
             (each counted as one), or of chains (through the effective sample size of `f` itself).
+            Where every draw gives the same number it means nothing: 0, and nan of chains.
 
         Raises
         ------
