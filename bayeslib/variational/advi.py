@@ -61,8 +61,8 @@ def advi(
     max_steps : int
         The most steps of all rounds together, at least 2.
     tolerance : float
-        The most by which two rounds may differ: the Kullback-Leibler divergence between their
-        averages one way, plus that the other way, in nats.
+        The most by which two rounds may differ: the symmetrised Kullback-Leibler divergence
+        (Jeffreys') between their averages, in nats.
     estimator : {"stl", "entropy"}
         How the gradient of the entropy is estimated. "stl" (sticking the landing) along the draws,
         so that the gradient has no variance where the fit is exact; "entropy" in closed form.
@@ -120,7 +120,8 @@ def advi(
 
     Notes
     -----
-    Gradient: the approximation is ``x = m + L @ z``. Its changes are measured in units of itself, m
+    Gradient: in unconstrained coordinates, where log p has the Jacobian, the approximation is
+    ``x = m + L @ z``. Its changes are measured in units of itself, m
     becoming ``m + L @ a`` and L becoming ``L @ (I + b)``, b lower triangular, or diagonal for
     "meanfield". With v for ``L.T`` times the gradient of log p at x, the gradient in a and b is the
     average over the draws of::

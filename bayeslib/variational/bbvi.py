@@ -135,9 +135,8 @@ def bbvi(
     --------
     >>> target = bl.posteriors.gaussian([0.0, 2.0], [1.0, 4.0])
     >>> q = bl.bbvi(target, num_steps=3000, rng=1)  # from values alone
-    >>> error = np.abs(q.mean - target.truth.mean).max()
-    >>> print(error < 0.2, np.diag(q.cov).round(0))
-    True [1. 4.]
+    >>> print(abs(q.mean).round(1), np.diag(q.cov).round(1), q.problems)
+    [0. 2.] [1. 4.] ()
     """
     free = unconstrained(as_target(target))
     dim = free.dim

@@ -58,10 +58,11 @@ def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
     >>> from scipy import stats
     >>> target = bl.posteriors.gamma_student()
     >>> for q in (stats.gamma(3), stats.gamma(6, scale=0.6)):
-    ...     bound = bl.elbo(target, q, num_samples=4000, rng=1)
-    ...     print(bound, float(bound) < target.truth.log_evidence)
-    -2.944 ± 0.017 True
-    -2.571 ± 0.010 True
+    ...     print(bl.elbo(target, q, num_samples=4000, rng=1))
+    -2.944 ± 0.017
+    -2.571 ± 0.010
+    >>> print(round(target.truth.log_evidence, 3))  # above both
+    -2.37
     """
     proposal = as_proposal(approximation, as_target(target).dim)
     num_samples = as_count(num_samples, "num_samples", minimum=2)

@@ -32,6 +32,8 @@ def multipathfinder(
 ):
     """Draw from a mixture of the best Gaussians of several paths, and weight the draws.
 
+    On a bent valley the draws may be wrong without a warning.
+
     Parameters
     ----------
     target : Target
@@ -86,8 +88,7 @@ def multipathfinder(
     Tails: a Gaussian alone falls faster than most targets; its weights then have no finite
     variance, and errors come out too small long before k-hat objects. Against the wide share
     weights are bounded unless the target's tails are heavier than the t's; where the Gaussian is
-    exact, that costs at most a fifth of the draws' worth. On a bent valley the draws may be wrong
-    without a warning.
+    exact, that costs at most a fifth of the draws' worth.
 
     Draw order: as `pathfinder` up to its check, then one multinomial for the number of draws of
     each wide part and of all Gaussians together, for each wide part its standard normals and its

@@ -139,7 +139,8 @@ class Amortised:
         Returns
         -------
         means, sds : numpy.ndarray, shape (n, dim)
-            Those of data beyond `data_low` or `data_high` come without the warning of `posterior`.
+            A positive parameter's are those of its logarithm: `posterior` knows the way back. Those
+            of data beyond `data_low` or `data_high` come without its warning.
         """
         data = as_rows(data, "data", self.data_centre.size)
         check_finite(data, "data")
@@ -238,10 +239,11 @@ def train_amortised(
 
         - overfitting: they are predicted worse than earlier in the training;
         - posteriors too narrow or too wide by a factor of 1.2, or off by 0.45 standard deviations
-          (a 90% interval of a Gaussian posterior then holds 83%, 95% or 87%), and that by five
-          standard errors. They are judged all together, and in quarters, sorted by a datum or by
-          the network's own mean or spread. For "too wide", what a linear regression on the data
-          explains of the errors is taken out first, as a bias hides the width.
+          (a 90% interval of a Gaussian posterior then holds 83%, 95% or 87%): nearly the limits for
+          other fits, but by five standard errors, since many groups are judged: all simulations,
+          and quarters of them, sorted by a datum or by the network's own mean or spread. For "too
+          wide", what a linear regression on the data explains of the errors is taken out first, as
+          a bias hides the width.
 
     Notes
     -----

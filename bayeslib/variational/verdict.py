@@ -107,8 +107,9 @@ def checked(free, approximation, num_check, rng, *, weighed=None, edges=False):
     dimensions.
 
     Accused are a standard deviation below 0.82 or above 1.25 of the target's, or a mean more than
-    0.48 of that off, if by four standard errors; and an approximation of which the weights do not
-    tell, worth below 100 draws, or below half of them with a k-hat above 0.7. A k-hat of its own
+    0.48 of that off, which differs from the target's by more than four of its standard errors; and
+    an approximation of which the weights do not tell, worth below 100 draws, or below half of them
+    with a k-hat above 0.7. A k-hat of its own
     draws above 0.7 is not enough if all moments agree: any tail that falls more slowly than a
     Gaussian brings it there at last. What none of the draws comes near stays unseen, unless
     `scout` climbs to it.
@@ -227,9 +228,9 @@ class _Comparison:
         self.errors = np.sqrt(np.square(terms).sum(axis=1)) / size
 
     def off(self, errors):
-        """Say which parameters would be off, (dim,), were their moments so many errors nearer."""
+        """Say which moments would pass a limit, (2, dim), were they so many errors nearer."""
         reach = errors * self.errors
-        return ((self.moments + reach < _LOW) | (self.moments - reach > _HIGH)).any(axis=0)
+        return (self.moments + reach < _LOW) | (self.moments - reach > _HIGH)
 
     @property
     def told(self):
@@ -249,8 +250,8 @@ class _Comparison:
 
     @property
     def guilty(self):
-        """Which parameters are accused, (dim,)."""
-        return self.off(0.0) & (np.abs(self.moments) > _SURE * self.errors).any(axis=0)
+        """Which moments are accused, (2, dim)."""
+        return self.off(0.0) & (np.abs(self.moments) > _SURE * self.errors)
 
 
 def _weights(log_weights):
@@ -269,21 +270,22 @@ def _log_student(log_q, base):
 
 def _problems(found, approximation):
     """Say what the weights speak against, in one sentence or none."""
-    guilty, remedy = np.flatnonzero(found.guilty), "reparameterise, or use nuts"
+    guilty, remedy = found.guilty, "reparameterise, or use nuts"
     if approximation.settings.get("family") == "meanfield" and approximation.dim > 1:
         remedy = f'a mean-field fit knows no correlations, try family="fullrank"; {remedy}'
-    if found.told and guilty.size:
-        worst = guilty[np.argmax(np.max(np.abs(found.moments / _LOW), axis=0)[guilty])]
+    if found.told and guilty.any():
+        worst = np.argmax(np.where(guilty, np.abs(found.moments / _LOW), 0.0).max(axis=0))
         said, name, (spread, shift) = [], approximation.names[worst], found.moments[:, worst]
-        if not np.log(NARROW) <= spread <= np.log(WIDE):
+        if guilty[0, worst]:
             said.append(f"spread is {np.exp(spread):.2f} of the posterior's")
-        if abs(shift) > OFF:
+        if guilty[1, worst]:
             said.append(f"mean is {abs(shift):.2f} posterior standard deviations off")
-        several = f" ({guilty.size} of {approximation.dim} parameters are off)"
+        num_off = guilty.any(axis=0).sum()
+        several = f" ({num_off} of {approximation.dim} parameters are off)"
         if found.own_khat <= khat_limit(found.size):
             remedy = f"importance_sample from it may correct that; or {remedy}"
         said = f"{name}'s {' and its '.join(said)}, by {found.size} weighted draws"
-        yield f"{said}{several if guilty.size > 1 else ''}: {remedy}"
+        yield f"{said}{several if num_off > 1 else ''}: {remedy}"
     elif found.worth and not found.told:
         limit = khat_limit(found.size)
         high = f"k-hat is {found.khat:.2f}, above {limit:.2f}: " if found.khat > limit else ""

@@ -13,6 +13,8 @@ from .shared import Judged, Simulator, as_vector
 class JointTest(Judged):
     """What a joint distribution test found.
 
+    Returned by `geweke_test`, not imported.
+
     Attributes
     ----------
     names : tuple of str
@@ -24,9 +26,11 @@ class JointTest(Judged):
     t : numpy.ndarray, shape (k, 2)
         How many standard errors the chains' ranks among the forward draws are too high, and too
         far out; nearly Student's t of num_chains - 1 degrees of freedom if the sampler is right.
-        The second is negative where the chains are too narrow.
+        The second is negative where the chains are too narrow: unlike ``z`` of
+        `simulation_based_calibration`, ranks are of the chains' draws, not of the truth.
     pvalues : numpy.ndarray, shape (k, 2)
-        Two-sided, of each `t`; not corrected for their number, as `pvalue` is.
+        Two-sided, of each `t`, and corrected for nothing, unlike `pvalue` and the ``pvalues`` of
+        `simulation_based_calibration`.
     pvalue : float
         The smallest times their number (Bonferroni), at most 1: the test's own.
     problems : tuple of str
@@ -99,7 +103,8 @@ def geweke_test(
     simulate : callable
         ``simulate(theta, rng)`` returns data, anything.
     transition : callable
-        ``transition(theta, data, rng)`` returns theta after one or more steps of the sampler.
+        ``transition(theta, data, rng)`` returns theta after one or more steps of the sampler, of
+        fixed settings: a warm-up, which adapts, need not leave the posterior invariant.
     quantities : callable, optional
         ``quantities(theta, data)`` returns a number or (k,), finite: what is compared besides the
         parameters. Functions of the data, as the log likelihood, find what parameters hide.
@@ -126,6 +131,9 @@ def geweke_test(
 
     Notes
     -----
+    Time: that of num_chains * num_steps transitions. As for `simulation_based_calibration`, let a
+    `Target` have its ``data``, lest it be compiled anew in each.
+
     Each quantity is replaced by its rank among the forward draws, u in [0, 1], so that heavy tails
     do no harm; the means of u and of ``(2 * u - 1)**2`` are compared. Chains are read after each
     transition: the new parameters with the data they were drawn for. Nothing is thrown away, as

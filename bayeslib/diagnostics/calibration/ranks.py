@@ -17,6 +17,8 @@ _TESTS = 3  # of each quantity: any shape, the centre, the spread
 class Calibration(Judged):
     """The ranks of simulation-based calibration, and whether they are uniform.
 
+    Returned by `simulation_based_calibration`, not imported.
+
     Attributes
     ----------
     names : tuple of str
@@ -30,10 +32,10 @@ class Calibration(Judged):
     z : numpy.ndarray, shape (k, 2)
         How many standard errors the mean rank, and the mean squared distance of ranks from the
         middle, lie above those of uniform ranks. The first is positive where draws are too low, the
-        second where they are too narrow.
+        second where they are too narrow: ranks are of the truth among the draws.
     pvalues : numpy.ndarray, shape (k,)
-        The smallest p-value of a chi-square test in up to 20 bins and the two `z`, corrected for
-        these three tests: times three.
+        The smallest p-value of a chi-square test in up to 20 bins and the two `z`, times three, as
+        these are three tests.
     pvalue : float
         The smallest times their number (Bonferroni), at most 1: the test's own.
     problems : tuple of str
@@ -123,7 +125,8 @@ def simulation_based_calibration(
     names : sequence of str, optional
         One for each parameter and quantity.
     num_fits : int
-        500 show gross errors; subtle ones need thousands. At least 20.
+        At least 20. Most often 500 find posteriors 0.85 times as wide as they should be, or 0.2 of
+        their standard deviations off; 5,000 find 0.9 times, or 0.1.
     num_draws : int
         Draws kept of each fit, at least 9: chains are thinned to them evenly, weighted draws
         resampled. With 99 the ranks are 0 … 99.
@@ -179,10 +182,11 @@ def simulation_based_calibration(
     ...     return rng.normal(size=99)
     >>> def log_likelihood(theta, y):
     ...     return -0.5 * np.sum((y - theta) ** 2)
-    >>> model = sample_prior, simulate
-    >>> more = dict(quantities=log_likelihood, names=["theta", "log lik"], rng=1)
     >>> for fit in (exact, prior):
-    ...     test = bl.simulation_based_calibration(*model, fit, **more)
+    ...     test = bl.simulation_based_calibration(
+    ...         sample_prior, simulate, fit,
+    ...         quantities=log_likelihood, names=["theta", "log lik"], rng=1,
+    ...     )
     ...     print(fit.__name__, test.pvalues > 0.001)
     exact [ True  True]
     prior [ True False]
@@ -194,7 +198,9 @@ def simulation_based_calibration(
     >>> def by_nuts(y, rng):
     ...     target = bl.Target(logdensity, dim=1, data=(y,))
     ...     return bl.nuts(target, num_samples=200, rng=rng)
-    >>> test = bl.simulation_based_calibration(*model, by_nuts, num_fits=20, **more)
+    >>> test = bl.simulation_based_calibration(
+    ...     sample_prior, simulate, by_nuts, num_fits=20, rng=1
+    ... )
     >>> print(test.problems)
     ()
     """
