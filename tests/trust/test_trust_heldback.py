@@ -54,7 +54,8 @@ def right_or_flagged(sampler, name):
     z = errors(draws, facts)
     said = "flagged" if draws.problems else "trusted"
     short = any("ESS" in problem for problem in draws.problems)
-    note("heldback", sampler=sampler, name=name, said=said, z=z.max(), short=short)
+    note("heldback", sampler=sampler, name=name, said=said, short=short, z=z.max(), count=z.size,
+         squares=z @ z)  # fmt: skip
     return bool(draws.problems) or bool(np.all(z <= LIMIT))
 
 
