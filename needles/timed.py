@@ -154,19 +154,19 @@ def times_less(rows, of):
     return min(of(row) for row in rows if not _is_ours(row)) / mine
 
 
-def _ends(rows, mine, others):
+def bars(rows, mine, others):
     """Return `times_less` to a thousand draws, from one end of our bar to one end of theirs."""
     return times_less(rows, lambda row: row["to_1000"][mine if _is_ours(row) else others])
 
 
 def lost_from(rows, family, *, ends=("low", "high")):
     """Return the first rows of a family, by size, with another quicker, bars apart; else None."""
-    return next((here for here in shared(rows, family) if _ends(here, *ends) < 1.0), None)
+    return next((here for here in shared(rows, family) if bars(here, *ends) < 1.0), None)
 
 
 def is_open(rows):
     """Return whether neither the library nor another is quicker with bars apart."""
-    return _ends(rows, "high", "low") <= 1.0 <= _ends(rows, "low", "high")
+    return bars(rows, "high", "low") <= 1.0 <= bars(rows, "low", "high")
 
 
 def open_from(rows, family):
@@ -182,7 +182,7 @@ def open_from(rows, family):
 def beside(rows, name):
     """Return how many times as long as the library another takes, in words."""
     two = [row for row in rows if _is_ours(row) or row["contestant"].startswith(name)]
-    return spoken(_ends(two, "median", "median") if len(two) == 2 else np.nan)
+    return spoken(bars(two, "median", "median") if len(two) == 2 else np.nan)
 
 
 def growth_ends(rows, family):
@@ -191,7 +191,7 @@ def growth_ends(rows, family):
     return [
         [
             f"{here[0]['size']:,}",
-            spoken(_ends(here, "median", "median")) + " (open)" * is_open(here),
+            spoken(bars(here, "median", "median")) + " (open)" * is_open(here),
             spoken(times_less(here, lambda row: row["peak_mib"])),
         ]
         for here in found[:1] + found[1:][-1:]

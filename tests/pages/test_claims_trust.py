@@ -69,7 +69,7 @@ def small_record():
     """A small record with one test of every kind that the page draws."""
     right = {"name": "nuts pumps", "size": 10, "z": [0.1, 2.5, 1.0]}
     held = [
-        {"sampler": "nuts", "name": "a", "said": "trusted", "z": 2.0, "count": 5},
+        {"sampler": "nuts", "name": "a", "said": "trusted", "z": 2.0, "count": 5, "squares": 5.0},
         {"sampler": "nuts", "name": "b", "said": "flagged", "z": 9.0, "short": True},
         {"sampler": "hmc", "name": "b", "said": "flagged", "z": None, "short": False},
         {"sampler": "hmc", "name": "a", "said": "refused"},
@@ -116,6 +116,7 @@ def test_the_trust_page_says_what_is_recorded(trust):
     assert (said["num_held_runs"], said["num_proper"], said["num_trusted"]) == (5, 2, 1)
     assert (said["num_flagged"], said["num_false_alarms"], said["nuts_flagged"]) == (2, 0, 1)
     assert (said["farthest"], said["improper_trusted"]) == (2.0, "none was silent")
+    assert (said["num_judged"], said["rms_trusted"]) == (5, 1.0)
     assert said["room"] == pytest.approx(0.95), "of one run, and in general about 3 / N"
     assert said["lies"].startswith("none") and said["rms_error"] > 1.0
     assert len(names["shown"]) == 1 + 4 + 6, "a figure, and two with a frame for each choice"
@@ -219,6 +220,10 @@ def test_the_stored_record_is_whole(trust):
     assert len(text) < 200_000
     names = trust(text)
     assert not names["trouble"] and dict(entries(json.loads(text)))
+    said = names["said"]  # what the summary says of them without a number
+    assert said["lies"].startswith("none") and said["newer"] == "no page"
+    assert 0.45 < said["num_flagged"] / said["num_held_runs"] < 0.55, "about half"
+    assert said["num_short"] > 0.5 * said["num_flagged"], "most"
     outcomes = {test.outcome for test in names["TESTS"]}
     assert outcomes <= {"passed", "skipped"}, "a failure is recorded: mend it, make record"
     assert {item for test in names["TESTS"] for item in test.items} == set(ITEMS)
@@ -274,7 +279,7 @@ def test_the_speed_page_says_what_is_stored_and_what_is_not_met(tmp_path):
     assert (said["speed_day"], said["cold"]) == ("2024-02-03", "2.0")
     (_, rows), (_, grown) = names["tables"]
     assert grown == [], "nothing was stored"
-    assert rows[0] == ["g", "3.0 (2.7–3.3)", "–", "–", "–"]
+    assert rows[0] == ["rate: g", "3.0 (2.7–3.3)", "–"]
     data, _ = timed.load(tmp_path)
     (row,) = speed_report.verdicts(data)[1]
     assert row == ["not met", "3.0 (2.7 to 3.3)", "4", "g", contest()["verdicts"][0]["claim"]]
@@ -317,6 +322,8 @@ def test_the_stored_benchmarks_are_whole():
     assert not any(timed.lost_from(growth, family) for family in ("ar", "rows"))
     assert "open" in timed.growth_ends(growth, "ar")[1][1] and timed.open_from(growth, "ar") == "30"
     assert timed.lead(peers, "logistic", "naive") < 1.5, "hardly better than others"
+    rounds = {p: peers["posteriors"][p]["num_rounds"] for p in names["RANKED"]}
+    assert rounds == {"gaussian_2": 15, "schools": 15, "logistic": 5, "gaussian_100": 5}
     assert min(names["ps"]) > 1e-4 and min(names["c_ratios"]) < 1.0 < max(names["c_ratios"])
     assert all(timed.lead(peers, p, "hand") > 1.0 for p in names["RANKED"])
     for p in names["RANKED"]:
