@@ -26,8 +26,7 @@ RUN = {
 
 def run(**places):
     """Run the page over the results at `RECORD` and `RESULTS`; return its names and what it did."""
-    said, shown, tables = {}, [], []
-    names = {}
+    names, said, shown, tables = {}, {}, [], []
 
     def explore(draw, *, alt, caption, start, **choices):
         for values in np.ndindex(*map(len, choices.values())):
@@ -76,7 +75,6 @@ def small_record():
         {"sampler": "hmc", "name": "no integral", "said": "refused"},
     ]
     file = "tests/test_x.py"
-    mutant = entry(["S16"], bug=[{"test": "test_x.test_a"}])
     return {
         f"{file}::test_a[1]": entry(["S8"], measured=z("conservation", within=2.8), power=[
             {"bias": 0.04}]),
@@ -86,7 +84,7 @@ def small_record():
         f"{file}::test_c": entry(["M2"], slow=True, right=[right]),
         f"{file}::test_d": entry(["M2"], slow=True, wrong=[{"name": "w", "z": 20.0, "count": 3}]),
         f"{file}::test_e": entry(["M8"], heldback=held),
-        "tests/trust/test_trust_mutants.py::test_x[x]": mutant,
+        "tests/trust/test_trust_mutants.py::test_x[x]": entry(["S16"], bug=[{"test": "x.a"}]),
         "chapters/trust.ipynb::": entry(),
     }  # fmt: skip
 
@@ -116,9 +114,8 @@ def test_the_trust_page_says_what_is_recorded(trust):
     assert (said["num_held_runs"], said["num_proper"], said["num_trusted"]) == (5, 2, 1)
     assert (said["num_flagged"], said["num_false_alarms"], said["nuts_flagged"]) == (2, 0, 1)
     assert (said["farthest"], said["improper_trusted"]) == (2.0, "none was silent")
-    assert (said["num_judged"], said["rms_trusted"]) == (5, 1.0)
     assert said["room"] == pytest.approx(0.95), "of one run, and in general about 3 / N"
-    assert said["lies"].startswith("none") and said["rms_error"] > 1.0
+    assert said["lies"].startswith("none") and said["rms_error"] > said["rms_trusted"] == 1.0
     assert len(names["shown"]) == 1 + 4 + 6, "a figure, and two with a frame for each choice"
 
 
@@ -142,8 +139,7 @@ def test_the_report_has_what_the_page_has_no_room_for(tmp_path):
     assert rows_of(report.posteriors, tests)["pumps"][::2] == [3, "2.5"]
     assert rows_of(report.pvalues, tests)["M2 real data"][:2] == [3, "33.3%"]
     assert rows_of(report.plan, tests)["S2 paths return"][0] == "passed"
-    (row,) = report.runs(tests)[1]
-    assert row[1:] == [8, "all 8 passed", "every change", "1.5"]
+    assert report.runs(tests)[1][0][1:] == [8, "all 8 passed", "every change", "1.5"]
     assert rows_of(report.files, tests)["chapters/trust.ipynb"] == [1, "2"]
     assert all(part.__doc__ in report.report(path) for part in report.PARTS)
     assert report.report(tmp_path / "none.json").startswith("none.json is not there")
@@ -221,9 +217,8 @@ def test_the_stored_record_is_whole(trust):
     names = trust(text)
     assert not names["trouble"] and dict(entries(json.loads(text)))
     said = names["said"]  # what the summary says of them without a number
-    assert said["lies"].startswith("none") and said["newer"] == "no page"
-    assert 0.45 < said["num_flagged"] / said["num_held_runs"] < 0.55, "about half"
-    assert said["num_short"] > 0.5 * said["num_flagged"], "most"
+    assert said["lies"].startswith("none") and said["num_short"] > 0.5 * said["num_flagged"]
+    assert said["num_flagged"] == pytest.approx(0.5 * said["num_held_runs"], rel=0.1)
     outcomes = {test.outcome for test in names["TESTS"]}
     assert outcomes <= {"passed", "skipped"}, "a failure is recorded: mend it, make record"
     assert {item for test in names["TESTS"] for item in test.items} == set(ITEMS)
@@ -307,8 +302,7 @@ def test_the_speed_page_runs_on_what_is_there(tmp_path):
 def test_the_stored_benchmarks_are_whole():
     names = speed(STORED)
     peers = names["PEERS"]
-    assert not names["problems"] and len(names["RANKED"]) == 4
-    assert names["said"]["num_verdicts"] == len(peers["verdicts"])
+    assert not names["problems"] and names["said"]["num_verdicts"] == len(peers["verdicts"])
     # what the prose says of them without a number
     growth = names["GROWTH"]
     (fastest,) = {
@@ -322,8 +316,7 @@ def test_the_stored_benchmarks_are_whole():
     assert not any(timed.lost_from(growth, family) for family in ("ar", "rows"))
     assert "open" in timed.growth_ends(growth, "ar")[1][1] and timed.open_from(growth, "ar") == "30"
     assert timed.lead(peers, "logistic", "naive") < 1.5, "hardly better than others"
-    rounds = {p: peers["posteriors"][p]["num_rounds"] for p in names["RANKED"]}
-    assert rounds == {"gaussian_2": 15, "schools": 15, "logistic": 5, "gaussian_100": 5}
+    assert [peers["posteriors"][p]["num_rounds"] for p in names["RANKED"]] == [15, 15, 5, 5]
     assert min(names["ps"]) > 1e-4 and min(names["c_ratios"]) < 1.0 < max(names["c_ratios"])
     assert all(timed.lead(peers, p, "hand") > 1.0 for p in names["RANKED"])
     for p in names["RANKED"]:

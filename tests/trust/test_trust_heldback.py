@@ -53,9 +53,8 @@ def right_or_flagged(sampler, name):
         return True
     z = errors(draws, facts)
     said = "flagged" if draws.problems else "trusted"
-    short = any("ESS" in problem for problem in draws.problems)
-    note("heldback", sampler=sampler, name=name, said=said, short=short, z=z.max(), count=z.size,
-         squares=z @ z)  # fmt: skip
+    note("heldback", sampler=sampler, name=name, said=said, z=z.max(), count=z.size,
+         squares=z @ z, short=any("ESS" in problem for problem in draws.problems))  # fmt: skip
     return bool(draws.problems) or bool(np.all(z <= LIMIT))
 
 
