@@ -83,6 +83,24 @@
     again.forEach((token) => token.replaceWith(token.textContent));
     return faint;
   },
+  // formulas with empty pieces, each as large and as low on its line as it was, for axe, which walks
+  // through every element; asked again, it puts all back
+  bare: () => {
+    if (window.bared) return window.bared.forEach(([part, kept]) => {
+      part.replaceChildren(...kept);
+      part.style.cssText = "";
+    });
+    const pieces = [...document.querySelectorAll(".katex .base")];
+    const styles = pieces.map((piece) => {
+      const { width, height, bottom } = piece.getBoundingClientRect();
+      const strut = piece.querySelector(".strut");
+      const depth = bottom - strut.getBoundingClientRect().bottom - (parseFloat(getComputedStyle(strut).verticalAlign) || 0);
+      return `width: ${width}px; height: ${height}px; vertical-align: ${-depth}px`;
+    });
+    window.bared = [...pieces, ...document.querySelectorAll(".katex-mathml")].map((part) => [part, [...part.childNodes]]);
+    window.bared.forEach(([part]) => part.replaceChildren());
+    pieces.forEach((piece, i) => { piece.style.cssText = styles[i]; });
+  },
   // what a search puts first, for each query
   first: (queries) => queries.map((query) => {
     const found = Search._performSearch(...Search._parseQuery(spelled(query)));

@@ -16,8 +16,8 @@ QUERIES = yaml.safe_load((ROOT / "tests" / "data" / "queries.yml").read_text("ut
 every_page = pytest.mark.parametrize("name", [*built(), "search", "genindex"])
 pytestmark = pytest.mark.usefixtures("book")
 
-STAYS, BRIGHTNESS, LAY_OUT, PLAIN = (
-    javascript("pages", name) for name in ("stays", "brightness", "layOut", "plain")
+STAYS, BRIGHTNESS, LAY_OUT, PLAIN, BARE = (
+    javascript("pages", name) for name in ("stays", "brightness", "layOut", "plain", "bare")
 )
 # the rules of axe whose answer depends on colours and on the width; the rest is as at a desk
 SEEN = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]
@@ -33,7 +33,10 @@ def small_targets(page):
         for (const text of document.querySelectorAll("p, .katex-html")) text.getClientRects();
         return document.fonts.ready.then(() => true);
     }""")
-    return violations(page, runOnly=["target-size"])
+    page.evaluate(BARE)
+    found = violations(page, runOnly=["target-size"])
+    page.evaluate(BARE)
+    return found
 
 
 def open_all(page):
