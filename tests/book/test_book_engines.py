@@ -1,7 +1,5 @@
 """Ten pages in Firefox and in WebKitGTK: nothing is amiss, formulas fit, and what moves, moves."""
 
-from contextlib import contextmanager
-
 import browsers
 import pytest
 from browsing import javascript
@@ -18,17 +16,11 @@ def ask(page, name):
     return page.ask(javascript("engines", name))
 
 
-@contextmanager
-def started(name, need, folder):
-    start, installed = ENGINES[name]
-    need(installed, f"{name} is not installed")
-    with start(folder) as page:
-        yield page
-
-
 @pytest.fixture(params=ENGINES, scope="module")
 def page(request, need, tmp_path_factory):
-    with started(request.param, need, tmp_path_factory.mktemp("profile")) as found:
+    start, installed = ENGINES[request.param]
+    need(installed, f"{request.param} is not installed")
+    with start(tmp_path_factory.mktemp("profile")) as found:
         yield found
 
 
@@ -57,10 +49,11 @@ def test_exercises_answer_and_cards_turn(page, home):
     assert ask(page, "turned") is True
 
 
-def test_trouble_would_be_noticed(need, home, tmp_path):
-    with started("firefox", need, tmp_path) as page:
-        page.go(f"{home}/chapters/intro.html")
-        page.ask("() => { setTimeout(() => { throw new Error('on purpose'); }); return true; }")
-        # each answer brings what was complained of before it
-        assert any(page.ask("() => true") and page.trouble for _ in range(1000))
-        assert any("on purpose" in text for text in page.trouble)
+@pytest.mark.parametrize("page", ["firefox"], indirect=True)
+def test_trouble_would_be_noticed(page, home):
+    page.go(f"{home}/chapters/intro.html")
+    page.trouble = []
+    page.ask("() => { setTimeout(() => { throw new Error('on purpose'); }); return true; }")
+    # each answer brings what was complained of before it
+    assert any(page.ask("() => true") and page.trouble for _ in range(1000))
+    assert any("on purpose" in text for text in page.trouble)
