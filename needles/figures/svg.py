@@ -7,6 +7,7 @@ fraction of the bytes, because an interactive figure holds dozens of them.
 
 import hashlib
 import io
+import math
 import re
 from xml.etree import ElementTree
 
@@ -17,6 +18,7 @@ HALO = "halo"  # gid of a text that must stay legible over the curves it labels
 _PAPER = "var(--pst-color-background, var(--jp-layout-color0, #fff))"
 _MARK = "\ue000"  # stands for the id prefix until the content, and so its hash, is known
 _NUMBERS_TO_ROUND = ("x", "y", "width", "height", "cx", "cy", "r")
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PAIRS = {"M": 1, "L": 1, "Q": 2, "C": 3}
 
 
@@ -25,7 +27,8 @@ def to_svg(fig, alt, *, prefix=None):
 
     Black becomes the page's text colour and white its background; a coloured text is mixed with
     the text colour until it is legible on both pages. Coordinates are rounded to 0.1 pt, text is
-    left as text. The same figure and `alt` give the same bytes.
+    left as text. Log axes that show two decades or more have these alone, in plain text, unless
+    the figure set its own. The same figure and `alt` give the same bytes.
 
     Parameters
     ----------
@@ -52,6 +55,7 @@ def to_svg(fig, alt, *, prefix=None):
 
     check_figure(fig)
     check_alt(alt)
+    _name_decades(fig)
     buffer = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "bayeslib"}):
         fig.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
@@ -91,6 +95,24 @@ def check_figure(fig):
 def kind(thing):
     """Return the name of a thing's type, as an error message calls it."""
     return f"{type(thing).__module__}.{type(thing).__qualname__}".removeprefix("builtins.")
+
+
+def _name_decades(fig):
+    """Label log axes in plain text: mathtext and small ticks are most of a frame's time."""
+    from matplotlib.ticker import LogFormatter, NullLocator
+
+    for axis in (axis for ax in fig.axes for axis in (ax.xaxis, ax.yaxis)):
+        if axis.get_scale() != "log" or not isinstance(axis.get_major_formatter(), LogFormatter):
+            continue
+        low, high = sorted(axis.get_view_interval())
+        if math.floor(math.log10(high)) > math.ceil(math.log10(low)):
+            few = 5e-5 < low and high < min(2e5, 2e5 * low)
+            axis.set_major_formatter("{x:,g}" if few else _power)
+            axis.set_minor_locator(NullLocator())
+
+
+def _power(value, _):
+    return "10" + f"{math.log10(value):.0f}".translate(_RAISED)
 
 
 def _parse(text):
