@@ -32,7 +32,8 @@ def multipathfinder(
 ):
     """Draw from a mixture of the best Gaussians of several paths, and weight the draws.
 
-    On a bent valley the draws may be wrong without a warning.
+    On a bent valley the draws may be wrong without a warning: where no path's Gaussian reaches its
+    ends, no weight tells of them. Compare with `nuts` there.
 
     Parameters
     ----------

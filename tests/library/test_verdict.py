@@ -136,8 +136,8 @@ def test_more_draws_are_taken_only_in_doubt():
     exact = of(SQUARE, Gaussian([0.0, 0.0], np.eye(2)))
     assert exact.settings["khat"] == -np.inf and exact.settings["num_weighed"] == 2500
     assert exact.num_evals == exact.elbo.num_evals >= 2500
-    doubtful = of(SQUARE, Gaussian([0.0, 0.0], 0.68 * np.eye(2)))
-    assert doubtful.settings["num_weighed"] in (20_000, 100_000)
+    assert bl.laplace(SQUARE, num_check=400).settings["num_weighed"] == 500
+    assert of(SQUARE, Gaussian([0.0, 0.0], 0.68 * np.eye(2))).settings["num_weighed"] >= 20_000
     many = posteriors.gaussian(np.zeros(80), np.eye(80))
     q = Gaussian(np.zeros(80), 0.68 * np.eye(80))
     found = quietly(checked, many, q, 2000, np.random.default_rng(1))

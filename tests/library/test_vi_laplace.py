@@ -141,6 +141,7 @@ test_no_mode_is_an_error_that_says_why = refused(
 test_bad_input_is_named = refused(
     (((STUDENT,), {"coordinates": "log"}), 'must be one of "own", "unconstrained"'),
     (((STUDENT,), {"max_steps": 0}), "max_steps must be at least 1"),
+    (((STUDENT,), {"num_check": 99}), "num_check must be at least 100"),
     (((STUDENT, [1.0, 2.0]), {}), r"must have shape \(1,\)"),
     (((STUDENT, [[1.0, 2.0]]), {}), r"must have shape \(1,\)"),
     (((STUDENT, [np.nan]), {}), "must be finite"),
