@@ -80,6 +80,11 @@ def spoken(x):
     return f"{float(f'{x:.3g}'):,.0f}" if x >= 99.5 else f"{x:#.2g}".rstrip(".")
 
 
+def apart(x):
+    """Return a number as `spoken`, with a third digit where two would say that it is 1."""
+    return f"{x:#.3g}" if spoken(x) == "1.0" else spoken(x)
+
+
 def between(values):
     """Return the least and the largest of some numbers."""
     values = [v for v in values if np.isfinite(v)]
