@@ -240,11 +240,11 @@ def train_amortised(
 
         - overfitting: they are predicted worse than earlier in the training;
         - posteriors too narrow or too wide by a factor of 1.2, or off by 0.45 standard deviations
-          (a 90% interval of a Gaussian posterior then holds 83%, 95% or 87%), by five standard
-          errors. Judged are all simulations, and quarters of them, sorted by a datum or by the
-          network's own mean or spread; as these are many groups, the errors are five, and not four
-          as for other fits. For "too wide", what a linear regression on the data explains of the
-          errors is taken out first, as a bias hides the width.
+          (a 90% interval of a Gaussian posterior then holds 83%, 95% or 87%), if that is five
+          standard errors from right. Judged are all simulations, and quarters of them, sorted by a
+          datum or by the network's own mean or spread; as these are many groups, the errors are
+          five, and not four as for other fits. For "too wide", what a linear regression on the data
+          explains of the errors is taken out first, as a bias hides the width.
 
     Notes
     -----
