@@ -105,8 +105,8 @@ class Amortised:
         Returns
         -------
         Gaussian
-            Not judged for this `y`: if you have a density, weight draws of its shape, as in the
-            example of `laplace`. Its ``num_evals`` is 0: the cost was paid in training.
+            Not judged for this `y`: if you have a density, correct it as in the example of
+            `laplace`. Its ``num_evals`` is 0: the cost was paid in training.
 
         Raises
         ------
