@@ -160,9 +160,9 @@ def show(fig, *, alt):
     Examples
     --------
     >>> fig, ax = plots.figure()
-    >>> lines = ax.loglog([10, 100, 1000], [0.31, 0.1, 0.03])
-    >>> picture = plots.show(fig, alt="Ten times the draws, a third of the error")
-    >>> print("a third of the error" in picture.html, ">1,000</text>" in picture.html)
+    >>> lines = ax.loglog([10, 100, 1000], [1e-1, 1e-4, 1e-7])
+    >>> picture = plots.show(fig, alt="Ten times the points, a thousandth of the error")
+    >>> print(">1,000</text>" in picture.html, ">10⁻⁴</text>" in picture.html)
     True True
     """
     check_alt(alt)

@@ -121,10 +121,9 @@ def advi(
     Notes
     -----
     Gradient: in unconstrained coordinates, where log p has the Jacobian, the approximation is
-    ``x = m + L @ z``. Its changes are measured in units of itself, m
-    becoming ``m + L @ a`` and L becoming ``L @ (I + b)``, b lower triangular, or diagonal for
-    "meanfield". With v for ``L.T`` times the gradient of log p at x, the gradient in a and b is the
-    average over the draws of::
+    ``x = m + L @ z``. Its changes are measured in units of itself, m becoming ``m + L @ a`` and L
+    becoming ``L @ (I + b)``, b lower triangular, or diagonal for "meanfield". With v for ``L.T``
+    times the gradient of log p at x, the gradient in a and b is the average over the draws of::
 
         stl:      a = v + z    b = tril(outer(v + z, z))
         entropy:  a = v        b = tril(outer(v, z)) + I

@@ -121,8 +121,9 @@ def laplace(
     [0.23 0.41] ()
 
     Means and evidence are corrected by weighted draws of a Student-t of its shape. (Its own draws
-    never reach the tails: their errors would be too small. With bounds, fit and weight
-    ``bl.unconstrained(target)``: ``mean`` and ``cov`` are of its coordinates.)
+    never reach the tails: their errors would be too small. Where it has a
+    ``transform``, fit and weight ``bl.unconstrained(target)``: ``mean`` and ``cov`` are of its
+    coordinates.)
 
     >>> from scipy import stats
     >>> wide = stats.multivariate_t(q.mean, q.cov, df=5)

@@ -109,10 +109,9 @@ def checked(free, approximation, num_check, rng, *, weighed=None, edges=False):
     Accused are a standard deviation below 0.82 or above 1.25 of the target's, or a mean more than
     0.48 of that off, which differs from the target's by more than four of its standard errors; and
     an approximation of which the weights do not tell, worth below 100 draws, or below half of them
-    with a k-hat above 0.7. A k-hat of its own
-    draws above 0.7 is not enough if all moments agree: any tail that falls more slowly than a
-    Gaussian brings it there at last. What none of the draws comes near stays unseen, unless
-    `scout` climbs to it.
+    with a k-hat above 0.7. A k-hat of its own draws above 0.7 is not enough if all moments agree:
+    any tail that falls more slowly than a Gaussian brings it there at last. What none of the draws
+    comes near stays unseen, unless `scout` climbs to it.
 
     Draw order: for each stage the draws that it adds, standard normals for the approximation's,
     and standard normals and chi-square variates for the Student-t's.
