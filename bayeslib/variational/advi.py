@@ -72,7 +72,7 @@ def advi(
         Standard deviation of every unconstrained coordinate at the start.
     num_check : int
         Draws of the result for its bound, at least 21. They are also the first by which it is
-        judged.
+        judged, up to fifty times as many where they leave doubt.
     keep_path : bool
         Whether to keep the means and scales after every step in the settings.
     progress : bool, optional
@@ -130,11 +130,14 @@ def advi(
 
     But for a factor of two on the diagonal of b, this is the natural gradient.
 
-    Step: m moves by L times ``step_size * a``, each component of which is clipped to [-1, 1]. L is
-    multiplied by the matrix with ``exp(step_size * b[i, i])`` on the diagonal, the exponent clipped
-    to [-0.2, 0.2], and ``step_size * b[i, j]`` below it, shrunk to a Frobenius norm of at most 0.2.
-    Averages are of m, of the logarithms of L's diagonal, and of its other entries. A draw without a
-    finite density counts as ``a = 0, b = -I``.
+    Step:
+
+    - m moves by L times ``step_size * a``, each component of which is clipped to [-1, 1];
+    - L is multiplied by the matrix with ``exp(step_size * b[i, i])`` on the diagonal, the exponent
+      clipped to [-0.2, 0.2], and ``step_size * b[i, j]`` below it, shrunk to a Frobenius norm of at
+      most 0.2;
+    - a draw without a finite density counts as ``a = 0, b = -I``;
+    - averages are of m, of the logarithms of L's diagonal, and of its other entries.
 
     Draw order: the start, when it is drawn (`dim` uniforms an attempt; as in `nuts`, restarts 1, 3,
     5, ... take the mirror image of the one before, and no uniforms); for each step num_draws × dim
@@ -143,15 +146,18 @@ def advi(
 
     References
     ----------
-    Kucukelbir, Tran, Ranganath, Gelman and Blei (2017), "Automatic differentiation variational
-    inference". Roeder, Wu and Duvenaud (2017), "Sticking the landing". Yao, Vehtari, Simpson and
-    Gelman (2018), "Yes, but did it work?", for k-hat. Huggins, Kasprzak, Campbell and Broderick
-    (2020), "Validated variational inference via practical posterior error bounds", for why a bound
-    on the divergence is none on means and spreads. Hesterberg (1995), "Weighted average importance
-    sampling and defensive mixture distributions", for the wide share. Dhaka, Catalina, Andersen,
-    Magnusson, Huggins and Vehtari (2020), "Robust, accurate stochastic optimization for variational
-    inference", and Welandawe, Andersen, Vehtari and Huggins (2024), "A framework for improving the
-    reliability of black-box variational inference", for the rounds.
+    - Kucukelbir, Tran, Ranganath, Gelman and Blei (2017), "Automatic differentiation variational
+      inference".
+    - Roeder, Wu and Duvenaud (2017), "Sticking the landing".
+    - For the rounds: Dhaka, Catalina, Andersen, Magnusson, Huggins and Vehtari (2020), "Robust,
+      accurate stochastic optimization for variational inference"; Welandawe, Andersen, Vehtari and
+      Huggins (2024), "A framework for improving the reliability of black-box variational
+      inference".
+    - For the verdict: Yao, Vehtari, Simpson and Gelman (2018), "Yes, but did it work?" (k-hat);
+      Huggins, Kasprzak, Campbell and Broderick (2020), "Validated variational inference via
+      practical posterior error bounds" (a bound on the divergence is none on means and spreads);
+      Hesterberg (1995), "Weighted average importance sampling and defensive mixture distributions"
+      (the wide share).
 
     Examples
     --------

@@ -45,7 +45,8 @@ def laplace(
         The most steps of each run of L-BFGS (a climb makes up to three), and of Newton's method
         after them.
     num_check : int
-        Draws by which the result is judged first, at least 100.
+        Draws by which the result is judged first, at least 100; up to fifty times as many where
+        they leave doubt.
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
 
