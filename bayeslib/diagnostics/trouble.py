@@ -110,7 +110,10 @@ def _chain_problems(draws):
             f"{100.0 * saturated:.1f} % of the trajectories reached max_tree_depth before they "
             'turned: reparameterise, try metric="dense", or raise it'
         )
-    if "energy" in draws.stats and draws.num_samples > 3:
+    if draws.num_samples < 4:
+        yield "fewer than 4 draws a chain cannot be judged: run longer"
+        return
+    if "energy" in draws.stats:
         worst = float(np.fmin.reduce(diagnostics.bfmi(draws)))
         if worst < BFMI_LIMIT:
             yield (

@@ -125,6 +125,7 @@ SHIFTED = normal_draws(n=500, dim=1).values + np.arange(4)[:, None, None]
     ("draws", "words"),
     [
         (Draws(np.zeros((4, 100, 1))), "never moved"),
+        (normal_draws(n=3), "fewer than 4 draws"),
         (normal_draws(n=50), "bulk ESS"),
         (Draws(np.repeat(normal_draws(n=50).values, 20, axis=1)), "bulk ESS"),
         (Draws(SHIFTED), "R-hat is"),
