@@ -244,9 +244,3 @@ def runs_that(said, runs, sampler=None):
 def count_of_lies(runs):
     """Return how many runs that said nothing against themselves were wrong."""
     return sum(far_off(run) or no_error(run) for run in runs_that("trusted", runs))
-
-
-def room_for_lies(runs):
-    """Return the share of such lies that the runs, were they independent, cannot exclude."""
-    lies, trusted = count_of_lies(runs), len(runs_that("trusted", runs))
-    return special.betaincinv(lies + 1, trusted - lies, 0.95) if lies < trusted else 1.0

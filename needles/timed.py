@@ -123,17 +123,6 @@ def outcomes(verdicts):
     return ", ".join(f"{said.count(word)} {word}" for word in VERDICTS if word in said) or "none"
 
 
-def agreements(peers, *, mine):
-    """Return how far the means of the library, or of its peers, were off: rms of z, and p."""
-    rows = [
-        r for r in peers["rows"]
-        if r["posterior"] in ranked(peers) and (r["library"] == "bayeslib") == mine
-        and (mine or r["converged"])
-    ]  # fmt: skip
-    found = ([r["agreement"].get(what) for r in rows] for what in ("rms_z", "p"))
-    return [[x for x in values if x is not None] for values in found]
-
-
 def grown(rows, family):
     """Return the rows of a family that grows, by size; runs that did not converge are left out."""
     return sorted(
@@ -188,16 +177,3 @@ def beside(rows, name):
     """Return how many times as long as the library another takes, in words."""
     two = [row for row in rows if _is_ours(row) or row["contestant"].startswith(name)]
     return spoken(bars(two, "median", "median") if len(two) == 2 else np.nan)
-
-
-def growth_ends(rows, family):
-    """Return the smallest and the largest size shared, each with the lead in time and in memory."""
-    found = shared(rows, family)
-    return [
-        [
-            f"{here[0]['size']:,}",
-            spoken(bars(here, "median", "median")) + " (open)" * is_open(here),
-            spoken(times_less(here, lambda row: row["peak_mib"])),
-        ]
-        for here in found[:1] + found[1:][-1:]
-    ]

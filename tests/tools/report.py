@@ -116,16 +116,19 @@ def held_back(tests):
     held, rows = tested.held_back(tests), []
     for name in dict.fromkeys(run["sampler"] for run in held):
         mine = [run for run in held if run["sampler"] == name]
-        flagged, refused = (tested.runs_that(said, mine) for said in ("flagged", "refused"))
+        said = ("trusted", "flagged", "refused")
+        silent, flagged, refused = (tested.runs_that(word, mine) for word in said)
+        squares = [sum(run[what] or 0.0 for run in silent) for what in ("squares", "count")]
         rows.append([
-            name, len(tested.runs_that("trusted", mine)), tested.count_of_lies(mine),
+            name, len(silent), f"{np.sqrt(np.divide(*squares)):.2f}" if silent else "–",
+            tested.count_of_lies(mine),
             len(flagged), sum(map(tested.far_off, flagged)), sum(map(tested.no_error, flagged)),
             sum(run["short"] for run in flagged), len(refused),
             sum(run["name"] == tested.IMPROPER for run in refused),
         ])  # fmt: skip
-    columns = ["sampler", "said nothing", "wrong", "flagged", "far off", "no finite error",
-               "few draws", "refused", "rightly"]  # fmt: skip
-    return columns, rows, "lrrrrrrrr"
+    columns = ["sampler", "said nothing", "rms error", "wrong", "flagged", "far off",
+               "no finite error", "few draws", "refused", "rightly"]  # fmt: skip
+    return columns, rows, "lrrrrrrrrr"
 
 
 def files(tests):
