@@ -142,6 +142,11 @@ def stopping(anchor, rho, cost, spread=1.0):
     return np.array([best, rho**best])
 
 
+def none_wrong(runs, level):
+    """Upper bound, at a level in per cent, of the share of wrong runs when none was seen."""
+    return 1.0 - (1.0 - level / 100.0) ** (1.0 / runs)
+
+
 VARIANTS = {
     "advi-coin": Variant(
         "A coin with a uniform prior shows <heads> heads and <tails> tails. You sample on the "
@@ -459,6 +464,12 @@ VARIANTS = {
         stopping,
         {"anchor": (2, 3, 4), "rho": (0.9, 0.8, 0.85, 0.95), "cost": (0.05, 0.02, 0.03, 0.1)},
         digits=2,
+    ),
+    "together-silence": Variant(
+        "Of <runs> independent runs none was flagged, and none was wrong. How large can the true "
+        "share of wrong ones be, with <level> per cent confidence?",
+        none_wrong,
+        {"runs": (300, 60, 80, 100, 150, 200, 250, 400), "level": (95, 90, 99)},
     ),
     "vi-gap": Variant(
         "Two coordinates with unit variances. At which positive correlation does the best "

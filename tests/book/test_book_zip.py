@@ -149,6 +149,8 @@ def test_a_redirect_arrives(open_file, old):
         ("challenge", "sec-challenge-hardness", "hardness"),
         ("challenge", "fig-time", "hardness"),
         ("challenge", "thm-hard", "hardness"),
+        ("together", "sec-together-pathfinder", "pathfinder"),
+        ("together", "ex-together-anchor", "pathfinder"),
         ("notation", "sec-notation-sources", "sources"),
         ("notation", "tab-notation-sources", "sources"),
         ("speed", "the-contest", "trust"),

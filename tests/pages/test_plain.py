@@ -77,7 +77,7 @@ def pathfinder(seed):
     target = posteriors.banana((0.5, 1.0)[seed % 2])
     start = np.array(([2.5, -2.0], [-3.0, -1.0], [0.5, 6.0])[seed % 3])
     fast = bl.pathfinder(target, start, keep_path=True, rng=1)
-    _, offers = page("together", "pathfinder")(target, start, rng=1)
+    _, offers = page("pathfinder", "pathfinder")(target, start, rng=1)
     yield [q.mean for _, q in offers], fast.settings["means"]
     yield [q.cov for _, q in offers], fast.settings["covs"]
 

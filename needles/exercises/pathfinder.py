@@ -1,0 +1,70 @@
+"""The exercises of the page on fits that start a chain, or are corrected by one."""
+
+import numpy as np
+
+from ..grading import Statistical, Value, near
+from ..study import Exercise
+from ..variants import stopping
+
+
+def _below():
+    """P(theta < 2) of the running example, by quadrature."""
+    from scipy import integrate
+
+    from bayeslib.posteriors import gamma_student
+
+    target = gamma_student()
+    evidence = np.exp(target.truth.log_evidence)
+    return integrate.quad(lambda t: np.exp(target(t)), 0.0, 2.0)[0] / evidence
+
+
+EXERCISES = (
+    Exercise(
+        "together-acceptance",
+        expects=Value(4.0 / np.pi * np.arctan(np.sqrt(0.5))),
+        mistakes={
+            "That is for a standard deviation of one half; here the variance is.": near(
+                4.0 / np.pi * np.arctan(0.5)
+            ),
+            "That is the probability that the proposal lies "
+            "farther out; the rate is twice it.": near(2.0 / np.pi * np.arctan(np.sqrt(0.5))),
+            "A rate cannot exceed one: give a fraction, not per cent, "
+            "and take the smaller of s and 1 / s.": lambda a: a > 1.0,
+        },
+        recipe="(4 / pi) arctan of the smaller of s and 1 / s, with s the standard deviation.",
+        praise="Most proposals are accepted, and yet the variance of the weights is infinite.",
+    ),
+    Exercise(
+        "together-correct",
+        expects=Statistical(_below, max_mcse=0.006, max_evals=9000),
+        mistakes={
+            "That is the probability of lying above two.": lambda a: (
+                abs(a[0] - (1.0 - _below())) < 5.0 * a[1]
+            ),
+            "A fit's own answer: its left tail is too light. Weight its draws.": lambda a: (
+                a[0] < 0.01
+            ),
+        },
+        recipe="Weight draws of a Student-t around Laplace's mode, a little wider than the fit.",
+        praise="The fit alone misses nearly all of this tail, and no error bar says so.",
+    ),
+    Exercise(
+        "together-anchor",
+        expects=Value(lambda: stopping(2.0, 0.9, 0.05), digits=2),
+        mistakes={
+            "The variance grows as the bias falls: add 1 - 0.9^(2t).": lambda a: np.isclose(
+                a[0], stopping(2.0, 0.9, 0.05, spread=0.0)[0], atol=0.5
+            ),
+            "The anchor's share of the mean is rho^t, not its square.": lambda a: (
+                a[0] > 0.0 and np.isclose(a[1], 0.9 ** (2 * a[0]), rtol=1e-2)
+            ),
+            "The second number is a fraction of the anchor.": lambda a: a[1] > 1.0,
+            "The second number fits your t, but the total is smaller at another t.": lambda a: (
+                abs(a[0] - stopping(2.0, 0.9, 0.05)[0]) > 0.5
+                and np.isclose(a[1], 0.9 ** a[0], rtol=0.03)
+            ),
+        },
+        recipe="Minimise 4 * 0.9^(2t) + (1 - 0.9^(2t)) + 0.05 t over whole t.",
+        praise="More than a quarter of the anchor is left, and it is not worth removing.",
+    ),
+)
