@@ -153,6 +153,10 @@ def table(found, floats=False):
     rows = [row.find_all(["td", "th"]) for row in found.find_all("tr")]
     texts = [[cell.get_text().strip() for cell in row] for row in rows]
     head, *body = [[escape(text) for text in row] for row in texts]
+    # a heading of the rows below it, which has no part in the widths
+    across = rf"\multicolumn{{{len(head)}}}{{l}}"
+    body = [row if len(row) == len(head) else [rf"{across}{{\emph{{{row[0]}}}}}"] for row in body]
+    texts = [row for row in texts if len(row) == len(head)]
     if len(head) > MANY and max(map(len, texts[0])) > WIDE / len(head):
         head = [rf"\rotatebox{{90}}{{{cell}}}" for cell in head]
         texts = texts[1:]

@@ -107,6 +107,9 @@ def test_tables_are_set(tmp_path):
     assert r"\begin{booktable}{lr}{50 \% of it}{name & n}" in tex
     assert r"a\_b \& c & \(\checkmark\) \\" in tex
     assert "yes" not in tex  # what is read aloud stands beside what is seen
+    over = shown.replace("<tbody>", '<tbody><tr><th colspan="2">some_of them</th></tr>')
+    tex = source(outputs.on_paper(over, tmp_path))
+    assert r"\multicolumn{2}{l}{\emph{some\_of them}} \\" in tex
     zoo = Findings("R-hat", "z")
     tex = source(outputs.on_paper(zoo.judge("it", {"z": True})._repr_html_(), tmp_path))
     assert "{lc}" in tex and "it & caught" in tex
