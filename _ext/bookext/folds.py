@@ -6,81 +6,48 @@ A box of class ``open`` too is open at first.
 """
 
 import re
-from collections import deque
-from html.parser import HTMLParser
-from typing import NamedTuple
 
+# A `div` opens or closes; what is inside a script or a style is not looked at.
+DIV = re.compile(r"<(script|style)\b.*?</\1>|<div\b(?P<attributes>[^>]*)>|</div>", re.DOTALL)
+CLASSES = re.compile(r'\bclass="([^"]*)"')
+ID = re.compile(r'\sid="[^"]*"')
 TITLE = re.compile(r'\s*<p class="admonition-title">(.*?)</p>', re.DOTALL)
 PROOF = re.compile(r"(\s*<p>)Proof\.\s*")
 LINK = re.compile(r"</?a\b[^>]*>")
 
 
-class Box(NamedTuple):
-    """One folded box: where its tags start and end, and its classes and id."""
-
-    start: int
-    inner: int
-    inner_end: int
-    end: int
-    classes: str
-    id: str
-
-
-class _Boxes(HTMLParser):
-    """Find the `div`s of class ``dropdown``."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.lines = [0]
-        for line in html.splitlines(keepends=True):
-            self.lines.append(self.lines[-1] + len(line))
-        self.open, self.found = [], []
-        self.feed(html)
-
-    def here(self):
-        line, column = self.getpos()
-        return self.lines[line - 1] + column
-
-    def handle_starttag(self, tag, attrs):
-        if tag == "div":
-            start = self.here()
-            self.open.append((start, start + len(self.get_starttag_text()), dict(attrs)))
-
-    def handle_endtag(self, tag):
-        if tag == "div" and self.open:
-            start, inner, attrs = self.open.pop()
-            classes = attrs.get("class") or ""
-            if {"dropdown", "admonition"} <= set(classes.split()):
-                here = self.here()
-                end = here + len("</div>")
-                self.found.append(Box(start, inner, here, end, classes, attrs.get("id") or ""))
-
-
-def _details(box, body):
-    """Return a box with content `body` as a `details` element."""
+def _whole(attributes, body):
+    """Return a `div`, as a `details` element if it is a folded box."""
+    found = CLASSES.search(attributes)
+    classes = found[1].split() if found else []
+    if not {"dropdown", "admonition"} <= set(classes):
+        return f"<div{attributes}>{body}</div>"
     title = TITLE.match(body)
     if title:
         summary, body = LINK.sub("", title[1]), body[title.end() :]
     else:
         summary, body = "Proof", PROOF.sub(r"\1", body, count=1)
-    attributes = f' id="{box.id}"' if box.id else ""
-    attributes += " open" if "open" in box.classes.split() else ""
+    kept = "".join(ID.findall(attributes)) + (" open" if "open" in classes else "")
     return (
-        f'<details class="{box.classes}"{attributes}>'
+        f"<details {found[0]}{kept}>"
         f'<summary class="admonition-title">{summary}</summary>{body}</details>'
     )
 
 
 def fold(html):
     """Return `html` with its folded boxes as `details` elements, nested ones too."""
-    boxes = deque(sorted(_Boxes(html).found))  # a box comes before those in it
-
-    def folded(start, end):
-        written = []
-        while boxes and boxes[0].start < end:
-            box = boxes.popleft()
-            written += [html[start : box.start], _details(box, folded(box.inner, box.inner_end))]
-            start = box.end
-        return "".join([*written, html[start:end]])
-
-    return folded(0, len(html))
+    written, around, position = [], [], 0  # `around`: the open divs, and what stands before each
+    for tag in DIV.finditer(html):
+        written.append(html[position : tag.start()])
+        position = tag.end()
+        if tag["attributes"] is not None:
+            around.append((written, tag))
+            written = []
+        elif tag[0] == "</div>" and around:
+            before, start = around.pop()
+            written = [*before, _whole(start["attributes"], "".join(written))]
+        else:
+            written.append(tag[0])
+    for before, start in reversed(around):
+        written = [*before, start[0], *written]
+    return "".join([*written, html[position:]])
