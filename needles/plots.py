@@ -15,7 +15,6 @@ Each colour has a contrast of at least 3:1 with the white and with the dark page
 apart for readers with any of the three kinds of colour blindness (`tests/book/test_plots.py`).
 """
 
-import base64
 import sys
 
 from bayeslib.errors import BayeslibError, BayeslibTypeError
@@ -54,22 +53,9 @@ _CYCLE = (INK, DRAWS, PROPOSAL, PRIOR, TRUTH, REJECTED)
 
 def style():
     """Return a context manager inside which matplotlib draws in the book's look."""
-    from matplotlib import rc_context
+    from matplotlib import cycler, rc_context
 
-    return rc_context(_parameters())
-
-
-def use_style():
-    """Make the book's look matplotlib's default for the rest of the session."""
-    from matplotlib import rcParams
-
-    rcParams.update(_parameters())
-
-
-def _parameters():
-    from matplotlib import cycler
-
-    return STYLE | {"axes.prop_cycle": cycler(color=_CYCLE)}
+    return rc_context(STYLE | {"axes.prop_cycle": cycler(color=_CYCLE)})
 
 
 def figure(width=5.4, height=3.2, *, rows=1, columns=1):
@@ -130,12 +116,8 @@ class Picture:
     def _repr_html_(self):
         return self.html
 
-    def _repr_mimebundle_(self, include=None, exclude=None):
-        return {
-            "text/html": self.html,
-            "image/png": base64.b64encode(self.png).decode(),
-            "text/plain": repr(self),
-        }
+    def _repr_png_(self):
+        return self.png
 
 
 def show(fig, *, alt):

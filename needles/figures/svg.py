@@ -69,10 +69,10 @@ def to_svg(fig, alt, *, prefix=None):
     return text.replace(_MARK, prefix)
 
 
-def to_png(fig, *, dpi=144):
+def to_png(fig):
     """Return a figure as PNG bytes on white, for readers that take no HTML (print)."""
     buffer = io.BytesIO()
-    fig.savefig(buffer, format="png", dpi=dpi, facecolor="white", metadata={"Software": None})
+    fig.savefig(buffer, format="png", dpi=144, facecolor="white", metadata={"Software": None})
     return buffer.getvalue()
 
 

@@ -1,6 +1,5 @@
 """The arena: the call, what it writes into a page, and the page in a browser."""
 
-import base64
 import gzip
 import html
 import json
@@ -66,9 +65,9 @@ def test_the_page_is_small_loads_nothing_and_is_repeatable(target):
 
 
 def test_the_still_picture_is_for_those_without_scripts_and_for_print():
-    picture = arena(alt=ALT)._repr_mimebundle_()
-    assert base64.b64decode(picture["image/png"]).startswith(b"\x89PNG")
-    assert f'aria-label="{ALT} (' in picture["text/html"].split("<script>")[0]
+    picture = arena(alt=ALT)
+    assert picture.png.startswith(b"\x89PNG")
+    assert f'aria-label="{ALT} (' in picture.html.split("<script>")[0]
 
 
 def test_the_colours_are_the_books():

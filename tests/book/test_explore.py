@@ -1,6 +1,5 @@
 """Interactive figures: both faces of one call, its arguments, and the page in a browser."""
 
-import base64
 import html
 import re
 
@@ -45,7 +44,7 @@ def live(monkeypatch):
 
 def page_of(**arguments):
     arguments = {"alt": "A power", **RANGES, **arguments}
-    return explore(Drawing(), **arguments)._repr_mimebundle_()["text/html"]
+    return explore(Drawing(), **arguments).html
 
 
 # The static face
@@ -110,8 +109,7 @@ def test_static_pyplot_figures_are_closed(prerender):
 
 def test_static_face_carries_a_png_for_print(prerender):
     picture = explore(Drawing(), alt="A power", **RANGES)
-    png = base64.b64decode(picture._repr_mimebundle_()["image/png"])
-    assert png.startswith(b"\x89PNG")
+    assert picture.png.startswith(b"\x89PNG")
 
 
 def test_two_explorers_share_no_id(prerender):

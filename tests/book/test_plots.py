@@ -11,6 +11,7 @@ import pytest
 import yaml
 from bad_inputs import refused
 from calling import python
+from IPython.core.formatters import DisplayFormatter
 from matplotlib.figure import Figure
 from prose import ROOT
 
@@ -163,9 +164,9 @@ def test_show_gives_html_and_png_and_closes_pyplot():
     ax.plot([0, 1])
     picture = plots.show(fig, alt="A line")
     assert plt.get_fignums() == before
-    bundle = picture._repr_mimebundle_()
-    assert 'aria-label="A line"' in bundle["text/html"]
-    assert bundle["image/png"].startswith("iVBORw0KGgo")
+    shown, _ = DisplayFormatter().format(picture)
+    assert 'aria-label="A line"' in shown["text/html"]
+    assert shown["image/png"].startswith(b"\x89PNG")
 
 
 def test_figure_is_not_kept_by_pyplot():
@@ -173,13 +174,6 @@ def test_figure_is_not_kept_by_pyplot():
     fig, axes = plots.figure(5, 2, columns=2)
     assert axes.shape == (2,) and plt.get_fignums() == before
     assert not axes[0].spines["top"].get_visible()
-
-
-def test_use_style_sets_the_defaults():
-    with plt.rc_context():
-        plots.use_style()
-        assert not plt.rcParams["axes.spines.top"]
-    assert plt.rcParams["axes.spines.top"]
 
 
 AXES = plots.figure()[1]
