@@ -197,4 +197,3 @@ def setup(app):
     app.add_node(study_node, html=(visit_study, None), latex=(skip, None), text=(skip, None))
     app.add_node(deck_node, html=(visit_deck, depart_deck), latex=asis, text=asis)
     app.connect("build-finished", write_anki)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

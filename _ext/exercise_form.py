@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-import yaml
+from sphinx_external_toc.parsing import parse_toc_yaml
 
 LEVELS = ("warm-up", "core", "stretch")
 FENCE = re.compile(r"^(?:`{3,}|:{3,})\{(exercise|solution-start|solution-end)\}", re.MULTILINE)
@@ -118,16 +118,7 @@ def _said(cell):
 
 def toc_pages(path):
     """Return the pages that a table of contents lists, in reading order."""
-
-    def walk(entry):
-        for key, value in entry.items():
-            if key in ("root", "file"):
-                yield value
-            elif isinstance(value, list):
-                for child in value:
-                    yield from walk(child)
-
-    return list(walk(yaml.safe_load(Path(path).read_text("utf-8"))))
+    return list(parse_toc_yaml(path))
 
 
 def read_book(folder):

@@ -47,4 +47,3 @@ def setup(app):
     """Register the directive; Jupyter Book links its style and script by itself."""
     app.add_directive("exercise-index", ExerciseIndex)
     app.connect("env-get-outdated", directives.read_anew("exercises"))
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

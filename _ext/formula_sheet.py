@@ -117,4 +117,3 @@ def setup(app):
     app.add_directive("formula-sheet", FormulaSheet)
     app.add_post_transform(CopyStatements)
     app.connect("env-get-outdated", directives.read_anew("formulas"))
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -133,7 +133,7 @@ def is_prose(paragraph):
     return True
 
 
-def mark(paragraph, finder, known, limit=PER_PARAGRAPH):
+def mark(paragraph, finder, known):
     """Mark the terms in a paragraph that are not in `known`; return their ids, in order.
 
     A term becomes an inline node of class ``gloss``, which the last step turns into a link.
@@ -142,7 +142,7 @@ def mark(paragraph, finder, known, limit=PER_PARAGRAPH):
     for text in [child for child in paragraph.children if isinstance(child, nodes.Text)]:
         pieces, position, source = [], 0, text.astext()
         for start, end, key in finder(source):
-            if key in known or key in marked or len(marked) == limit:
+            if key in known or key in marked or len(marked) == PER_PARAGRAPH:
                 continue
             pieces.append(nodes.Text(source[position:start]))
             words = source[start:end]
@@ -274,4 +274,3 @@ def setup(app):
     app.add_transform(FirstUses)
     app.connect("env-purge-doc", forget)
     app.connect("doctree-resolved", link_uses)
-    return {"parallel_read_safe": False, "parallel_write_safe": True}

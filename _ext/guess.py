@@ -120,4 +120,3 @@ def setup(app):
     app.add_directive("guess", Guess)
     app.add_directive("guess-score", GuessScore)
     app.add_transform(FoldSpecimens)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -307,4 +307,3 @@ def setup(app):
     app.add_directive("coverage", Coverage)
     app.connect("doctree-read", give_anchors)
     app.connect("doctree-resolved", resolve)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

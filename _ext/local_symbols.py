@@ -75,4 +75,3 @@ class LocalSymbols(directives.Directive):
 def setup(app):
     """Register the directive."""
     app.add_directive("local-symbols", LocalSymbols)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

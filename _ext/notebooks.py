@@ -93,4 +93,3 @@ def write(app, exception):
 
 def setup(app):
     app.connect("build-finished", write, priority=750)  # after the live notebooks
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -383,4 +383,3 @@ def setup(app):
     app.connect("doctree-read", hide_modules)
     app.connect("doctree-read", add_library)
     app.add_directive("api-index", ApiIndex)
-    return {"parallel_read_safe": False, "parallel_write_safe": True}

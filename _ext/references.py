@@ -145,4 +145,3 @@ def setup(app):
     pybtex.plugin.register_plugin("pybtex.style.formatting", STYLE, Style)
     app.connect("env-updated", rewritten)
     app.connect("doctree-resolved", finish)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

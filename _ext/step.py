@@ -52,4 +52,3 @@ class Step(SphinxDirective):
 
 def setup(app):
     app.add_directive("library-step", Step)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -99,4 +99,3 @@ def setup(app):
     for part in PARTS.split():
         pkgutil.resolve_name(f"{__name__}.{part}").setup(app)
     app.connect("build-finished", finish_pages)
-    return {"parallel_read_safe": False, "parallel_write_safe": False}
