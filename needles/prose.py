@@ -72,7 +72,7 @@ def table(columns, rows, *, caption, align=""):
     columns : sequence of str
         Their headings.
     rows : sequence of sequence
-        One cell a column: a text, or a pair (sign, words) of what is seen and what is read aloud.
+        One cell a column.
     caption : str
         What the table shows.
     align : str
@@ -94,7 +94,10 @@ def table(columns, rows, *, caption, align=""):
         if len(row) != len(columns):
             raise BayeslibError(f"a row of {len(row)} cells under {len(columns)} columns: {row}")
     align = align.ljust(len(columns), "l")
-    head = "".join(map(_heading, columns, align))
+    head = "".join(
+        f'<th scope="col"{_side(a)}>{escape(text)}</th>'
+        for text, a in zip(columns, align, strict=True)
+    )
     body = "".join(f"<tr>{''.join(map(_table_cell, range(len(r)), r, align))}</tr>" for r in rows)
     html = (
         f'<div class="tabular" role="region" tabindex="0" aria-label="{escape(caption)}">'
@@ -104,22 +107,10 @@ def table(columns, rows, *, caption, align=""):
     return Table(html, f"{caption}\n{aligned([columns, *rows], align)}")
 
 
-def _heading(text, align):
-    if not text:
-        return "<td></td>"
-    return f'<th scope="col"{_side(align)}>{escape(text)}</th>'
-
-
 def _table_cell(place, cell, align):
-    if isinstance(cell, tuple):
-        sign, words = map(escape, cell)
-        inside = f'<span aria-hidden="true">{sign}</span>'
-        inside += f'<span class="visually-hidden">{words}</span>'
-    else:
-        inside = escape(str(cell))
     if place == 0:
-        return f'<th scope="row"{_side(align, cell)}>{inside}</th>'
-    return f"<td{_side(align, cell)}>{inside}</td>"
+        return f'<th scope="row"{_side(align, cell)}>{escape(str(cell))}</th>'
+    return f"<td{_side(align, cell)}>{escape(str(cell))}</td>"
 
 
 def _side(align, cell=""):
@@ -130,7 +121,7 @@ def _side(align, cell=""):
 
 def aligned(rows, align):
     """Return rows of cells as lines of text, in columns."""
-    rows = [[str(cell[0] if isinstance(cell, tuple) else cell) for cell in row] for row in rows]
+    rows = [[str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     put = {"l": str.ljust, "r": str.rjust}
     return "\n".join(

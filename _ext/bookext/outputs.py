@@ -20,7 +20,6 @@ COLOURED = ("style", "fill", "stroke")
 CHARACTER = 0.48  # em that one takes
 WIDE = 92  # characters of a table that fit the page
 LONG = 20  # rows of a table that is kept on one page
-MANY = 9  # columns that leave their headings no room to lie
 
 texescape.init()
 
@@ -148,8 +147,6 @@ def verdict(box):
 
 def table(found, floats=False):
     """Return a table as TeX."""
-    for unseen in found.select(".visually-hidden"):
-        unseen.extract()
     rows = [row.find_all(["td", "th"]) for row in found.find_all("tr")]
     texts = [[cell.get_text().strip() for cell in row] for row in rows]
     head, *body = [[escape(text) for text in row] for row in texts]
@@ -157,9 +154,6 @@ def table(found, floats=False):
     across = rf"\multicolumn{{{len(head)}}}{{l}}"
     body = [row if len(row) == len(head) else [rf"{across}{{\emph{{{row[0]}}}}}"] for row in body]
     texts = [row for row in texts if len(row) == len(head)]
-    if len(head) > MANY and max(map(len, texts[0])) > WIDE / len(head):
-        head = [rf"\rotatebox{{90}}{{{cell}}}" for cell in head]
-        texts = texts[1:]
     caption = escape(found.caption.get_text().strip()) if found.caption else ""
     kind = "longbooktable" if len(rows) > LONG and not floats else "booktable"
     columns = "".join(widths(alignment(found, rows), texts))
@@ -171,12 +165,10 @@ def table(found, floats=False):
 
 
 def alignment(found, rows):
-    """Return the columns of a table: text to the left, numbers and verdicts as on the page."""
+    """Return the columns of a table: text to the left, numbers to the right."""
     kind = found.get("class") or []
     if "summary" in kind:
         return "l" + "r" * (len(rows[0]) - 1)
-    if "findings" in kind:
-        return "l" + "c" * (len(rows[0]) - 1)
     last = rows[-1]
     return "".join("r" if "number" in (cell.get("class") or []) else "l" for cell in last)
 

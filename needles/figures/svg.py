@@ -230,11 +230,8 @@ def _transform(element):
 
 def _style(element):
     is_text = element.tag in ("text", "tspan")
-    rules = {}
-    for rule in element.get("style").split(";"):
-        name, _, value = rule.partition(":")
-        if value:
-            rules[name.strip()] = value.strip()
+    pairs = (rule.partition(":") for rule in element.get("style").split(";"))
+    rules = {name.strip(): value.strip() for name, _, value in pairs}
     for name in ("fill", "stroke"):
         color = rules.get(name)
         if color == "#000000":
@@ -250,8 +247,6 @@ def _style(element):
         del element.attrib[HALO]
         rules |= {"paint-order": "stroke", "stroke": _PAPER, "stroke-width": "3px"}
     element.set("style", ";".join(f"{name}:{value}" for name, value in rules.items()))
-    if not rules:
-        del element.attrib["style"]
 
 
 TEXT_SHARE = 60  # per cent of its own colour in a coloured text; the rest is the page's text colour
