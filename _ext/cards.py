@@ -9,8 +9,8 @@ their mathematics is drawn like the rest of the page's.
     ```{cards} rejection
     ```
 
-shows the cards of one chapter; several names show several chapters, in the deck's order. Below
-them stands a link to the page of the whole deck, if the book has it.
+shows the cards of one chapter. Below them stands a link to the page of the whole deck, if the book
+has it.
 
 .. code-block:: md
 
@@ -21,7 +21,6 @@ is the box on that page, in which `_static/cards.js` shows one card of the page 
 puts the deck for Anki (see `anki_package`) beside the static files.
 """
 
-import os
 from pathlib import Path
 from urllib.parse import urljoin
 
@@ -79,20 +78,18 @@ class deck_node(nodes.General, nodes.Element):
 
 
 class Cards(directives.Directive):
-    """Show the cards of the chapters named."""
+    """Show the cards of a chapter."""
 
     required_arguments = 1
-    final_argument_whitespace = True
 
     def run(self):
-        chapters = self.arguments[0].split()
+        chapter = self.arguments[0]
         deck = self.read(Path(self.env.srcdir) / DECK, read_deck)
-        for chapter in chapters:
-            if chapter not in {card["chapter"] for card in deck}:
-                raise self.error(f"cards.yml has no card of the chapter {chapter!r}")
-        cards = [card for card in deck if card["chapter"] in chapters]
+        cards = [card for card in deck if card["chapter"] == chapter]
+        if not cards:
+            raise self.error(f"cards.yml has no card of the chapter {chapter!r}")
         elsewhere = self.env.docname != PAGE and PAGE in self.env.found_docs
-        study = chapters[0] if elsewhere else None
+        study = chapter if elsewhere else None
         return [deck_node("", *(self.card(card) for card in cards), study=study)]
 
     def card(self, card):
@@ -152,8 +149,7 @@ def titles(env, deck):
     book = [name for name in env.toctree_includes.get(env.config.root_doc, []) if name]
     names = {Path(name).name: env.titles[name].astext() for name in book if name in env.titles}
     chapters = {card["chapter"] for card in deck}
-    found = {name: title for name, title in names.items() if name in chapters}
-    return found | {name: name for name in sorted(chapters - found.keys())}
+    return {name: title for name, title in names.items() if name in chapters}
 
 
 def numbers(env):
@@ -175,14 +171,14 @@ def places(env, deck, base):
 def write_anki(app, exception):
     """Put the deck for Anki where the study box says that it is.
 
-    Its time is that of the deck's last change (or SOURCE_DATE_EPOCH): Anki renews a card when the
-    package is newer than what it holds.
+    Its time is that of the deck's last change: Anki renews a card when the package is newer than
+    what it holds.
     """
     target = Path(app.outdir) / ANKI
     if exception or app.builder.format != "html" or PAGE not in app.env.found_docs:
         return
     path = Path(app.srcdir) / DECK
-    time = int(os.environ.get("SOURCE_DATE_EPOCH") or path.stat().st_mtime)
+    time = int(path.stat().st_mtime)
     deck = read_deck(path)
     taught = places(app.env, deck, app.config.html_baseurl)
     anki_package.write(deck, titles(app.env, deck), taught, numbers(app.env), target, time=time)

@@ -101,14 +101,11 @@ class Finder:
             candidates.sort(key=lambda candidate: -candidate[0])
 
     def _add(self, form, key):
-        first = WORD.match(form)
-        if not first:
-            return
         # of a word in small letters the first may be a capital, at the start of a sentence
         head = f"[{form[0]}{form[0].upper()}]" if form[0].islower() else re.escape(form[0])
         rest = r"\s+".join(re.escape(part) for part in form[1:].split(" "))
         pattern = re.compile(rf"{head}{rest}(?![\w–-])")
-        self.by_word.setdefault(first[0].lower(), []).append((len(form), pattern, key))
+        self.by_word.setdefault(WORD.match(form)[0].lower(), []).append((len(form), pattern, key))
 
     def __call__(self, text):
         """Yield (start, end, id of the term) of the terms in a text, the longest at each place."""

@@ -63,13 +63,6 @@ def page_path(folder, page):
     return notebook if notebook.is_file() else notebook.with_suffix(".md")
 
 
-def places(entry):
-    """Return the addresses of an entry, page#anchor, the first first."""
-    first, last = entry.get("at", []), entry.get("specimen")
-    first = [first] if isinstance(first, str) else first
-    return [*first, *entry.get("also", []), *([last] if last else [])]
-
-
 def shown_by(folder, entry):
     """Return the cell that shows an erratum, or None if it has none.
 
@@ -169,8 +162,8 @@ class Ledger(Directive):
 
 def paragraph(class_, label, *content):
     """Return a paragraph that opens with a label."""
-    start = [nodes.strong("", label), nodes.Text(" ")] if label else []
-    return nodes.paragraph("", "", *start, *content, classes=[class_])
+    said = [nodes.strong("", label), nodes.Text(" "), *content]
+    return nodes.paragraph("", "", *said, classes=[class_])
 
 
 def item(term, *body, id_=None):
@@ -274,7 +267,7 @@ class Coverage(Ledger):
 
     def counts(self, ledger):
         def row(name, chosen):
-            at = {place for entry in chosen for place in places(entry)}
+            at = {place for entry in chosen for place in entry["at"]}
             return [name, len(chosen), len(at), len({place.partition("#")[0] for place in at})]
 
         sources = list(dict.fromkeys(entry["source"] for entry in ledger))
@@ -285,7 +278,7 @@ class Coverage(Ledger):
     def draw(self, chosen):
         pages = {}
         for entry in chosen:
-            pages.setdefault(places(entry)[0].partition("#")[0], []).append(entry)
+            pages.setdefault(next(iter(entry["at"])).partition("#")[0], []).append(entry)
         listed = nodes.definition_list(classes=["ledger", "coverage"])
         for page, of_page in pages.items():
             title = self.link(page, [nodes.Text(self.page(page).title)])
@@ -295,7 +288,7 @@ class Coverage(Ledger):
 
     def entry(self, entry, page):
         line = [*self.inline(entry["item"]), nodes.Text(" →\u00a0")]
-        for number, place in enumerate(places(entry)):
+        for number, place in enumerate(entry["at"]):
             line += [nodes.Text(" · ")] if number else []
             line += self.section(place, named=not place.startswith(f"{page}#"))
         return nodes.list_item("", nodes.paragraph("", "", *line))

@@ -52,23 +52,19 @@ def read_by(page):
             yield from READ.findall(source)
 
 
-def contents(root, live=None):
-    """Return the files of the zip: a dict of path to bytes.
-
-    The pages are taken from the folder `live`, where it is given, in place of their sources.
-    """
+def contents(root, live):
+    """Return the files of the zip, a dict of path to bytes, the pages from the folder `live`."""
     root = Path(root)
     listed = [root / f"{page}.ipynb" for page in toc_pages(root / "_toc.yml")]
     pages = [page for page in listed if page.is_file()]
-    paths = [*pages, *(root / name for name in COPIED), *(root / "chapters" / "data").iterdir()]
+    paths = [*(root / name for name in COPIED), *(root / "chapters" / "data").iterdir()]
     for package in (root / "bayeslib", root / "needles"):
         paths += (path for path in package.rglob("*") if path.suffix in CODE)
     for path in (root / name for page in pages for name in read_by(page)):
         paths += path.iterdir() if path.is_dir() else [path]
     files = {str(path.relative_to(root)): path.read_bytes() for path in paths if path.is_file()}
-    if live is not None:
-        names = [str(page.relative_to(root)) for page in pages]
-        files |= {name: (Path(live) / name).read_bytes() for name in names}
+    names = [str(page.relative_to(root)) for page in pages]
+    files |= {name: (Path(live) / name).read_bytes() for name in names}
     files["README.md"] = README.encode()
     files["requirements.txt"] = requirements(root).encode()
     return files

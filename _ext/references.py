@@ -126,7 +126,7 @@ def finish(app, doctree, docname):
         return
     keys = {citation.citation_id: citation.key for citation in app.env.get_domain("cite").citations}
     found = [entry for entry in doctree.findall(nodes.citation) if entry["ids"][0] in keys]
-    if not found or docname not in rewritten(app, app.env):
+    if not found:
         return
     for entry in found:
         entry.remove(entry[0])

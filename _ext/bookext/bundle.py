@@ -62,8 +62,6 @@ def bundle(folder, own):
     for kind, (pattern, _) in PARTS.items():
         linked = {match[2] for html in pages.values() for match in pattern.finditer(html)}
         names = sorted(linked if kind == "css" else linked & own)
-        if not names:
-            continue
         texts = {name: read(static, name) for name in names}
         version = hashlib.sha256("".join(texts.values()).encode()).hexdigest()[:8]
         order = []

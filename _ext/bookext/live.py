@@ -21,8 +21,7 @@ from .mathematics import expand
 
 logger = logging.getLogger(__name__)
 
-FOLDED = {"hide-input", "hide-cell", "remove-cell", "remove-input"}
-UNSEEN = {"remove-cell"}
+FOLDED = {"hide-input", "remove-cell", "remove-input"}
 BLOCKS = set("p ul ol dl div table details section pre blockquote aside figure hr".split())
 BLOCKS |= {f"h{level}" for level in range(1, 7)}
 SKIPPED = ("script", "style", "svg", "button", "select", "input", "nav", "form", "canvas")
@@ -222,7 +221,7 @@ def cells(article, sources, reader):
         The code cells of its notebook.
     reader : Reader
     """
-    shown = [i for i, cell in enumerate(sources) if not UNSEEN & tags(cell)]
+    shown = [i for i, cell in enumerate(sources) if "remove-cell" not in tags(cell)]
     places, emitted = iter(shown), 0
 
     def walk(node, solving):

@@ -30,7 +30,6 @@ COUNTERS = {
     nodes.table: ("table", "table"),
     nodes.math_block: ("displaymath", "equation"),
 }
-HIDDEN = {"tag_hide-cell": "cell", "tag_hide-input": "cell_input", "tag_hide-output": "cell_output"}
 
 
 def is_paper(app):
@@ -116,10 +115,8 @@ class Fold(SphinxPostTransform):
 
     def run(self):
         for cell in list(self.document.findall(nodes.container)):
-            for tag in HIDDEN.keys() & set(cell["classes"]):
-                for node in list(cell.findall(nodes.container)):
-                    if HIDDEN[tag] in node["classes"] and node.parent:
-                        node.parent.remove(node)
+            if "cell_input" in cell["classes"] and "tag_hide-input" in cell.parent["classes"]:
+                cell.parent.remove(cell)
 
 
 class Hush(SphinxPostTransform):

@@ -19,7 +19,6 @@ from sphinx.search import IndexBuilder, js_index
 
 SCORE = Path(__file__).with_name("score.js")
 UNSEEN_KINDS = (nodes.math, nodes.math_block, nodes.raw, nodes.comment, nodes.doctest_block)
-UNSEEN = {"tag_hide-input", "tag_hide-cell", "tag_remove-input", "tag_remove-cell"}
 OFTEN, MOST = 3, 4  # a word that is there so many times; in at most so many sections
 MARK = "\0"  # between a page and a section's id, where Sphinx expects a page
 
@@ -63,7 +62,7 @@ def is_unseen(node):
     return (
         isinstance(node, UNSEEN_KINDS)
         or "cell_output" in classes
-        or ("cell_input" in classes and bool(UNSEEN & set(node.parent["classes"])))
+        or ("cell_input" in classes and "tag_hide-input" in node.parent["classes"])
     )
 
 
@@ -83,9 +82,7 @@ def sections(tree):
 
     These are terms, entries of the reference, what stands first, as '', and sections.
     """
-    top = next(tree.findall(nodes.section), None)
-    if top is None:
-        return
+    top = next(tree.findall(nodes.section))
     for item in list(tree.findall(nodes.definition_list_item)):
         term = item[0]
         if any(isinstance(part, addnodes.index) for part in term):

@@ -18,7 +18,7 @@ NAMED = re.compile(r"[\"']((?:data|\.\.)/[\w./-]+)[\"']")
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory):
     folder = tmp_path_factory.mktemp("zip")
-    packed = notebooks.pack(notebooks.contents(ROOT))
+    packed = notebooks.pack(notebooks.contents(ROOT, ROOT))
     with zipfile.ZipFile(io.BytesIO(packed)) as zipped:
         assert zipped.testzip() is None
         zipped.extractall(folder)
@@ -26,7 +26,7 @@ def unpacked(tmp_path_factory):
 
 
 def test_the_same_sources_give_the_same_bytes(unpacked):
-    files = notebooks.contents(ROOT)
+    files = notebooks.contents(ROOT, ROOT)
     packed = notebooks.pack(dict(reversed(files.items())))
     assert packed == notebooks.pack(files)
     assert packed != notebooks.pack({**files, "README.md": b"another"})

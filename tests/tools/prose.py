@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 CHAPTERS = ROOT / "chapters"
-HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
+HIDDEN = {"hide-input", "remove-input", "remove-cell"}
 
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 FENCE = re.compile(r"^\s*(?P<marks>`{3,}|~{3,}|:{3,})(?:\{(?P<name>[\w:-]+)\})?(?P<rest>.*)$")
