@@ -4,11 +4,11 @@ import hashlib
 import html
 import itertools
 
-from bayeslib.errors import BayeslibError, BayeslibTypeError
+from bayeslib.errors import BayeslibError
 
 from ..plots import Picture, close, style
 from .ranges import call
-from .svg import check_alt, check_figure, to_png, to_svg
+from .svg import to_png, to_svg
 
 _BARE = "margin:0;padding:0;border:0;min-width:0"
 _MARKS = {"o": "●", "s": "■", "D": "◆", "^": "▲", "v": "▼", "P": "✚", "X": "✖"}  # of matplotlib
@@ -33,8 +33,8 @@ def toggles(draw, groups, *, alt, shown=None, **choices):
     shown : sequence of str, optional
         The series that are visible at first; default all.
     **choices : sequence of str
-        Up to two menus, each with its settings; a figure is drawn for each combination, and the
-        first of each is shown first. An underscore in a name is a space on the page.
+        Menus, each with its settings; a figure is drawn for each combination, and the first of each
+        is shown first. An underscore in a name is a space on the page.
 
     Returns
     -------
@@ -43,50 +43,35 @@ def toggles(draw, groups, *, alt, shown=None, **choices):
     Raises
     ------
     BayeslibError
-        For a series that is unknown, in two groups or in no figure, and for more than two menus.
-    BayeslibTypeError
-        If `draw` does not return a Figure and a dict.
+        For a series that is in two groups, or to be shown and in none.
     """
     names = [name for group in groups.values() for name in group]
     shown = names if shown is None else list(shown)
-    _check(names, shown, choices)
+    _check(names, shown)
     panels, looks, png = [], {}, None
     for index in itertools.product(*(range(len(values)) for values in choices.values())):
         choice = {name: choices[name][i] for name, i in zip(choices, index, strict=True)}
         words = alt(**choice) if callable(alt) else alt
-        check_alt(words)
         with style():
             svg, image = _layers(draw, choice, names, shown, words, looks, png is None)
         png = png or image
         tags = " ".join(f"c{c}-{i}" for c, i in enumerate(index))
         panels.append(f'<div class="{tags}">{svg}</div>')
-    undrawn = [name for name in names if name not in looks]
-    if undrawn:
-        raise BayeslibError(f"the series {undrawn} are in no figure; leave them out of the groups")
     return Picture(_page(panels, groups, names, shown, choices, looks), png)
 
 
-def _check(names, shown, choices):
+def _check(names, shown):
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise BayeslibError(f"the series {twice} are in two groups; name each once")
     unknown = [name for name in shown if name not in names]
     if unknown:
         raise BayeslibError(f"shown={unknown} are no series; those are {names}")
-    if len(choices) > 2:
-        raise BayeslibError(f"a figure has at most two menus, got {list(choices)}")
 
 
 def _layers(draw, choice, names, shown, words, looks, wants_png):
     """Draw one figure as an svg with a group for each series; note colour and line of each."""
-    drawn = draw(**choice)
-    if not (isinstance(drawn, tuple) and len(drawn) == 2 and isinstance(drawn[1], dict)):
-        raise BayeslibTypeError(f"draw({call(choice)}) must return a Figure and a dict of artists")
-    fig, series = drawn
-    check_figure(fig)
-    unknown = [name for name in series if name not in names]
-    if unknown:
-        raise BayeslibError(f"draw({call(choice)}) has series {unknown} that are in no group")
+    fig, series = draw(**choice)
     try:
         fig.draw_without_rendering()
         fig.set_layout_engine("none")

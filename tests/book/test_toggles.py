@@ -4,7 +4,6 @@ import re
 
 from bad_inputs import refused
 
-from bayeslib.errors import BayeslibTypeError
 from needles import plots
 from needles.figures.toggles import toggles
 
@@ -88,9 +87,5 @@ def test_the_picture_for_print_shows_the_first_figure():
 test_what_cannot_be_shown_is_named = refused(
     (lambda: page(shown=["z"]), "'z'"),
     (lambda: page(alt=" "), "alt"),
-    (lambda: page(b=["x"], c=["x"]), "at most two menus"),
     (lambda: toggles(draw, {"x": ["a", "b", "c"], "y": ["a"]}, alt="lines"), "in two groups"),
-    (lambda: toggles(draw, {"x": ["a", "b"]}, alt="lines"), "in no group"),
-    (lambda: toggles(draw, {"x": ["a", "b", "c", "d"]}, alt="lines"), "in no figure"),
-    (lambda: toggles(lambda: draw()[0], GROUPS, alt="lines"), BayeslibTypeError, "must return"),
 )
