@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from bookext.cells import read
 from sphinx_external_toc.parsing import parse_toc_yaml
 
 LEVELS = ("warm-up", "core", "stretch")
@@ -116,18 +117,11 @@ def _said(cell):
     return ["".join(data["text/plain"])[:200] for data in results if "text/plain" in data]
 
 
-def toc_pages(path):
-    """Return the pages that a table of contents lists, in reading order."""
-    return list(parse_toc_yaml(path))
-
-
 def read_book(folder):
     """Return the chapters that have exercises: triples (page, title, exercises)."""
     chapters = []
-    for page in toc_pages(Path(folder) / "_toc.yml"):
+    for page in parse_toc_yaml(Path(folder) / "_toc.yml"):
         path = Path(folder) / f"{page}.ipynb"
         if path.is_file() and (exercises := read_exercises(path)):
-            text = "\n".join(source for kind, source in read_cells(path) if kind == "markdown")
-            title = re.search(r"^# (.+)$", text, re.MULTILINE)
-            chapters.append((page, title[1], exercises))
+            chapters.append((page, read(path).title, exercises))
     return chapters

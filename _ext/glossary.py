@@ -11,6 +11,7 @@ or other links; and no paragraph gets more than a few. Each term names the pages
 """
 
 import re
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -171,7 +172,7 @@ class FirstUses(SphinxTransform):
         path = Path(self.env.srcdir) / ENTRIES
         if not path.exists() or self.env.docname in LISTS:
             return
-        entries, finder = _glossary(self.app, path)
+        entries, finder = _glossary(path)
         self.env.note_dependency(str(path))
         if self.env.docname == PAGE:
             for paragraph in self.document.findall(nodes.paragraph):
@@ -187,12 +188,11 @@ class FirstUses(SphinxTransform):
                 known.update(mark(paragraph, finder, known))
 
 
-def _glossary(app, path):
+@cache
+def _glossary(path):
     """Return the entries and their finder, read once for a build."""
-    if not hasattr(app, "glossary_of_the_book"):
-        entries = read_glossary(path)
-        app.glossary_of_the_book = entries, Finder(entries)
-    return app.glossary_of_the_book
+    entries = read_glossary(path)
+    return entries, Finder(entries)
 
 
 def _uses(env):

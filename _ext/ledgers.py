@@ -27,9 +27,6 @@ import yaml
 from bookext import cells
 from bookext.directives import Directive, table
 from docutils import nodes
-from sphinx.util import logging
-
-logger = logging.getLogger(__name__)
 
 CHAPTERS = "chapters"
 SOURCES = {
@@ -105,17 +102,11 @@ def give_anchors(app, doctree):
 
 def resolve(app, doctree, docname):
     """Give the links of the ledgers their addresses, which depend on the builder."""
-    for node in list(doctree.findall(nodes.reference)):
+    for node in doctree.findall(nodes.reference):
         page, _, anchor = node.get("ledger", "").partition("#")
-        if not page:
-            continue
-        target = f"{CHAPTERS}/{page}"
-        if target in app.env.found_docs:
-            uri = app.builder.get_relative_uri(docname, target)
+        if page:
+            uri = app.builder.get_relative_uri(docname, f"{CHAPTERS}/{page}")
             node["refuri"] = f"{uri}#{anchor}" if anchor else uri
-        else:
-            logger.warning("unknown document: %r", target, location=node, type="ledgers")
-            node.replace_self(node.children)
 
 
 class Ledger(Directive):

@@ -48,12 +48,6 @@ def read_symbols(text):
     return found
 
 
-def heading(folder, page):
-    """Return the first heading of a page, its name if there is no such page."""
-    path = page_path(folder, page)
-    return cells.read(path).title if path.exists() else page
-
-
 def table(title, entries):
     """Return the MyST of one page's fold."""
     lines = ["```{admonition} " + title, ":class: dropdown letters", ""]
@@ -68,7 +62,10 @@ class LocalSymbols(directives.Directive):
     def run(self):
         path = Path(self.env.srcdir) / SYMBOLS
         pages = self.read(path, lambda path: read_symbols(path.read_text("utf-8")))
-        folds = (table(heading(path.parent, page), pages[page]) for page in pages)
+        folds = (
+            table(cells.read(page_path(path.parent, page)).title, entries)
+            for page, entries in pages.items()
+        )
         return self.parse_text_to_nodes("\n".join(line for fold in folds for line in fold))
 
 

@@ -9,7 +9,8 @@ import re
 from pathlib import Path
 
 from bookext import archive
-from exercise_form import read_cells, toc_pages
+from exercise_form import read_cells
+from sphinx_external_toc.parsing import parse_toc_yaml
 
 NAME = "all-the-needles-notebooks.zip"
 COPIED = ("LICENSE", "LICENSE-text", "constraints.txt", "pyproject.toml")
@@ -55,7 +56,7 @@ def read_by(page):
 def contents(root, live):
     """Return the files of the zip, a dict of path to bytes, the pages from the folder `live`."""
     root = Path(root)
-    listed = [root / f"{page}.ipynb" for page in toc_pages(root / "_toc.yml")]
+    listed = [root / f"{page}.ipynb" for page in parse_toc_yaml(root / "_toc.yml")]
     pages = [page for page in listed if page.is_file()]
     paths = [*(root / name for name in COPIED), *(root / "chapters" / "data").iterdir()]
     for package in (root / "bayeslib", root / "needles"):

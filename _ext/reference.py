@@ -181,15 +181,8 @@ def library(chapters):
 
 
 def of(app):
-    """Return the entries and the teaching of the pages that this build has."""
-    entries, teaching = library(str(Path(app.srcdir) / "chapters"))
-    pages = app.env.found_docs
-    entries = {name: page for name, page in entries.items() if f"chapters/{page}" in pages}
-    teaching = {
-        name: {page: at for page, at in teaching[name].items() if f"chapters/{page}" in pages}
-        for name in entries
-    }
-    return entries, teaching
+    """Return the entries and the teaching of the book."""
+    return library(str(Path(app.srcdir) / "chapters"))
 
 
 # ---- docstrings ----

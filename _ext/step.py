@@ -22,19 +22,12 @@ def algorithm(name):
 
 
 def source(name, *parts):
-    """Return the code of a sampler's step and of parts of its module.
-
-    Raises
-    ------
-    ValueError
-        If the module has no such part.
-    """
+    """Return the code of a sampler's step and of parts of its module."""
     module, found = algorithm(name)
     functions = [found.chain.step]
     for part in parts:
-        if not hasattr(module, part):
-            raise ValueError(f"library-step: {module.__name__} has no {part!r}")
-        functions.append(getattr(getattr(module, part), "py_func", getattr(module, part)))
+        function = getattr(module, part)
+        functions.append(getattr(function, "py_func", function))
     return "\n\n".join(inspect.getsource(function).rstrip() for function in functions)
 
 

@@ -22,7 +22,7 @@ from .mathematics import expand
 logger = logging.getLogger(__name__)
 
 FOLDED = {"hide-input", "remove-cell", "remove-input"}
-BLOCKS = set("p ul ol dl div table details section pre blockquote aside figure hr".split())
+BLOCKS = set("p ul ol dl dt dd div table details section pre blockquote aside figure hr".split())
 BLOCKS |= {f"h{level}" for level in range(1, 7)}
 SKIPPED = ("script", "style", "svg", "button", "select", "input", "nav", "form", "canvas")
 SPECIAL = re.compile(r"([\\*_`$\[\]<])")
@@ -88,8 +88,6 @@ class Reader:
         within = "".join(map(self._inline, node.children))
         if node.name == "code":
             return f"`{node.get_text()}`"
-        if node.name == "br":
-            return "  \n"
         mark = {"strong": "**", "b": "**", "em": "*", "i": "*"}.get(node.name)
         if mark and within.strip():
             before, after = re.match(r"\s*", within)[0], re.search(r"\s*$", within)[0]
@@ -124,8 +122,6 @@ class Reader:
             return self._table(node)
         if "admonition" in classes or name in ("blockquote", "aside"):
             return [quoted(self._box(node))]
-        if name == "dl":
-            return [self._term(part) for part in node.find_all(["dt", "dd"], recursive=False)]
         if not any(isinstance(c, Tag) and is_block(c) for c in node.children):
             text = self.inline(node)
             return [STARTS.sub(r"\1\\\2", text)] if text else []
@@ -164,10 +160,6 @@ class Reader:
             text = "\n\n".join(self.within(item))
             yield mark + re.sub(r"\n(?=.)", "\n" + " " * len(mark), text)
 
-    def _term(self, part):
-        text = "\n\n".join(self.within(part))
-        return f"**{text}**" if part.name == "dt" and "\n" not in text else text
-
     def _table(self, node):
         caption = node.find("caption")
         said = [f"*{self.inline(caption)}*"] if caption else []
@@ -175,8 +167,6 @@ class Reader:
             [BAR.sub(unbarred, self.inline(cell)) for cell in row.find_all(["td", "th"])]
             for row in node.find_all("tr")
         ]
-        if not rows:
-            return said
         head, *rest = rows if node.find("thead") else [[""] * len(rows[0]), *rows]
         lines = [head, ["---"] * len(head), *rest]
         return [*said, "\n".join(f"| {' | '.join(line)} |" for line in lines)]

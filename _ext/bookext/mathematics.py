@@ -65,8 +65,6 @@ def argument(formula, start):
     start += len(formula[start:]) - len(formula[start:].lstrip())
     if not formula[start : start + 1] == "{":
         token = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL).match(formula, start)
-        if token is None:
-            raise ValueError(f"a macro lacks its argument: {formula}")
         return token[0], token.end()
     depth = 0
     for i in range(start, len(formula)):
@@ -74,7 +72,6 @@ def argument(formula, start):
             depth += 1 if formula[i] == "{" else -1
             if depth == 0:
                 return formula[start + 1 : i], i + 1
-    raise ValueError(f"a brace is not closed: {formula}")
 
 
 NAMES = sorted((name.removeprefix("\\") for name in MACROS), key=len, reverse=True)
@@ -82,14 +79,12 @@ OWN = re.compile(rf"(?<!\\)\\({'|'.join(NAMES)})(?![A-Za-z])")
 
 
 def expand(formula):
-    """Return a formula with the book's own macros written out."""
+    """Return a formula, one that KaTeX has read, with the book's own macros written out."""
     while found := OWN.search(formula):
         body, end = MACROS[found[0]], found.end()
         if "#1" in body:
             text, end = argument(formula, end)
             body = body.replace("#1", text)
-        elif re.search(r"[A-Za-z]$", body) and formula[end : end + 1].isalpha():
-            body += " "
         formula = formula[: found.start()] + body + formula[end:]
     return formula
 

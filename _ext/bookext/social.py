@@ -63,8 +63,6 @@ def tags(title, book, text, *, address="", image=""):
 
 def describe(app, pagename, templatename, context, doctree):
     """Add the tags and the icons to one page."""
-    if app.builder.format != "html":
-        return
     base = app.config.html_baseurl.rstrip("/")
     book = app.config.html_title
     title = re.sub(r"<[^>]*>", "", context.get("title") or book)

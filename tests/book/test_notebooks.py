@@ -8,9 +8,9 @@ import notebooks
 import pytest
 from bookext import archive
 from calling import interpreter
-from exercise_form import toc_pages
 from prose import CHAPTERS, ROOT, cells
 from prose import notebooks as pages
+from sphinx_external_toc.parsing import parse_toc_yaml
 
 NAMED = re.compile(r"[\"']((?:data|\.\.)/[\w./-]+)[\"']")
 
@@ -49,7 +49,7 @@ def test_every_page_and_all_that_it_reads_is_there(unpacked, tmp_path):
     assert "../benchmarks/results" in missing(tmp_path, sources)
     assert any((unpacked / "benchmarks" / "results").iterdir())
     listed = {path.name for path in (unpacked / "chapters").glob("*.ipynb")}
-    names = {name.removeprefix("chapters/") for name in toc_pages(ROOT / "_toc.yml")}
+    names = {name.removeprefix("chapters/") for name in parse_toc_yaml(ROOT / "_toc.yml")}
     assert listed == {path.name for path in pages() if path.stem in names}
     for name in ("README.md", "LICENSE", "LICENSE-text", "requirements.txt", "constraints.txt"):
         assert (unpacked / name).is_file()

@@ -40,5 +40,5 @@ def test_beside_a_plain_cell_stands_the_step(name):
 
 
 def test_a_part_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match="has no 'acept'"):
+    with pytest.raises(AttributeError, match="has no attribute 'acept'"):
         step.source("metropolis", "acept")
