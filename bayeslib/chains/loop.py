@@ -105,6 +105,14 @@ def acceptance(log_ratio):
 
 
 @helper
+def accepts(rng, log_ratio, note):
+    """Whether a proposal is accepted, which has the probability min(1, exp(log_ratio))."""
+    note.acceptance_rate = acceptance(log_ratio)
+    note.accepted = rng.random() < note.acceptance_rate
+    return note.accepted
+
+
+@helper
 def ask(target, address, first, second, handle):
     """Call a function of the user's, of two vectors; the run is over where it raises."""
     value = density(address, first, second, handle)

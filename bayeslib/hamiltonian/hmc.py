@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..chains.algorithm import Algorithm
-from ..chains.loop import Chain, copy, laid_out, outside, record
+from ..chains.loop import Chain, accepts, copy, laid_out, outside, record
 from ..chains.warmup import warmup_windows
-from ..compile.callback import helper
 from ..compile.kinds import FLOAT, INT, MATRIX, VECTOR
 from ..errors import BayeslibError
 from ..target.transforms import walked
@@ -68,21 +67,13 @@ def hmc_step(target, rng, log_p, x, note):
     error = kinetic - log_new - before
     note.energy_error = error if error < np.inf else np.inf
     note.diverging = note.energy_error > DIVERGENT
-    if not accepts(rng, note):
+    if not accepts(rng, -note.energy_error, note):
         note.energy = before
         return log_p
     note.energy = kinetic - log_new
     copy(x.proposal, x.position)
     copy(x.slope, x.gradient)
     return log_new
-
-
-@helper
-def accepts(rng, note):
-    """Whether the end is accepted, which has probability min(1, exp(-energy error))."""
-    note.acceptance_rate = np.exp(min(-note.energy_error, 0.0))
-    note.accepted = rng.random() < note.acceptance_rate
-    return note.accepted
 
 
 def begin_hmc(t, windows, target, rng, log_p, x):

@@ -7,7 +7,7 @@ from ..validate import as_count, as_rng, as_scale, check_memory
 from ..waiting import watched
 from .cloud import BEST_JUMP, Cloud, as_temperatures
 from .importance_sample import no_weight, warn_of_weights, weighted, with_tails
-from .mixture import weighted_cov
+from .mixture import factored, weighted_cov
 from .resample import choose, normalised
 
 _PILOTS, _PILOT_STEPS = 200, 3
@@ -143,11 +143,7 @@ def _pilot(target, proposal, betas, rng):
         if log_weights.max() == -np.inf:
             raise no_weight(target, cloud.values, proposal.label, ", or pass scale")
         weights, _ = normalised(np.exp(log_weights - log_weights.max()), 0.0)
-        cov = weighted_cov(cloud.values, weights)
-        try:
-            factor = np.linalg.cholesky(cov)
-        except np.linalg.LinAlgError:  # fewer different particles than dimensions
-            factor = np.diag(np.sqrt(np.diag(cov)))
+        (factor,) = factored(weighted_cov(cloud.values, weights)[None])
         factor *= BEST_JUMP / np.sqrt(target.dim)
         cloud.keep(choose(weights, _PILOTS, rng, "systematic"))
         # the best step for a Gaussian is far too long where modes are narrow and far apart

@@ -24,7 +24,7 @@ class StudentMixture:
     def __init__(self, weights, means, covs, df, guard):
         self.weights, self.means, self.covs, self.df = weights, means, covs, df
         self.guard, self.dim = guard, means.shape[1]
-        self._factors = _factored(covs)
+        self._factors = factored(covs)
         self._inverses = np.linalg.inv(self._factors)
 
     def sample(self, num_samples, rng):
@@ -100,7 +100,7 @@ def weighted_cov(x, weights):
     return cov + np.diag(1e-10 * np.diag(cov) + np.finfo(float).tiny)
 
 
-def _factored(covs):
+def factored(covs):
     """Cholesky factors; of matrices that few draws have left singular, a little widened."""
     variances = np.diagonal(covs, axis1=1, axis2=2)
     unit = np.eye(covs.shape[1]) * np.maximum(variances, np.finfo(float).tiny)[:, None, :]

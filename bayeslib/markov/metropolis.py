@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..chains.algorithm import Algorithm
-from ..chains.loop import Chain, acceptance, copy, laid_out, log_density, record
+from ..chains.loop import Chain, accepts, copy, laid_out, log_density, record
 from ..compile.callback import helper
 from ..compile.kinds import MATRIX, VECTOR
 from ..errors import BayeslibError, warn
@@ -56,14 +56,6 @@ def propose(rng, walk):
         for j in range(i + 1):
             total += root[i, j] * walk.z[j]
         proposal[i] = total
-
-
-@helper
-def accepts(rng, log_ratio, note):
-    """Whether a proposal is accepted, which has the probability min(1, exp(log_ratio))."""
-    note.acceptance_rate = acceptance(log_ratio)
-    note.accepted = rng.random() < note.acceptance_rate
-    return note.accepted
 
 
 def initial(run, start, root, adapted):

@@ -6,14 +6,13 @@ import numpy as np
 
 from ..chains.algorithm import Algorithm
 from ..chains.functions import Compares, Draws, bind_moves, compile_all, error_of_moves
-from ..chains.loop import UNDEFINED, Chain, ask, copy, ended, laid_out, log_density, record
+from ..chains.loop import UNDEFINED, Chain, accepts, ask, copy, ended, laid_out, log_density, record
 from ..compile.arguments import as_data
 from ..compile.callback import helper
 from ..compile.kinds import ADDRESS, HANDLE, VECTOR
 from ..errors import BayeslibError
 from ..target.target import as_target
 from ..validate import as_counts, shown
-from .metropolis import accepts
 
 
 class Moves(NamedTuple):

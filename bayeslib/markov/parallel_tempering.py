@@ -7,7 +7,7 @@ import numpy as np
 from numba import from_dtype, types
 
 from ..chains.algorithm import Algorithm
-from ..chains.loop import Chain, ask, copy, ended, judged, laid_out, record
+from ..chains.loop import Chain, accepts, ask, copy, ended, judged, laid_out, record
 from ..chains.run import FAR
 from ..chains.sweeps import Unasked
 from ..compile.callback import density, helper
@@ -20,7 +20,7 @@ from ..target.transforms import walked
 from ..validate import as_counts, as_scale, shown
 from .adaptation import Tuning, learn_walk, set_scale, tuned, walk_windows
 from .ladder import as_ladder, log_normaliser, respace
-from .metropolis import Walk, accepts, propose
+from .metropolis import Walk, propose
 
 # What became of a replica: it has been at the hottest rung, and then at the coldest.
 _HEATED, _COOLED = 1, 2

@@ -96,9 +96,6 @@ def _drawn(conditionals, target, callbacks, k, theta, number, rng):
         if callback.handle[-1] != 0:
             raise conditionals.functions[k].error(callback, theta, theta, copy.deepcopy(rng))
         state[block] = out[: block.size]
-    if not np.isfinite(states).all():
-        bad = states[~np.isfinite(states).all(axis=1)][0]
-        raise conditionals.not_finite(k, bad[block], theta)
     values = target.many(states)
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:

@@ -8,14 +8,14 @@ from bayeslib.hamiltonian.dynamics import average_step, kick_and_drift
 from bayeslib.hamiltonian.hmc import accepts, hmc_step
 
 
-def accepts_always(rng, note):
-    accepts(rng, note)
+def accepts_always(rng, log_ratio, note):
+    accepts(rng, log_ratio, note)
     note.accepted = True
     return True
 
 
-def accepts_too_often(rng, note):
-    note.acceptance_rate = min(1.1 * np.exp(min(-note.energy_error, 0.0)), 1.0)
+def accepts_too_often(rng, log_ratio, note):
+    note.acceptance_rate = min(1.1 * np.exp(min(log_ratio, 0.0)), 1.0)
     note.accepted = rng.random() < note.acceptance_rate
     return note.accepted
 

@@ -63,7 +63,9 @@ _STEP, _PROPOSE = f"{_HOME}.metropolis_step", f"{_HOME}.propose"
 _CONSERVES = "test_invariance.test_conserves_the_target", {"name": "metropolis log_gamma_normal"}
 _REVERSIBLE = "test_invariance.test_is_reversible", {"name": "metropolis mixture"}
 
-BUGS = {n: Bug(f"{_HOME}.acceptance", f, *_CONSERVES) for n, f in ACCEPTANCES.items()} | {
+BUGS = {
+    n: Bug("bayeslib.chains.loop.acceptance", f, *_CONSERVES) for n, f in ACCEPTANCES.items()
+} | {
     "the log density is never refreshed": Bug(_STEP, not_refreshed(metropolis_step), *_CONSERVES),
     "a rejected state is not repeated": Bug(_STEP, until_accepted(metropolis_step), *_CONSERVES),
     "the proposal drifts": Bug(_PROPOSE, drifting, *_REVERSIBLE),
