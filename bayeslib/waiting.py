@@ -13,16 +13,15 @@ from contextvars import ContextVar
 from .errors import BayeslibTypeError
 
 BLOCK_SECONDS = 0.1
-_FIRST_BLOCK = 50
 _LONG_RUN_SECONDS = 2.0
 
 
-def blocks(total, first=None):
-    """Yield (begin, end) of one block after the other, each of about a tenth of a second.
+def blocks(total):
+    """Yield (begin, end) of one block after the other, soon each of about a tenth of a second.
 
     Between two blocks Python hears an interrupt, which a kernel does not.
     """
-    begin, size = 0, first or _FIRST_BLOCK
+    begin, size = 0, 1
     while begin < total:
         end = min(begin + size, total)
         began = time.perf_counter()

@@ -9,6 +9,7 @@ import copy
 import ctypes
 from types import SimpleNamespace
 
+import cloudpickle
 import numpy as np
 from numba import config
 from numba.extending import intrinsic
@@ -303,12 +304,8 @@ class Portable:
         self.value = value
 
     def __reduce__(self):
-        import cloudpickle
-
         return _unpacked, (cloudpickle.dumps(self.value),)
 
 
 def _unpacked(pickled):
-    import cloudpickle
-
     return Portable(cloudpickle.loads(pickled))

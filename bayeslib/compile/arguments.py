@@ -41,8 +41,6 @@ def _missing(parameters, num_leading, wanted, name):
     taken = [p.name for p in parameters.parameters.values() if p.default is p.empty]
     if len(taken) <= len(wanted):
         return ""
-    if len(wanted) > num_leading:
-        return f": pass {len(taken) - num_leading} in {name}"
     return f": pass {name}=({', '.join(taken[num_leading:])},)"
 
 

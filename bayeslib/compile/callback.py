@@ -162,7 +162,7 @@ def evaluate_many(bound, thetas):
     evaluate_rows.compile()  # which takes time of its own
     try:
         with watching("evaluations", len(thetas)):
-            for begin, end in blocks(len(thetas), first=1):
+            for begin, end in blocks(len(thetas)):
                 rows, out = thetas[begin:end], values[begin:end]
                 evaluate_rows(bound.address, bound.handle, rows, out, unused)
                 done = end

@@ -24,13 +24,9 @@ _lock = threading.Lock()
 loaded, _errands = {}, {}  # by symbol: the machine code, and how to have it
 
 
-def symbol_of(function):
-    return f"{function.__module__}.{function.__name__}"
-
-
 def emit(context, builder, function, args):
     """Emit a call of such a function, which its module has by its own name."""
-    symbol = symbol_of(function)
+    symbol = f"{function.__module__}.{function.__name__}"
     errand = _errands.setdefault(symbol, partial(load, symbol))
     errand()
     before_linking(context, errand)

@@ -1,6 +1,7 @@
 """How much chains x of one quantity, (num_chains, num_samples), tell; nan where none can say."""
 
 import numpy as np
+import scipy  # its parts are loaded where they are first asked for: that takes long
 
 
 def unusable(x):
@@ -13,21 +14,15 @@ def _split(x):
 
 
 def _rank_normalise(x):
-    # Here and below: scipy takes longer to import than a small model to sample.
-    from scipy.special import ndtri
-    from scipy.stats import rankdata
-
-    ranks = rankdata(x, method="average").reshape(x.shape)
-    return ndtri((ranks - 0.375) / (x.size + 0.25))
+    ranks = scipy.stats.rankdata(x, method="average").reshape(x.shape)
+    return scipy.special.ndtri((ranks - 0.375) / (x.size + 0.25))
 
 
 def autocovariance(x):
-    from scipy import fft
-
     n = x.shape[1]
-    size = fft.next_fast_len(2 * n)
-    spectrum = fft.rfft(x - x.mean(axis=1, keepdims=True), n=size, axis=1)
-    return fft.irfft(np.abs(spectrum) ** 2, n=size, axis=1)[:, :n] / n
+    size = scipy.fft.next_fast_len(2 * n)
+    spectrum = scipy.fft.rfft(x - x.mean(axis=1, keepdims=True), n=size, axis=1)
+    return scipy.fft.irfft(np.abs(spectrum) ** 2, n=size, axis=1)[:, :n] / n
 
 
 def _ess_bulk(x):
@@ -60,14 +55,12 @@ def _mcse_sd(x):
 
 
 def _mcse_quantile(x, probability):
-    from scipy import special
-
     size = _ess_quantile(x, probability)
     if np.isnan(size):
         return np.nan
-    within_one_error = special.ndtr([-1.0, 1.0])
+    within_one_error = scipy.special.ndtr([-1.0, 1.0])
     shape = size * probability + 1.0, size * (1.0 - probability) + 1.0
-    low, high = special.betaincinv(*shape, within_one_error) * x.size - 1.0
+    low, high = scipy.special.betaincinv(*shape, within_one_error) * x.size - 1.0
     x = np.sort(x, axis=None)
     return (x[min(int(np.ceil(high)), x.size - 1)] - x[max(int(low), 0)]) / 2.0
 

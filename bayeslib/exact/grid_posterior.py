@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+import scipy
 
 from ..errors import BayeslibError, TargetError, warn
 from ..results import Estimate
@@ -118,8 +119,6 @@ class Grid(Summarised):
 
     def quantile(self, probability):
         """Marginal quantiles of the density that is constant in each cell, shape (dim,)."""
-        from scipy import optimize
-
         probability, found = as_real(probability, "probability", minimum=0, maximum=1), []
 
         def excess(t, low, width):
@@ -129,7 +128,7 @@ class Grid(Summarised):
             width, t = np.maximum(high - low, 1e-290), high.max()  # one may be lost in rounding
             if excess(t, low, width) > 0.0:
                 tiny = 1e-9 * width.min()
-                t = optimize.brentq(excess, low.min(), t, (low, width), tiny, maxiter=1000)
+                t = scipy.optimize.brentq(excess, low.min(), t, (low, width), tiny, maxiter=1000)
             found.append(t)
         return self.place(np.array([found]))[0]
 

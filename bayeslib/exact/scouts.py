@@ -1,6 +1,7 @@
 """Where to look before integrating: the map to the unit cube, and where the mass lies in it."""
 
 import numpy as np
+import scipy
 
 from ..chains.starts import scatter
 from ..errors import BayeslibError
@@ -72,8 +73,6 @@ def find_peaks(target, bounds):
         Points spread over the whole region, and walkers that started from the peaks.
     num_evals : int
     """
-    from scipy import optimize
-
     dim = target.dim
     place = Place(bounds, scatter(np.full(dim, 0.5), bounds.tolist()), np.full(dim, 0.5))
     scouts = place(evenly_spread(np.arange(1, _NUM_SCOUTS + 1), dim))
@@ -96,7 +95,7 @@ def find_peaks(target, bounds):
 
     options = {"xatol": 1e-9, "fatol": 1e-9, "maxfev": 400 * dim}
     for t in place.inverse(scouts[np.argsort(-heights)[:200:40]]):
-        found = optimize.minimize(depth, t, method="Nelder-Mead", options=options)
+        found = scipy.optimize.minimize(depth, t, method="Nelder-Mead", options=options)
         centre = points(found.x)[0]
         scale, cost = _widths(target, bounds, centre, -found.fun)
         num_evals += found.nfev + cost

@@ -195,22 +195,17 @@ def _compare(target, rows, theta, name, found):
 
 
 def _evaluate(target, data, theta):
-    bound, slope = target.bind_to(data), np.zeros(target.dim)
-    value = bound(theta, slope)
-    if bound.num_errors:
-        raise BayeslibError(
-            f"{target!r} raises on {len(data)} arrays cut by rows at theta={shown(theta)}: it "
-            "must take any number of rows, none included"
-        )
-    return value, slope
+    slope = np.zeros(target.dim)
+    return target.bind_to(data)(theta, slope), slope
 
 
 def gradients_at(target, rows, theta):
     """Return the gradients at theta of the likelihood and of the prior, (2, dim)."""
     ends = ((0, rows.number), (0, 0))
-    whole, prior = (_evaluate(target, rows.cut(target.data, *at), theta)[1] for at in ends)
-    if not (np.isfinite(whole).all() and np.isfinite(prior).all()):
-        raise BayeslibError(f"the gradient at centre={shown(theta)} is not finite")
+    found = [_evaluate(target, rows.cut(target.data, *at), theta) for at in ends]
+    if not all(np.isfinite([value, *slope]).all() for value, slope in found):
+        raise BayeslibError(f"the density at centre={shown(theta)}, or its gradient, is not finite")
+    (_, whole), (_, prior) = found
     return np.array([whole - prior, prior])
 
 

@@ -94,7 +94,7 @@ def adaptive_rejection_sample(target, *, points, num_samples, rng):
     draw.compile()
     try:
         with watching("adaptive_rejection_sample", num_samples):
-            for first, last in blocks(num_samples, first=1):
+            for first, last in blocks(num_samples):
                 done = draw(bound.address, bound.handle, rng, hull, notes, first, last)
                 count(done - first)
                 if done < last:

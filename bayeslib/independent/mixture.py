@@ -1,5 +1,7 @@
 """Mixtures of Student-t distributions: proposals that learn."""
 
+from contextlib import suppress
+
 import numpy as np
 from scipy import special
 
@@ -104,9 +106,7 @@ def factored(covs):
     """Cholesky factors; of matrices that few draws have left singular, a little widened."""
     variances = np.diagonal(covs, axis1=1, axis2=2)
     unit = np.eye(covs.shape[1]) * np.maximum(variances, np.finfo(float).tiny)[:, None, :]
-    for share in (0.0, 1e-8, 1e-6, 1e-4):
-        try:
+    for share in (0.0, 1e-8, 1e-6):
+        with suppress(np.linalg.LinAlgError):
             return np.linalg.cholesky(covs + share * unit)
-        except np.linalg.LinAlgError:
-            continue
-    return np.sqrt(unit)
+    return np.linalg.cholesky(covs + 1e-4 * unit)

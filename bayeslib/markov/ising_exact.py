@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from ..errors import BayeslibError
 from ..validate import as_floats, as_positive, check_each
@@ -254,14 +255,12 @@ def onsager_energy(inverse_temperature, *, coupling=1.0):
     >>> print(bl.onsager_energy([0.0, 0.4406868, 1.0]).round(4))
     [ 0.     -1.4142 -1.9972]
     """
-    from scipy.special import ellipkm1
-
     k = _reduced(inverse_temperature, coupling)
     tanh = np.tanh(2.0 * k)
     # 1 minus the modulus squared is (2 tanh^2 - 1)^2, which keeps its digits at the critical point.
     distance = 2.0 * tanh**2 - 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_part = np.where(distance == 0.0, 0.0, distance * ellipkm1(distance**2))
+        log_part = np.where(distance == 0.0, 0.0, distance * scipy.special.ellipkm1(distance**2))
         energy = -(1.0 + 2.0 / np.pi * log_part) / tanh
     return (coupling * np.where(k == 0.0, 0.0, energy))[()]
 

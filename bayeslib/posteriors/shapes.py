@@ -3,7 +3,7 @@
 from functools import partial
 
 import numpy as np
-from scipy import special
+import scipy
 
 from ..target import Quantiles, Target, Truth
 from ..validate import as_count, as_positive, as_real
@@ -72,7 +72,7 @@ def _banana_quantiles(curvature, width):
     weights = weights * np.exp(-0.5 * x**2) / np.sqrt(2.0 * np.pi)
     means = curvature * (x[:, None] ** 2 - 1.0)
     second = mixture_quantiles(weights, means, np.full_like(means, width))
-    return {p: np.array([special.ndtri(p), second[p][0]]) for p in PROBABILITIES}
+    return {p: np.array([scipy.special.ndtri(p), second[p][0]]) for p in PROBABILITIES}
 
 
 def donut(radius=3.0, width=0.5):
@@ -136,8 +136,6 @@ def _donut_sample(line, num_samples, rng):
 
 
 def _donut_quantiles(line):
-    from scipy import optimize
-
     end = line.edges[-1]
 
     def above(x):
@@ -151,7 +149,7 @@ def _donut_quantiles(line):
     for p in PROBABILITIES:
         tail, x = min(p, 1.0 - p), 0.0
         if p != 0.5:
-            x = optimize.brentq(lambda x, tail=tail: above(x) - tail, 0.0, end, xtol=1e-13)
+            x = scipy.optimize.brentq(lambda x, tail=tail: above(x) - tail, 0.0, end, xtol=1e-13)
         table[p] = np.full(2, np.copysign(x, p - 0.5))
     return table
 
@@ -222,4 +220,4 @@ def _funnel_quantiles(dim):
     weights = weights * np.exp(-0.5 * (v / 3.0) ** 2) / (3.0 * np.sqrt(2.0 * np.pi))
     sds = np.exp(0.5 * v)[:, None]
     x = mixture_quantiles(weights, np.zeros_like(sds), sds)
-    return {p: np.append(3.0 * special.ndtri(p), np.full(dim - 1, x[p][0])) for p in x}
+    return {p: np.append(3.0 * scipy.special.ndtri(p), np.full(dim - 1, x[p][0])) for p in x}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 
 import numpy as np
+import scipy
 
 from ..errors import BayeslibError, BayeslibTypeError
 from ..validate import as_count, as_covariance, as_floats, as_rng, check_finite, check_memory
@@ -148,16 +149,14 @@ class Gaussian(Summarised):
         >>> print(f"{narrow.kl(wide):.3f} {wide.kl(narrow):.3f}")
         0.318 0.807
         """
-        from scipy import linalg
-
         if not isinstance(other, Gaussian):
             raise BayeslibTypeError(f"other must be a Gaussian, got {other!r}")
         if other.mean.size != self.mean.size or other.transform != self.transform:
             raise BayeslibError(
                 f"other is of {other._map}, not in the coordinates of {self._map}: compare draws"
             )
-        ratio = linalg.solve_triangular(other.scale, self.scale, lower=True)
-        shift = linalg.solve_triangular(other.scale, self.mean - other.mean, lower=True)
+        ratio = scipy.linalg.solve_triangular(other.scale, self.scale, lower=True)
+        shift = scipy.linalg.solve_triangular(other.scale, self.mean - other.mean, lower=True)
         log_ratio = np.log(np.abs(np.diag(ratio))).sum()
         return float(0.5 * (np.sum(ratio**2) + shift @ shift - self.mean.size) - log_ratio)
 
@@ -194,9 +193,7 @@ class Gaussian(Summarised):
         return float(result[0]) if x.ndim == 1 else result
 
     def _log_normal(self, rows):
-        from scipy import linalg
-
-        z = linalg.solve_triangular(self.scale, (rows - self.mean).T, lower=True)
+        z = scipy.linalg.solve_triangular(self.scale, (rows - self.mean).T, lower=True)
         log_scale = np.log(np.diag(self.scale)).sum() + 0.5 * self.mean.size * LOG_2PI
         return -0.5 * np.square(z).sum(axis=0) - log_scale
 
@@ -265,8 +262,6 @@ class Gaussian(Summarised):
 
     def _moments(self):
         """Means and standard deviations of the parameters."""
-        from scipy.special import expit
-
         at, spread = self.mean, np.sqrt(np.diag(self.cov))
         mean, sd = np.empty((2, self.dim))
         joint = ~self._map.monotone
@@ -281,7 +276,7 @@ class Gaussian(Summarised):
                 z = np.linspace(-9.0, 9.0, int(min(100.0 + 40.0 * sd[i], 1e5)))
                 weights = np.exp(-0.5 * z**2)
                 weights /= weights.sum()
-                theta = low + (high - low) * expit(at[c] + sd[i] * z)
+                theta = low + (high - low) * scipy.special.expit(at[c] + sd[i] * z)
                 mean[i] = weights @ theta
                 sd[i] = np.sqrt(weights @ np.square(theta - mean[i]))
             elif np.isfinite(low) or np.isfinite(high):
@@ -293,9 +288,7 @@ class Gaussian(Summarised):
 
     def _quantile(self, p):
         """Marginal quantiles of the parameters, (dim,)."""
-        from scipy.stats import norm
-
-        x = norm.ppf([[p], [1.0 - p]], self.mean, np.sqrt(np.diag(self.cov)))
+        x = scipy.stats.norm.ppf([[p], [1.0 - p]], self.mean, np.sqrt(np.diag(self.cov)))
         ends, joint = self._map.constrain(x), ~self._map.monotone
         theta = ends.min(axis=0) if p < 0.5 else ends.max(axis=0)  # where x falls as theta rises
         if joint.any():

@@ -2,6 +2,7 @@
 
 import math
 
+import cloudpickle
 import numpy as np
 
 from ..compile.arguments import as_data, as_function
@@ -184,8 +185,6 @@ class Target:
         return f"Target({self.logdensity.__name__}, dim={self.dim})"
 
     def __reduce__(self):
-        import cloudpickle
-
         given = {"gradient": self._gradient, "fused": self._fused, "truth": self.truth}
         if self.layout:
             given["parameters"] = self.parameters
@@ -453,7 +452,5 @@ def as_separate(target, method):
 
 
 def _rebuild(pickled, data):
-    import cloudpickle
-
     logdensity, given = cloudpickle.loads(pickled)
     return Target(logdensity, data=data, **given)

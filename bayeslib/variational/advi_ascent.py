@@ -192,7 +192,7 @@ class Fit:
         path, trace = np.empty((num_steps, 2 * self.target.dim)), np.empty(num_steps)
         climb.total[:] = 0.0
         try:
-            for begin, end in blocks(num_steps, first=1):
+            for begin, end in blocks(num_steps):
                 ascent_kernel(self._density, self.rng, climb, path[begin:end], trace[begin:end])
                 done = end
                 if bound.num_errors:

@@ -35,9 +35,3 @@ def adagrad(parameters, gradient, squares, step_size):
     for i in range(parameters.size):
         squares[i] += gradient[i] ** 2
         parameters[i] += step_size * gradient[i] / (np.sqrt(squares[i]) + TINY)
-
-
-@helper
-def robbins_monro(t, step_size, decay):
-    """Step number `t`, from 0: for 1/2 < decay <= 1 its sum diverges, its squares' does not."""
-    return step_size * (1.0 + t) ** -decay

@@ -20,7 +20,7 @@ from ..compile.kinds import GENERATOR, INT, INTS, MATRIX, VECTOR
 from ..errors import BayeslibError, TargetError
 from ..validate import as_choice, as_count, shown
 from ..waiting import blocks, count
-from .ascent import adagrad, adam, robbins_monro
+from .ascent import adagrad, adam
 from .gaussian_family import FAMILIES, add_pathwise, draw_normals, factorise, place, score
 
 ESTIMATORS = ("score", "baseline", "loo", "rao_blackwell", "reparam")
@@ -150,7 +150,8 @@ def estimate(target, rng, climb):
 def move(t, climb):
     """Take step t along the gradient."""
     how, parameters, gradient = climb.how, climb.parameters, climb.gradient
-    rate = robbins_monro(t / how.delay, how.step_size, how.decay)
+    # Robbins and Monro: for 1/2 < decay <= 1 their sum diverges, that of their squares does not.
+    rate = how.step_size * (1.0 + t / how.delay) ** -how.decay
     if how.optimiser == ADAM:
         adam(parameters, gradient, climb.first, climb.second, t + 1, rate)
     elif how.optimiser == ADAGRAD:

@@ -1,6 +1,7 @@
 """Is there another mode? A few climbs from elsewhere, after a fit that has seen one."""
 
 import numpy as np
+import scipy
 
 from ..validate import shown
 from .newton import Mode
@@ -127,12 +128,10 @@ class _Climber:
     @np.errstate(all="ignore")
     def climb(self, start):
         """Return the `Mode` above `start`, or None where no climb ended at one."""
-        from scipy import optimize
-
         if not np.isfinite(self._value(start)[0]) or self._hessians > _MOST_HESSIANS:
             return None
         objective = self._value if self._exact else lambda x: self._value(x)[0]
-        x = optimize.minimize(
+        x = scipy.optimize.minimize(
             objective, start, jac=self._exact, method="L-BFGS-B",
             options={"maxiter": _MOST_STEPS, "ftol": 1e-13, "gtol": 1e-6},
         ).x  # fmt: skip

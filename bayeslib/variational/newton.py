@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 
 from ..errors import BayeslibError, ImproperError
 from ..validate import shown
@@ -101,8 +102,6 @@ def run_optimiser(slopes, start, *, history, max_iterations):
     positions, gradients : numpy.ndarray, shape (num_iterations + 1, dim)
         Of the points that the optimiser accepted, the start first.
     """
-    from scipy import optimize
-
     seen, path = {}, [start]
 
     def descend(x):
@@ -113,7 +112,7 @@ def run_optimiser(slopes, start, *, history, max_iterations):
         return -value, -gradient
 
     with np.errstate(all="ignore"):
-        optimize.minimize(
+        scipy.optimize.minimize(
             descend, start, jac=True, method="L-BFGS-B",
             callback=lambda x: path.append(np.array(x)),
             options={

@@ -6,7 +6,6 @@ from types import ModuleType
 
 import numpy as np
 
-from ...errors import GradientError
 from ..functions.elementwise import WRITTEN
 from ..functions.regression import PASSES, linear_log_likelihood
 from ..functions.special import clip, taught, teach
@@ -184,15 +183,8 @@ def differentiate_plain(function, dim):
         duals = np.empty(dim, dtype=object)
         for i, direction in enumerate(np.eye(dim)):
             duals[i] = PlainDual(theta[i], direction)
-        try:
-            with np.errstate(all="ignore"):
-                value, partials = parts(logdensity(duals, *data))
-        except TypeError as error:
-            name = getattr(function, "__name__", function)
-            raise GradientError(
-                f"no automatic gradient for {name!r}: {error}; write it as a loop over numbers, "
-                "or pass gradient= or fused= to Target"
-            ) from error
+        with np.errstate(all="ignore"):
+            value, partials = parts(logdensity(duals, *data))
         grad[:] = 0.0 if partials is None else partials
         return float(value)
 
