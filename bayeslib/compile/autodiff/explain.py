@@ -146,7 +146,7 @@ def describe(text, error, function):
     if match:
         reason = next(group for group in match.groups() if group)
         return plain_types(reason.strip()), "keep to loops over numbers"
-    if "Cannot resolve setattr: (Parameters" in text:
+    if re.search(r"(setattr: \(|lowering )Parameters", text):
         return "the parameters cannot be written to", "use a name of your own, without p."
     match = re.search(r"Cannot capture the non-constant value.* variable '(\w+)'", text)
     if match:
