@@ -351,17 +351,17 @@ class Layout:
 def _as_parameter(name, value):
     if not isinstance(name, str):
         raise BayeslibTypeError(f"names of parameters must be strings, got {name!r}")
-    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
+    if not name.isidentifier() or name.startswith("_"):
         raise BayeslibError(
             f"a parameter must be called what Python can call p.name, got {name!r}: letters, "
             "digits and underscores, a letter first"
         )
     if (read := unicodedata.normalize("NFKC", name)) != name:
         raise BayeslibError(f"Python reads p.{name} as p.{read}, another letter: call it {read!r}")
-    if hasattr(np.ndarray, name) or hasattr(tuple, name):
+    if (word := keyword.iskeyword(name)) or hasattr(np.ndarray, name) or hasattr(tuple, name):
+        why = "a word of Python" if word else f"for every array has a .{name} of its own"
         raise BayeslibError(
-            f"a parameter cannot be called {name!r}, for every array has a .{name} of its own: "
-            f"call it {name}_, or by a letter"
+            f"a parameter cannot be called {name!r}, {why}: call it {name}_, or by a letter"
         )
     if isinstance(value, Parameter):
         return value

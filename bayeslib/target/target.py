@@ -42,7 +42,8 @@ class Target:
           `metropolis_hastings` and `independence_metropolis` walk in the parameters themselves, as
           their proposals do.
         - `theta` below, and ``values`` of `Draws`, hold the numbers of all parameters in the
-          order declared; for one point, a dict of parameters will do too.
+          order declared; for one point, a dict of parameters will do too,
+          and for the starts of several chains a list of dicts.
     data : tuple of arrays and numbers, optional
         Passed on to every function. Copied, integers as int64, floats as float64, and read-only;
         other data of the same types need no new compilation.
@@ -200,6 +201,8 @@ class Target:
     def flatten(self, theta):
         """Return the numbers, (dim,), of a dict of parameters; anything else as it is.
 
+        Of a list of such dicts a row each, (n, dim).
+
         Raises
         ------
         BayeslibError
@@ -214,6 +217,8 @@ class Target:
         >>> print(target.flatten({"w": [0.4, 0.6], "mu": 1.0}))
         [1.  0.4 0.6]
         """
+        if isinstance(theta, (list, tuple)) and {*map(type, theta)} == {dict}:
+            return np.stack([self.flatten(row) for row in theta])
         if not isinstance(theta, dict):
             return theta
         if not self.layout:

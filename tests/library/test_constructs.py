@@ -25,25 +25,26 @@ def expressions(text):
 # its Cholesky factor; c, B, S and k4 are data, k whole numbers.
 SMOOTH = expressions(
     """
-    x + y; x - c[0]; x * y; x / y; -x; x**2; x**y; 2.0**x; abs(x - 1.0); min(x, y); max(x, 1.0);
-    pow(x, 3); float(x); np.float64(x); sum((x, y)); x if x > y else y; x * (x > y); math.exp(x);
-    math.expm1(x); math.log(x); math.log1p(x); math.log2(x); math.log10(x); math.sqrt(x);
-    math.sin(x); math.cos(x); math.tan(x); math.asin(x / 3); math.acos(x / 3); math.atan(x);
-    math.atan2(x, y); math.sinh(x); math.cosh(x); math.tanh(x); math.asinh(x); math.acosh(x + 1.0);
-    math.atanh(x / 3); math.hypot(x, y); math.pow(x, y); math.fabs(x); math.copysign(x, -y);
-    math.erf(x); math.erfc(x); math.lgamma(x); math.gamma(x); math.radians(x); math.degrees(x);
-    x * math.isnan(x); x * math.isinf(x); x * math.isfinite(x); t + c; t - c; t * 2.0; 1.0 / t;
-    t**2; t**c; np.exp(t); np.expm1(t); np.exp2(t); np.log(t); np.log1p(t); np.log2(t);
-    np.log10(t); np.sqrt(t); np.cbrt(c * t); np.square(t); np.reciprocal(t); np.abs(c * t);
-    np.fabs(c * t); np.sign(c * t) * t; np.copysign(t, c); np.sin(t); np.cos(t); np.tan(t / 3);
-    np.arcsin(t / 3); np.arccos(t / 3); np.arctan(t); np.arctan2(t, c); np.sinh(t); np.cosh(t);
-    np.tanh(t); np.arcsinh(t); np.arccosh(t + 1.0); np.arctanh(t / 3); np.hypot(t, c);
-    np.power(t, 2.5); np.logaddexp(t, c); np.maximum(t, c); np.minimum(t, 1.0);
-    np.clip(t, 0.7, 1.5); np.clip(x, 0.7, 1.5); np.where(t > 1.0, t, c); np.where(M > 1.0, M, B);
-    np.where(x > 1.0, x, y); np.deg2rad(t); np.rad2deg(t); np.interp(x, k4, c);
-    np.interp(c, k4, t); np.sum(t); t.sum(); np.sum(M, axis=0); np.sum(M, axis=1); np.mean(t);
-    t.mean(); np.var(t); t.var(); np.std(M); t.std(); np.prod(t); t.prod(); np.cumsum(t);
-    t.cumsum(); np.cumprod(t); np.max(t); np.min(M); np.ptp(t); np.diff(t); np.sum(t > 1.0) * x;
+    x + y; x - c[0]; x * y; x / y; -x; x**2; x**y; 2.0**x; abs(x - 1.0); abs(c * t); min(x, y);
+    max(x, 1.0); min(z, y, x); max(x, 1.0, z, y); pow(x, 3); float(x); np.float64(x); sum((x, y));
+    x if x > y else y; x * (x > y); math.exp(x); math.expm1(x); math.log(x); math.log1p(x);
+    math.log2(x); math.log10(x); math.sqrt(x); math.sin(x); math.cos(x); math.tan(x);
+    math.asin(x / 3); math.acos(x / 3); math.atan(x); math.atan2(x, y); math.sinh(x); math.cosh(x);
+    math.tanh(x); math.asinh(x); math.acosh(x + 1.0); math.atanh(x / 3); math.hypot(x, y);
+    math.pow(x, y); math.fabs(x); math.copysign(x, -y); math.erf(x); math.erfc(x); math.lgamma(x);
+    math.gamma(x); math.radians(x); math.degrees(x); x * math.isnan(x); x * math.isinf(x);
+    x * math.isfinite(x); t + c; t - c; t * 2.0; 1.0 / t; t**2; t**c; np.exp(t); np.expm1(t);
+    np.exp2(t); np.log(t); np.log1p(t); np.log2(t); np.log10(t); np.sqrt(t); np.cbrt(c * t);
+    np.square(t); np.reciprocal(t); np.abs(c * t); np.fabs(c * t); np.sign(c * t) * t;
+    np.copysign(t, c); np.sin(t); np.cos(t); np.tan(t / 3); np.arcsin(t / 3); np.arccos(t / 3);
+    np.arctan(t); np.arctan2(t, c); np.sinh(t); np.cosh(t); np.tanh(t); np.arcsinh(t);
+    np.arccosh(t + 1.0); np.arctanh(t / 3); np.hypot(t, c); np.power(t, 2.5); np.logaddexp(t, c);
+    np.maximum(t, c); np.minimum(t, 1.0); np.clip(t, 0.7, 1.5); np.clip(x, 0.7, 1.5);
+    np.where(t > 1.0, t, c); np.where(M > 1.0, M, B); np.where(x > 1.0, x, y); np.deg2rad(t);
+    np.rad2deg(t); np.interp(x, k4, c); np.interp(c, k4, t); np.sum(t); t.sum(); np.sum(M, axis=0);
+    np.sum(M, axis=1); np.sum(x); np.mean(M, axis=0); np.mean(B, axis=-1) * x; np.mean(t); t.mean();
+    np.var(t); t.var(); np.std(M); t.std(); np.prod(t); t.prod(); np.cumsum(t); t.cumsum();
+    np.cumprod(t); np.max(t); np.min(M); np.ptp(t); np.diff(t); np.sum(t > 1.0) * x;
     np.argmax(t) * x; np.any(t > 1.0) * x; np.all(t > 1.0) * x; np.array([x, y]);
     np.array([x, 0.0, 1]); np.array([[x, 0.0], [y, z]]); np.array((x, 0.0));
     np.array(((x, 0.0), (y, z))); np.asarray(t); np.linspace(0.0, x, 4); np.linspace(x, y, 3);
@@ -67,7 +68,7 @@ SMOOTH = expressions(
 )
 ROUGH = expressions(
     """
-    min(x, y, z); x // 0.5; x % 0.4; int(x); round(x); math.floor(x); math.ceil(x); np.sinc(t);
+    x // 0.5; x % 0.4; int(x); round(x); math.floor(x); math.ceil(x); np.sinc(t);
     np.nan_to_num(t); np.floor(t); np.median(t); np.cov(M); np.convolve(t, c);
     t.astype(np.float64); np.append(t, x); np.linalg.eigvalsh(M)
     """
@@ -119,7 +120,7 @@ def test_the_page_lists_what_is_tried(mark, lines):
         for word in span.split()
         if word not in modules and word not in re.findall(r"\w+|[^\w\s]+", tried)
     ]
-    assert len(spans) >= 10 and not unknown
+    assert len(spans) >= 9 and not unknown
     called = set(re.findall(r"(\w+)\(", tried)) | set(re.findall(r"[a-z]\.([a-z]\w+)", tried))
     shown = set(re.findall(r"\w+", " ".join(spans)))
     assert called - shown <= {"linalg"}

@@ -238,7 +238,7 @@ test_what_is_no_parameter_is_said = refused(
     (({},), "must be a dict"),
     ([1], "must be a dict"),
     (({"a b": ()},), "p.name"),
-    (({"if": ()},), "p.name"),
+    (({"if": ()},), "a word of Python: call it if_"),
     (({"_a": ()},), "p.name"),
     (({"mean": ()},), "every array has a .mean"),
     (({"\u03d5": ()},), "another letter: call it '\u03c6'"),
@@ -266,6 +266,7 @@ test_bad_input_is_named = refused(
     (lambda: NAMED({"mu": [1.0], "sigma": 1.0}), r"mu must have shape \(\)"),
     (lambda: FLAT({"mu": 1.0, "sigma": 1.0}), "for a Target with parameters="),
     (lambda: bl.nuts(NAMED, {"mu": 1.0, "sigma": -1.0}, rng=1), "strictly inside"),
+    (lambda: bl.nuts(NAMED, [{"mu": 1.0, "sigma": -1.0}] * 4, rng=1), "strictly inside"),
     (lambda: bl.nuts(NAMED, [1.0], rng=1), "initial_position must have shape"),
     (lambda: bl.Target(lambda p: p.nope, parameters={"a": ()})([0.0]), "is named 'nope'. Name it"),
 )

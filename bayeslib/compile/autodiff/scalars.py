@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.extending import lower_builtin, type_callable
+from numba.extending import lower_builtin, overload, type_callable
 
 from ..arithmetic import JIT
 from ..internals import type_of_literals
@@ -27,32 +27,33 @@ LITERAL_POWERS = (operator.pow, operator.ipow)  # x ** 2 is typed with its expon
 def register(functions, arity, lower, returns=None):
     """Teach numba `functions` of active numbers: their type here, their code in `lower`.
 
-    Array arguments need a type only: numba fuses array expressions into loops of its own, over the
-    scalar code registered here; functions of the library have array forms. `returns` is the type
-    of an element, the active one when None.
+    Array arguments need a type only, of what numba fuses into loops of its own over the scalar code
+    registered here: operators and ufuncs. `returns` is the type of an element, the active one when
+    None.
     """
-    has_array_form = hasattr(functions[0], "__compiled__")
+    for function in functions:
+        register_one(function, arity, lower, returns)
+
+
+def register_one(function, arity, lower, returns):
+    is_fused = isinstance(function, np.ufunc) or function.__module__ == "_operator"
 
     def result(*kinds):
         dual = common_dual(kinds)
-        if dual is None:
-            return None
-        element = returns or dual
         ndim = max(getattr(kind, "ndim", 0) for kind in kinds)
-        if ndim and has_array_form:
+        if dual is None or (ndim and not is_fused):
             return None
-        return types.Array(element, ndim, "C") if ndim else element
+        return types.Array(returns or dual, ndim, "C") if ndim else returns or dual
 
     # numba reads their signatures
     typer = (lambda x: result(x)) if arity == 1 else (lambda x, y: result(x, y))
     pairs = [(Active, Active), *product([Active], REAL), *product(REAL, [Active])]
-    for function in functions:
-        if function in LITERAL_POWERS:
-            type_of_literals(function, lambda context: typer)
-        else:
-            type_callable(function)(lambda context: typer)
-        for pattern in [(Active,)] if arity == 1 else pairs:
-            lower_builtin(function, *pattern)(lower)
+    if function in LITERAL_POWERS:
+        type_of_literals(function, lambda context: typer)
+    else:
+        type_callable(function)(lambda context: typer)
+    for pattern in [(Active,)] if arity == 1 else pairs:
+        lower_builtin(function, *pattern)(lower)
 
 
 def call(context, builder, function, kinds, arguments, returns=f8):
@@ -255,3 +256,14 @@ def lower_choice(comparison):
 
 register([max, np.maximum], 2, lower_choice(">"))
 register([min, np.minimum], 2, lower_choice("<"))
+
+
+def extreme_of_many(extreme):
+    def many(*numbers):
+        return extreme(extreme(numbers[0], numbers[1]), *numbers[2:])
+
+    overload(extreme)(lambda *numbers: many if len(numbers) > 2 and common_dual(numbers) else None)
+
+
+extreme_of_many(max)
+extreme_of_many(min)

@@ -11,6 +11,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
+from ..internals import is_nonelike
 from ..kinds import REAL
 from .elementwise import active, elementwise, generic, result_type
 from .logistic import log_sigmoid, sigmoid
@@ -133,6 +134,16 @@ def clip_of(a, a_min, a_max):
     if active((a, a_min, a_max)) or not isinstance(a, types.Array):
         return lambda a, a_min, a_max: clip(a, a_min, a_max)
     return None
+
+
+@overload(abs)
+def abs_of_array(x):
+    return (lambda x: np.abs(x)) if isinstance(x, types.Array) else None
+
+
+@overload(np.mean)
+def mean_along(a, axis=None):
+    return None if is_nonelike(axis) else lambda a, axis=None: np.sum(a, axis) / a.shape[axis]
 
 
 @overload(np.dot)
