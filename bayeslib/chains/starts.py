@@ -6,6 +6,7 @@ from ..errors import GradientError, StartError, warn
 from ..validate import as_positions, blame, shown
 
 _TRIES = 100
+_NAN = "look for 0/0, inf - inf, or the logarithm or root of a negative number"
 
 
 def initial_positions(target, initial_position, generators, *, gradient=False, draw=None):
@@ -79,10 +80,12 @@ def _draw_starts(target, generators, draw, gradient):
                 break
         else:
             remedy = "a proposal that covers the target" if draw else "support=, or constraints"
+            look = "look for data that their density excludes"
+            if np.isnan(target(start)):
+                look = f"it is nan there; {_NAN}"
             words = (
-                f"no start with a finite log density in {_TRIES} attempts, the last "
-                f"theta={shown(target._place(start))}: look for data that their density excludes, "
-                f"or pass initial_position, or {remedy}"
+                f"no start with a finite log density in {_TRIES} attempts, the last theta="
+                f"{shown(target._place(start))}: {look}, or pass initial_position, or {remedy}"
             )
             raise StartError(blame(target, words))
         starts.append(start)
@@ -105,7 +108,7 @@ def scatter(uniforms, support):
 def _raise_value(target, start):
     value = target(start)
     if np.isnan(value):
-        reason = "is nan; look for 0/0, inf - inf or the logarithm of a negative number"
+        reason = f"is nan; {_NAN}"
     elif value < 0:
         reason = "is -inf: this is outside the support; start where the density is positive"
     else:

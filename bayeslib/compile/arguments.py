@@ -37,7 +37,9 @@ def as_function(function, argument, leading, data, name="data"):
 
 
 def _missing(parameters, num_leading, wanted, name):
-    """Say which parameters want data that were not passed, if it is that."""
+    """Say which parameters want data that were not passed, or a keyword, if it is that."""
+    if any(p.kind is p.KEYWORD_ONLY for p in parameters.parameters.values()):
+        return ": leave out the *, for compiled code takes no keywords"
     taken = [p.name for p in parameters.parameters.values() if p.default is p.empty]
     if len(taken) <= len(wanted):
         return ""

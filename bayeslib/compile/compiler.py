@@ -181,10 +181,6 @@ def _explained(error, function):
         "Write it in numba's subset: numbers, loops, NumPy arrays and functions; "
         "of SciPy what the page Targets lists; no lists of mixed types."
     )
-    if isinstance(error, AttributeError) and "'NoneType'" in text:  # of numba's own a += b
-        said, text = ["an array that is read-only is changed in place"], "readonly array setitem"
-    if "readonly array" in text and "setitem" in text:
-        remedy = "theta and the data are read-only: write to a copy."
     reason = " ".join(said[:2]).rstrip(".")
     if found := unknown_name(text, error):
         reason, remedy = found[0], f"{found[1][0].upper()}{found[1][1:]}."

@@ -141,7 +141,8 @@ def _chain_problems(draws):
         worst = int(np.nanargmax(shapes))
         yield (
             f"the tails of {draws.names[worst]} are so heavy (k-hat {shapes[worst]:.2f}) that its "
-            "mean may not exist and its errors cannot be believed: use quantiles"
+            "mean rests on a few draws, or does not exist, and its errors cannot be believed: use "
+            "quantiles, or the mean of its logarithm if it is positive"
         )
     wanted = ESS_PER_CHAIN * draws.num_chains
     for kind in ("bulk", "tail"):

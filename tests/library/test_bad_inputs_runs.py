@@ -75,6 +75,8 @@ def test_starts_are_drawn_inside_the_support():
     words = "no start with a finite log density in 100 attempts, the last theta=.*look for data"
     with pytest.raises(bl.StartError, match=words):
         run(narrow, None)
+    with pytest.raises(bl.StartError, match="attempts, .*it is nan there; look for .*logarithm"):
+        run(Target(lambda theta: np.log(-1.0 - theta[0] ** 2), dim=1), None)
 
 
 # Counts and seeds: rows 26 and 27; the others are those of every sampler, in test_registry.py

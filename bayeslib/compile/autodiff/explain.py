@@ -19,7 +19,30 @@ ONE = "return one float on every path"
 SUM = "add up the terms, as in np.sum(bl.logpdf.normal(y, mu, sigma))"
 FLOATS = r"Cannot unify array\((float|int)\d+[^)]*\) and array\(Dual"
 OUTSIDE = r"Untyped global name '(\w+)'|variable '(\w+)' in globals|OverloadSelector.*List\("
-ELSE = "or pass gradient= or fused= to Target"
+ELSE = ", or pass gradient= or fused= to Target, or gradient=None for metropolis or slice_sample"
+SLIPS = (  # which do not compile without a gradient either
+    (r"setitem\(readonly|^'NoneType' .* 'args'", "an array that is read-only is changed in place",
+     "theta and data are read-only: write to a copy, y = y - y.mean(), or do it before Target"),
+    (r"attribute '(\w+)' of type Parameters", "no parameter is named {0!r}",
+     "name it in parameters= of the Target"),
+    (r"getitem\(Parameters\(.*?\), Literal\[str\]\((\w+)", "p[{0!r}] is asked for", "write p.{0}"),
+    (r"Cannot bind .* '\(.*\*, ", "it takes keywords", "leave them out, and the * before them"),
+    (r"IMPORT_NAME", "it imports something", "import outside the function"),
+    (r"use of yield in a closure", "a generator", "make it a list: sum([v * v for v in y])"),
+    (r"array\.astype for (?!array\(Dual).*Function\(<class '(\w+)'", "astype({0})",
+     "name NumPy's type, as in .astype(np.float64)"),
+    (r">>> (?:array_|npy_)?(\w+)\(.*\baxis=", "{0} along an axis",
+     "write np.mean(M, axis=0) or np.sum, loop over rows, or do it before Target if all is data"),
+    (r">>> (exp|log|log1p|sqrt|pow|sin|cos|lgamma|max|min)\((?:readonly )?array",
+     "Python's {0} of an array", "take NumPy's, as np.exp, np.max or np.maximum, or SciPy's"),
+    (r"name '(\w+)' is not defined", "{0!r} is not defined", "define it, or mend the name"),
+    (r"(setattr: \(|lowering )Parameters\(.* = ", "the parameters cannot be written to",
+     "use a name of your own in place of p.mu and the like"),
+    (r"Cannot capture the non-constant value.* variable '(\w+)'", "a function inside it uses {0!r}",
+     "pass that to it as an argument"),
+    (r"(?:name|attribute) '(factorial|comb)'", "numba does not know {0}",
+     "of scipy.special take gammaln(n + 1), which is log n!, or binom(n, k)"),
+)  # fmt: skip
 REMEDIES = (
     (r"setitem", "a function of theta is stored in an array that does not hold such numbers",
      "make the array with dtype=theta.dtype; of named parameters, as np.zeros_like(p.tau * y)"),
@@ -28,7 +51,8 @@ REMEDIES = (
     (r"array", "np.array of this kind of rows",
      "give it numbers, or rows of as many numbers each, or fill "
      "np.empty(shape, dtype=theta.dtype)"),
-    (r"(int|round|floor|ceil)", "rounding of a function of theta", "branch on a comparison"),
+    (r"(int|round|floor|ceil)", "rounding of a function of theta",
+     "branch on a comparison; a parameter that is a whole number has no gradient: sum it out"),
     (r"(_impl|dot|matmul)", "a product of these shapes",
      "multiply vectors and matrices, of one or two dimensions"),
     (r"(eig\w*|svd|qr|pinv|lstsq|cond|matrix_\w+)", "np.linalg.{name} of a matrix from theta",
@@ -49,12 +73,14 @@ REMEDIES = (
 def explain(error, function):
     """Make the GradientError for an error that numba raised while it compiled the duals."""
     if isinstance(error, GradientError):
-        return GradientError(f"{title(function)}: {error}, {ELSE}")
+        return GradientError(f"{title(function)}: {error}{ELSE}")
     if isinstance(error, BayeslibError):
         return error
     text = str(error)
-    construct, remedy = unknown_name(text, error) or describe(text, error, function)
-    return GradientError(f"{title(function)}: {construct}{place(text)}; {remedy}, {ELSE}")
+    known = unknown_name(text, error)
+    construct, remedy = known or describe(text, error, function)
+    more = "" if known else ELSE
+    return GradientError(f"{title(function)}: {construct}{place(text)}; {remedy}{more}")
 
 
 def title(function):
@@ -62,18 +88,13 @@ def title(function):
 
 
 def unknown_name(text, error):
-    """What numba does not know of NumPy, SciPy or the parameters, and the remedy, or None."""
+    """What compiles neither with a gradient nor without, and the remedy, or None."""
     if isinstance(error, AssertionError) and "idxty.ndim" in format_tb(error.__traceback__)[-1]:
         return "a mask of several dimensions", "mask the array before it goes into data="
-    match = re.search(r"Unknown attribute '(\w+)' of type Parameters", text)
-    if match:
-        return f"no parameter is named {match[1]!r}", "name it in parameters= of the Target"
-    if match := re.search(r"getitem\(Parameters\(.*?\), Literal\[str\]\((\w+)\)", text):
-        return f"p[{match[1]!r}] is asked for", f"write p.{match[1]}"
-    if "IMPORT_NAME" in text:
-        return "it imports something", "import outside the function"
-    match = re.search(rf"module '{densities.__name__}' has (no attribute '(\w+)')", text)
-    if match:
+    for pattern, construct, remedy in SLIPS:
+        if match := re.search(pattern, text):
+            return construct.format(*match.groups()), remedy.format(*match.groups())
+    if match := re.search(rf"module '{densities.__name__}' has (no attribute '(\w+)')", text):
         close = difflib.get_close_matches(match[2].lower(), densities.__all__, 1)
         return f"bl.logpdf has {match[1]}", "mend the name" + "".join(f", as {c}" for c in close)
     attribute = r"Unknown attribute '(\w+)' of type Module\(<module '(scipy[.\w]*)'"
@@ -81,11 +102,7 @@ def unknown_name(text, error):
     of_numpy = r"unsupported NumPy function '(?=numpy\.(\w+))(numpy)"
     match = next(filter(None, (re.search(p, text) for p in (attribute, of_numpy, name))), None)
     if match is None:
-        match = re.search(r"name '(\w+)' is not defined", text)
-        if match:
-            return f"{match[1]!r} is not defined", "define it, or mend the name"
-        match = re.search(OUTSIDE, text)
-        if match is None:
+        if not (match := re.search(OUTSIDE, text)):
             return None
         what = repr(match[1] or match[2]) if match.lastindex else "a list from outside"
         return (
@@ -95,7 +112,7 @@ def unknown_name(text, error):
     known = f"numba does not know {match[2] or 'scipy.special'}.{match[1]}"
     if match[2].startswith("scipy.stats"):
         return known, "write bl.logpdf.normal(y, mu, sigma), and the like for other densities"
-    return known, "write out its formula; the names that are known: see Targets"
+    return known, "write out its formula, as a series in a loop; names that are known: see Targets"
 
 
 def only_raises(function):
@@ -146,12 +163,7 @@ def describe(text, error, function):
     if match:
         reason = next(group for group in match.groups() if group)
         return plain_types(reason.strip()), "keep to loops over numbers"
-    if re.search(r"(setattr: \(|lowering )Parameters", text):
-        return "the parameters cannot be written to", "use a name of your own, without p."
-    match = re.search(r"Cannot capture the non-constant value.* variable '(\w+)'", text)
-    if match:
-        return f"a function inside it uses {match[1]!r}", "pass that to it as an argument"
-    if "astype(" in text:
+    if "array.astype" in text:
         return "astype of an array from theta", "leave it out"
     if isinstance(error, AttributeError):
         return text, "mend the name"
