@@ -18,8 +18,9 @@ _ROW = "display:flex;flex-wrap:wrap;gap:.1rem 1rem;align-items:center"
 def toggles(draw, groups, *, alt, shown=None, **choices):
     """Show a figure whose reader chooses which series to compare.
 
-    Every series is drawn into the page; check boxes hide and show them by style sheet alone. A
-    browser that does not know the rule shows all series, and print shows what the page shows.
+    Every series is drawn into the page; check boxes hide and show them by style sheet alone, folded
+    by group above the figure. A browser that does not know the rule shows all series, and print
+    shows what the page shows.
 
     Parameters
     ----------
@@ -133,7 +134,8 @@ def _page(panels, groups, names, shown, choices, looks):
         for c, (name, values) in enumerate(choices.items())
     )
     boxes = "".join(
-        _fieldset(
+        _fold(
+            key,
             group,
             (
                 _input(key, f"s{names.index(name)}", name, name in shown, look=looks[name])
@@ -142,10 +144,22 @@ def _page(panels, groups, names, shown, choices, looks):
         )
         for group, members in groups.items()
     )
+    rules += f"#{key} details[open]{{flex-basis:100%}}"
     # `data-live` keeps the explorers' script away: nothing here is scripted.
     return (
         f'<div class="explorer" id="{key}" data-live=""><style>{rules}</style>{menus}'
-        f'<figure style="margin:.5rem 0">{"".join(panels)}</figure>{boxes}</div>'
+        f'<div style="{_ROW}">{boxes}</div>'
+        f'<figure style="margin:.5rem 0">{"".join(panels)}</figure></div>'
+    )
+
+
+def _fold(key, group, inputs):
+    """Boxes of a group; one group is open at a time, so that they and the figure fit a screen."""
+    return (
+        f'<details name="{key}" style="text-align:left"><summary style="min-height:2rem;'
+        f'font-size:.9em;font-weight:600">{html.escape(group)}</summary>'
+        f'<div role="group" aria-label="{html.escape(group)}" '
+        f'style="{_ROW}">{"".join(inputs)}</div></details>'
     )
 
 
