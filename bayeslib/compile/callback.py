@@ -194,6 +194,7 @@ class Bound:
         self._reading, self._lock = reading, threading.Lock()
         self.address = callback.address
         self.failed_at = np.full(dim, np.nan)
+        self._theta, self._grad = together(np.zeros(dim), np.zeros(dim))
         words = []
         for array in arrays:
             words += [array.ctypes.data, *array.shape]
@@ -204,7 +205,10 @@ class Bound:
     def __call__(self, theta, grad):
         """Return the log density at `theta`, a (dim,) float64 array; a fused one fills `grad`."""
         with self._lock:  # a tape serves one evaluation at a time
-            return self._callback(theta, grad, self.handle)
+            self._theta[:], self._grad[:] = theta, grad
+            value = self._callback(self._theta, self._grad, self.handle)
+            grad[:] = self._grad
+            return value
 
     def renew(self, *, bounded=True):
         """Return the same density with a handle of its own, or as it is without its bounds."""
