@@ -71,8 +71,7 @@ def advi(
     initial_scale : float
         Standard deviation of every unconstrained coordinate at the start.
     num_check : int
-        Draws of the result for its bound, at least 21. They are also the first by which it is
-        judged, up to fifty times as many where they leave doubt.
+        Draws for the bound, at least 21; the fit is judged by up to fifty times as many.
     keep_path : bool
         Whether to keep the means and scales after every step in the settings.
     progress : bool, optional
@@ -114,9 +113,8 @@ def advi(
     Warns
     -----
     BayeslibWarning
-        For what is listed in ``problems``: no convergence; draws of the result without a finite
-        density; another mode, at which one of several fits ended, or to which climbs from elsewhere
-        led; moments that weighted draws contradict or cannot judge.
+        What is in ``problems``: no convergence, draws of the result without a finite density,
+        another mode, moments that weighted draws contradict or cannot judge.
 
     Notes
     -----
@@ -153,11 +151,9 @@ def advi(
       accurate stochastic optimization for variational inference"; Welandawe, Andersen, Vehtari and
       Huggins (2024), "A framework for improving the reliability of black-box variational
       inference".
-    - For the verdict: Yao, Vehtari, Simpson and Gelman (2018), "Yes, but did it work?" (k-hat);
-      Huggins, Kasprzak, Campbell and Broderick (2020), "Validated variational inference via
-      practical posterior error bounds" (a bound on the divergence is none on means and spreads);
-      Hesterberg (1995), "Weighted average importance sampling and defensive mixture distributions"
-      (the wide share).
+    - For the verdict: Huggins, Kasprzak, Campbell and Broderick (2020), "Validated variational
+      inference via practical posterior error bounds" (a bound on the divergence is none on means
+      and spreads).
 
     Examples
     --------

@@ -65,8 +65,7 @@ def bbvi(
     average : bool
         Return the mean of the parameters over the second half of the steps; False, the last ones.
     num_check : int
-        Draws of the result for its bound, at least 100. They are also the first by which it is
-        judged, up to fifty times as many where they leave doubt.
+        Draws for the bound, at least 100; the fit is judged by up to fifty times as many.
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
     rng : int, Generator, SeedSequence or None

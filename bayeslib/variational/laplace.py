@@ -45,8 +45,7 @@ def laplace(
         The most steps of each run of L-BFGS (a climb makes up to three), and of Newton's method
         after them.
     num_check : int
-        Draws by which the result is judged first, at least 100; up to fifty times as many where
-        they leave doubt.
+        Draws that first judge the fit, at least 100; up to fifty times as many where in doubt.
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
 
@@ -54,7 +53,7 @@ def laplace(
     -------
     Gaussian
         Centred at the highest mode found; ``transform`` is set when it is over unconstrained
-        coordinates and a parameter is bounded. Its `log_evidence` is
+        coordinates and a parameter is bounded. Its `log_evidence`, of the highest mode alone, is
         ``log p(mode) + dim / 2 * log(2 * pi) - log det(H) / 2``, with nan for its error: it is no
         average, and its bias is not known. Settings:
 
@@ -122,15 +121,23 @@ def laplace(
     [0.23 0.41] ()
 
     Means and evidence are corrected by weighted draws of a Student-t of its shape. (Its own draws
-    never reach the tails: their errors would be too small. Where it has a
-    ``transform``, fit and weight ``bl.unconstrained(target)``: ``mean`` and ``cov`` are of its
-    coordinates.)
+    never reach the tails: their errors would be too small.)
 
     >>> from scipy import stats
     >>> wide = stats.multivariate_t(q.mean, q.cov, df=5)
     >>> draws = bl.importance_sample(target, wide, num_samples=10_000, rng=1)
     >>> print(draws.expect(), draws.log_evidence)
     [-1.3262 ± 0.0069, -2.708 ± 0.014] -14.0107 ± 0.0045
+
+    Where parameters are bounded, fit and weight without the bounds, and take the draws back:
+
+    >>> coin = bl.posteriors.coin(9, 3)  # its theta lies between 0 and 1
+    >>> free = bl.unconstrained(coin)
+    >>> q = bl.laplace(free)
+    >>> wide = stats.multivariate_t(q.mean, q.cov, df=5)
+    >>> draws = free.constrain(bl.importance_sample(free, wide, num_samples=10_000, rng=1))
+    >>> print(draws.expect(), coin.truth.mean.round(4))
+    [0.7129 ± 0.0011] [0.7143]
     """
     if coordinates is None:
         coordinates = _COORDINATES[as_target(target).layout is not None]

@@ -47,12 +47,8 @@ def multipathfinder(
         path, and more are refused.
     num_samples : int
         Draws to make and weight.
-    history : int
-        Steps of the optimiser that each inverse Hessian is made of.
-    max_iterations : int
-        Of the optimiser, on each path.
-    num_elbo_draws : int
-        Draws for the evidence lower bound at each point of a path.
+    history, max_iterations, num_elbo_draws : int
+        As in `pathfinder`.
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
     rng : int, Generator, SeedSequence or None
@@ -98,7 +94,8 @@ def multipathfinder(
     References
     ----------
     As for `pathfinder`; there each path's draws are weighted by its own Gaussian, and resampled by
-    smoothed weights. Hesterberg (1995), as for `advi`, for the wide share.
+    smoothed weights. Hesterberg (1995), "Weighted average importance sampling and defensive mixture
+    distributions", for the wide share.
 
     Examples
     --------

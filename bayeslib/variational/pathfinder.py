@@ -233,8 +233,7 @@ def pathfinder(
     num_elbo_draws : int
         Draws for the evidence lower bound at each point of a path.
     num_check : int
-        Draws of the result for its bound, at least 100. They are also the first by which it is
-        judged, up to fifty times as many where they leave doubt.
+        Draws for the bound, at least 100; the fit is judged by up to fifty times as many.
     keep_path : bool
         Keep the Gaussians along the best path in the settings.
     progress : bool, optional
@@ -284,10 +283,9 @@ def pathfinder(
     fall are left out of H.
 
     Draw order: one path draws from `rng`, several from ``rng.spawn(num_paths)``: the start when it
-    is drawn (`dim` uniforms an attempt; as in `nuts`, paths 1, 3, 5, ... take the mirror image of
-    the one before, and no uniforms), then num_elbo_draws × dim standard normals for each Gaussian
-    in order. Last, `rng` gives num_check × dim normals for the check, and for more draws that judge
-    the fit as in `advi`.
+    is drawn, as in `advi`, then num_elbo_draws × dim standard normals for each Gaussian in order.
+    Last, `rng` gives num_check × dim normals for the check, and more draws that judge the fit as in
+    `advi`.
 
     References
     ----------
@@ -302,7 +300,8 @@ def pathfinder(
     [-1.17 -2.21] [-1.31 -2.69]
 
     Here this is Laplace's Gaussian, at the mode. Chains that start from its draws, with its
-    covariance as their metric, need fifty steps of warm-up and not a thousand:
+    covariance as their metric, need fifty steps of warm-up and not a thousand (with bounds,
+    fit and sample ``free``, as in the last example of `laplace`):
 
     >>> how = dict(initial_position=q.sample(4, rng=2), inverse_mass_matrix=q.cov, num_warmup=50)
     >>> draws = bl.nuts(target, **how, rng=3)

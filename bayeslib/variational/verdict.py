@@ -100,8 +100,8 @@ def checked(free, approximation, num_check, rng, *, weighed=None, edges=False):
     The moments of each parameter under the approximation are compared with those under the target,
     both by weighting the same draws: four fifths of the approximation, one fifth of a Student-t of
     3 degrees of freedom about the same mean and twice as wide, for a Gaussian's draws do not reach
-    a far tail, whatever it holds, and where their weights are nearly equal k-hat is noise. Up to a
-    k-hat of 0.7 the target's weights are Pareto-smoothed: else a single draw may carry a moment,
+    a far tail, whatever it holds, and where their weights are nearly equal k-hat is noise. Up to
+    k-hat's limit the target's weights are Pareto-smoothed: else a single draw may carry a moment,
     and an error so large that nothing can be accused. Where the first draws leave doubts there are
     20,000, then 100,000 in all, at most 50 times as many as the first, and fewer above 40
     dimensions.
@@ -109,7 +109,7 @@ def checked(free, approximation, num_check, rng, *, weighed=None, edges=False):
     Accused are a standard deviation below 0.82 or above 1.25 of the target's, or a mean more than
     0.48 of that off, which differs from the target's by more than four of its standard errors; and
     an approximation of which the weights do not tell, worth below 100 draws, or below half of them
-    with a k-hat above 0.7. A k-hat of its own draws above 0.7 is not enough if all moments agree:
+    with a k-hat above its limit. That of its own draws is not enough if all moments agree:
     any tail that falls more slowly than a Gaussian brings it there at last. What none of the draws
     comes near stays unseen, unless `scout` climbs to it.
 
