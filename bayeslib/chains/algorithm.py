@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..errors import warn
 from ..validate import as_rng, check_memory
 from ..waiting import blocks
 from .blocks import Outcome, run_chains, spawn
-from .far import tail_index
+from .far import runaway, tail_index
 from .loop import Chain, Density
 from .run import into_draws, join_chains
 from .starts import initial_positions
@@ -155,6 +156,10 @@ class Algorithm:
         elif target.layout and target.layout.transform.fixed.any():
             fixed = np.flatnonzero(target.layout.transform.fixed)
             draws.settings["fixed"] = [target.names[i] for i in fixed]
+        if said := runaway(target, draws.values):
+            draws.settings["runaway"] = said
+            if not np.any(draws.stats.get("diverging")):  # of which the sampler warns
+                warn(said)
         if draws.settings["interrupted"] or not tails or not np.isfinite(draws.values).all():
             return draws
         index, spent = tail_index(target, draws.values, gradient=self.gradient and not back)

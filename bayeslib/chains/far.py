@@ -1,4 +1,4 @@
-"""How fast the density falls beyond the farthest draws, asked of the density itself."""
+"""How far draws went, and how fast the density falls beyond them, asked of the density itself."""
 
 import numpy as np
 
@@ -9,8 +9,11 @@ _ENOUGH = 400  # draws for a centre and a spread
 _PIECE = 100_000  # numbers looked at at once
 _MOST = 4  # dimensions asked about
 _REACH = (1e1, 1e3)  # times the distance of the farthest draw
+_ENDLESS = 1e100  # where, or at whose inverse, no usual prior leaves more than
+_STAY = 0.01  # of the draws
 
 
+@np.errstate(all="ignore")
 def tail_index(target, values, *, gradient=False):
     """Find the order from which on moments of the target do not exist, if draws went far out.
 
@@ -42,8 +45,7 @@ def tail_index(target, values, *, gradient=False):
         columns = np.ascontiguousarray(piece.T)
         most = np.maximum(most, columns.max(axis=1) - centre)
         most = np.maximum(most, centre - columns.min(axis=1))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        distance = np.nan_to_num(most / spread, nan=0.0)
+    distance = np.nan_to_num(most / spread, nan=0.0)
     farthest = np.argsort(-distance)[:_MOST]
     held = np.zeros(target.dim, dtype=bool)  # by each other: nothing is far along a simplex
     if target.layout:
@@ -64,7 +66,24 @@ def tail_index(target, values, *, gradient=False):
     found = evaluate_many(bound, np.array(points))
     if bound.num_errors:
         return np.inf, len(points)
-    with np.errstate(invalid="ignore"):
-        falls = (found[0::2] - found[1::2]) / np.log(_REACH[1] / _REACH[0])
+    falls = (found[0::2] - found[1::2]) / np.log(_REACH[1] / _REACH[0])
     orders = (falls - dims)[np.isfinite(found[0::2]) & np.isfinite(found[1::2])]
     return float(np.min(orders, initial=np.inf)), len(points)
+
+
+def runaway(target, values):
+    """Say which parameter ran to its bound, or away from it for ever; None if none did.
+
+    Where a bound is not 0, numbers beside it end at its rounding error.
+    """
+    for i, bounds in enumerate(target.support or ()):
+        x = values[..., i]
+        gone = np.abs(x) > _ENDLESS
+        for bound in filter(np.isfinite, bounds):
+            gone |= np.abs(x - bound) <= max(1.0 / _ENDLESS, 4.0 * np.spacing(abs(bound)))
+        if np.mean(gone) > _STAY:
+            return (
+                f"{target.names[i]} ran to {x[gone][-1]:.2g}: is its prior proper? without one "
+                "that is, the draws mean nothing"
+            )
+    return None

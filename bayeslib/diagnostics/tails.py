@@ -31,6 +31,7 @@ def fit_pareto(x):
     return (n * shape + 5.0) / (n + 10.0), -shape / b_mean
 
 
+@np.errstate(all="ignore")  # of numbers so small that their inverse is none
 def tail_shape(x):
     """Return k-hat of the heavier of the two tails of `x`; nan for fewer than 21 draws.
 

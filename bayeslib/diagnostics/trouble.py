@@ -103,7 +103,7 @@ def _weight_problems(draws):
 
 
 def _chain_problems(draws):
-    yield divergence_problem(draws)
+    yield divergence_problem(draws) or draws.settings.get("runaway")
     saturated = np.mean(draws.stats.get("reached_max_treedepth", 0.0))
     if saturated > DEPTH_LIMIT:
         yield (
@@ -213,6 +213,8 @@ def divergence_problem(draws):
     count, share = int(np.sum(diverging)), float(np.mean(diverging))
     percent = f"{100.0 * share:.1f}" if share >= 0.001 else f"{100.0 * share:.2g}"
     said = f"{count} of {diverging.size} transitions diverged ({percent} %)"
+    if "runaway" in draws.settings:
+        return f"{draws.settings['runaway']}; {said}"
     outside = int(np.sum(draws.settings.get("num_outside", 0)))
     named = draws.settings.get("unconstrained", False)  # its constraints are no edges to a chain
     if 2 * outside >= count:

@@ -202,7 +202,7 @@ def hmc(
     -----
     BayeslibWarning
         When transitions diverged, the density was nan on the way, all chains start at one point,
-        or draws reach beyond 1e10.
+        draws reach beyond 1e10, or a parameter ran to its bound.
 
     Notes
     -----

@@ -375,7 +375,7 @@ def nuts(
     -----
     BayeslibWarning
         When transitions diverged, the density was nan on the way, all chains start at one point,
-        or draws reach beyond 1e10.
+        draws reach beyond 1e10, or a parameter ran to its bound.
 
     Notes
     -----

@@ -155,7 +155,7 @@ def metropolis(
     -----
     BayeslibWarning
         When all chains start at one point, the density was nan at a proposal, draws reach beyond
-        1e10, or there is no warm-up to adapt in.
+        1e10 or a parameter ran to its bound, or there is no warm-up to adapt in.
 
     Notes
     -----

@@ -208,8 +208,8 @@ def slice_sample(
     -----
     BayeslibWarning
         When more than a tenth of the draws reached `max_steps_out`; when all chains start at one
-        point, the density was nan somewhere, draws reach beyond 1e10, or there is no warm-up to
-        adapt in.
+        point, the density was nan somewhere, draws reach beyond 1e10 or a parameter ran to its
+        bound, or there is no warm-up to adapt in.
 
     Notes
     -----

@@ -1,11 +1,13 @@
 """The tail of draws: its shape found, and heavy ones spoken of."""
 
+import re
+
 import numpy as np
 import pytest
 from calling import quietly
 from densities import elliptic
 
-from bayeslib import Draws, Target, gibbs, nuts, slice_sample
+from bayeslib import Draws, Target, gibbs, interval, lower, metropolis, nuts, positive, slice_sample
 from bayeslib.chains.far import tail_index
 from bayeslib.diagnostics.tails import tail_shape
 
@@ -120,3 +122,24 @@ def test_a_density_that_is_not_that_of_the_draws_is_not_asked():
     draws = gibbs([far_steps], np.zeros((4, 1)) + np.arange(4)[:, None], num_samples=2000, rng=1)
     assert np.abs(draws.values).max() > 6.0 * draws.values.std()
     assert "tail_index" not in draws.settings
+
+
+@pytest.mark.parametrize("sampler", [slice_sample, metropolis, nuts])
+@pytest.mark.parametrize(
+    ("density", "constraint", "where"),
+    [
+        (lambda p: -np.log(p.tau) - p.tau, positive(), "tau ran to .*e-"),
+        (lambda p: -np.log1p(p.tau), positive(), r"tau ran to .*e\+"),
+        (lambda p: -np.log1p(-p.tau), interval(0.0, 1.0), "tau ran to 1:"),
+        (lambda p: -np.log1p(p.tau**2), positive(), None),
+        (lambda p: -1.2 * np.log(p.tau) - 1.0 / p.tau, positive(), None),
+        (lambda p: -np.log1p((p.tau - 5.0) ** 2), lower(5.0), None),
+        (lambda p: -0.7 * np.log1p(-p.tau), interval(0.0, 1.0), None),
+    ],
+)
+def test_a_bounded_parameter_that_runs_for_ever_is_spoken_of(sampler, density, constraint, where):
+    """Of a prior that is missing, that is, never of one with heavy tails."""
+    target = Target(density, parameters={"tau": constraint})
+    for seed in range(3):
+        problems = " ".join(quietly(sampler, target, rng=seed).problems)
+        assert re.search(where or "^(?!.*ran to)", problems)
