@@ -243,6 +243,15 @@ def integers(theta, counts, flags, n):
     return lp
 
 
+def doses(theta, x):
+    """Slopes are infinite at the first, whose place does not depend on theta."""
+    lp, u = 0.0, x * theta[1]
+    for dose in x:
+        lp += (dose / theta[2]) ** theta[0] + theta[1] * math.sqrt(dose * theta[2])
+    lp += np.sum(np.power(x / theta[2], 0.7)) + np.sum(np.sqrt(u**2 / theta[0] ** 2))
+    return lp + np.sum(np.cbrt(u) + np.hypot(u, x * theta[2]) * np.arctan2(u, x * theta[2]))
+
+
 @njit
 def square(x):
     return x * x
@@ -278,6 +287,7 @@ DENSITIES = [
     (changed_in_place, ()),
     (helpers, ()),
     (rows, (X, Y)),
+    (doses, (np.array([0.0, 1.0, 2.5]),)),
     (integers, (np.array([0, 3, 2]), np.array([True, False, True]), 3)),
 ]
 

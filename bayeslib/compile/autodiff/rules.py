@@ -3,7 +3,8 @@
 A unary entry is (functions, derivative(x, value)), a binary one (functions, derivative by x,
 derivative by y), both of (x, y, value), where value is what the function returned. The first of the
 functions is the one evaluated. Formulas are chosen to keep relative accuracy where the textbook
-form cancels: 1 - tanh(x)**2, for one, has no digits left at x = 20.
+form cancels: 1 - tanh(x)**2, for one, has no digits left at x = 20. Where the value is finite a
+slope is so, too, though huge (1e150): times the 0 by which a constant moves, infinity makes a nan.
 """
 
 import math
@@ -22,7 +23,7 @@ UNARY = [
     ((math.log1p, np.log1p), lambda x, v: 1.0 / (1.0 + x)),
     ((math.log2, np.log2), lambda x, v: 1.0 / (x * math.log(2.0))),
     ((math.log10, np.log10), lambda x, v: 1.0 / (x * math.log(10.0))),
-    ((math.sqrt, np.sqrt), lambda x, v: 0.5 / v),
+    ((math.sqrt, np.sqrt), lambda x, v: 0.5 / (v + 1e-150)),
     ((np.square,), lambda x, v: 2.0 * x),
     ((math.sin, np.sin), lambda x, v: math.cos(x)),
     ((math.cos, np.cos), lambda x, v: -math.sin(x)),
@@ -45,7 +46,7 @@ UNARY = [
     ((math.radians, np.radians, np.deg2rad), lambda x, v: math.pi / 180.0 + 0.0 * x),
     ((math.degrees, np.degrees, np.rad2deg), lambda x, v: 180.0 / math.pi + 0.0 * x),
     ((np.reciprocal,), lambda x, v: v * v * -1.0),
-    ((np.cbrt,), lambda x, v: 1.0 / (3.0 * v * v)),
+    ((np.cbrt,), lambda x, v: 1.0 / (3.0 * v * v + 1e-150)),
     ((np.exp2,), lambda x, v: v * math.log(2.0)),
     ((np.sign,), lambda x, v: 0.0 if x == x else x),
     ((log1pexp,), lambda x, v: sigmoid(x)),
@@ -57,7 +58,7 @@ POWERS = (operator.pow, operator.ipow, pow, math.pow, np.power, np.float_power)
 BINARY = [
     (
         POWERS,
-        lambda x, y, v: y * x ** (y - 1) if y != 0 else 0.0,
+        lambda x, y, v: (y * x ** (y - 1) if x != 0.0 or y >= 1 else y * 1e150) if y != 0 else 0.0,
         lambda x, y, v: v * math.log(x) if x != 0.0 else 0.0,
     ),
     (
@@ -72,8 +73,8 @@ BINARY = [
     ),
     (
         (math.atan2, np.arctan2),
-        lambda x, y, v: y / (x * x + y * y),
-        lambda x, y, v: -x / (x * x + y * y),
+        lambda x, y, v: y / (x * x + y * y + 1e-150),
+        lambda x, y, v: -x / (x * x + y * y + 1e-150),
     ),
-    ((math.hypot, np.hypot), lambda x, y, v: x / v, lambda x, y, v: y / v),
+    ((math.hypot, np.hypot), lambda x, y, v: x / (v + 1e-150), lambda x, y, v: y / (v + 1e-150)),
 ]
