@@ -351,6 +351,8 @@ class Target:
     def check_gradient(self, theta, *, thorough=True):
         """Compare the gradient at theta with finite differences, extrapolated to step zero.
 
+        Where parameters hold each other, as those of a simplex, that of their coordinates.
+
         Parameters
         ----------
         theta : array_like, shape (dim,)
@@ -375,6 +377,10 @@ class Target:
         True
         """
         theta = as_position(self.flatten(theta), "theta", self.dim)
+        if self.layout and self.layout.transform.blocks:  # numbers that cannot move one by one
+            from .transforms import walked
+
+            return walked(self).check_gradient(self.walk.unconstrain(theta), thorough=thorough)
         return check_gradient(self, theta, thorough=thorough)
 
     def explain(self, theta):

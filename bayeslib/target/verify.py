@@ -38,7 +38,7 @@ def slope(evaluate, theta, direction):
     best, least = np.nan, np.inf
     row = []
     for k in range(_NUM_STEPS):
-        if not np.isfinite(above[k] - below[k]):
+        if not (np.isfinite(above[k]) and np.isfinite(below[k])):
             row = []
             continue
         rounding = np.finfo(float).eps * max(abs(above[k]), abs(below[k])) / steps[k]
@@ -55,7 +55,8 @@ def slope(evaluate, theta, direction):
 
 def agrees(value, derivative, error):
     """Say whether `value` may be the derivative; also when the differences cannot tell."""
-    return not abs(value - derivative) > _RTOL * max(abs(value), abs(derivative)) + 10.0 * error
+    limit = _RTOL * max(abs(value), abs(derivative)) + 10.0 * error
+    return math.isnan(derivative) or abs(value - derivative) <= limit < math.inf
 
 
 def is_kink(evaluate, theta, direction, value):

@@ -9,7 +9,7 @@ import pytest
 from densities import EXACT, gaussian2
 from numba import njit
 
-from bayeslib import Target, Truth, metropolis
+from bayeslib import Target, Truth, cholesky_corr, metropolis, simplex
 from bayeslib.compile.arithmetic import FAST
 from bayeslib.errors import BayeslibError, GradientError, TargetError
 
@@ -86,6 +86,28 @@ def test_a_wrong_gradient_is_found_and_its_component_named(factor, component):
     for thorough in (True, False):
         with pytest.raises(GradientError, match=rf"component {component} \({'abc'[component]}\)"):
             target.check_gradient([0.3, -0.2, 0.9], thorough=thorough)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "start"),
+    [(simplex(3), [0.2, 0.3, 0.5]), (cholesky_corr(2), [[1.0, 0.0], [0.6, 0.8]])],
+)
+def test_parameters_that_hold_each_other_are_compared_in_their_coordinates(constraint, start):
+    def density(p, place, bent):
+        at = p.w.ravel()[place]
+        return at if abs(at - bent) < 1e-12 else 2.0 * at  # a slope of its own at one point
+
+    place = constraint.size - 2
+    data = place, np.ravel(start)[place]
+    target = Target(density, parameters={"w": constraint}, data=data)
+    with pytest.raises(GradientError, match=r"\(\w+\(w\)\[0\]\)"):
+        target.check_gradient({"w": start})
+
+
+def test_a_gradient_that_is_nan_is_wrong():
+    target = Target(laplace, dim=2, gradient=lambda theta: np.array([-1.0, np.nan]))
+    with pytest.raises(GradientError, match="nan in component 1"):
+        target.check_gradient([0.3, 1.0])
 
 
 def test_the_check_copes_with_tiny_huge_shifted_and_bounded_densities():
