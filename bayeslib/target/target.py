@@ -91,8 +91,9 @@ class Target:
     closure has changed, the next call or run compiles again.
 
     Compiled arithmetic follows NumPy, not Python: log(0) is ``-inf`` and 1/0 is ``inf``. An index
-    out of bounds is not noticed (unless ``NUMBA_BOUNDSCHECK=1`` is set). With data of up to 200,000
-    numbers, chains and fits first compare the compiled value with the plain function's.
+    out of bounds is not noticed (unless ``NUMBA_BOUNDSCHECK=1`` is set). Chains and
+    fits first compare the compiled value with the plain function's or, of data of more than 200,000
+    numbers, with that of one compiled to notice it.
 
     Examples
     --------

@@ -4,10 +4,13 @@ import math
 
 import numpy as np
 
+from ..compile.arithmetic import JIT
+from ..compile.autodiff import compilable
 from ..errors import GradientError, TargetError
-from ..validate import shown
+from ..validate import frozen, shown
 
 _COMPARED_WORDS = 200_000  # above it, the plain function would take seconds to compare with
+_careful = {}  # by address, what is compared with there: compiled again, to notice indices
 _FIRST_STEP = 0.1
 _RATIO = 4.0
 _NUM_STEPS = 12
@@ -137,17 +140,22 @@ def _as_in_python(target, theta, value, *, gradient):
     that comes with the gradient, False is returned.
     """
     address = target._bound[gradient].address
-    if sum(a.size for a in target.data) > _COMPARED_WORDS:
-        return not gradient
+    large = sum(a.size for a in target.data) > _COMPARED_WORDS
+    if large and gradient:
+        return False
     if address in target._verified and not (gradient and target._fused):
         return True
     try:
-        plain = target._plain(theta)
+        if large:
+            again = compilable(target._flat, **JIT, boundscheck=True)
+            plain = _careful.setdefault(address, again)(frozen(theta), *target._arguments)
+        else:
+            plain = target._plain(theta)
     except Exception as error:
         if gradient or isinstance(error, ArithmeticError):
             return False  # 1/0 and exp(1000) raise in Python only
         error.add_note(
-            f"bayeslib: raised in plain Python at theta={shown(theta)}; compiled, "
+            f"bayeslib: raised where indices are checked, at theta={shown(theta)}; compiled, "
             f"{target.logdensity.__name__!r} is {value!r} there, because compiled code does not "
             "notice an index out of bounds"
         )

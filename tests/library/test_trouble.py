@@ -79,8 +79,10 @@ def test_a_density_in_place_of_its_logarithm_is_suspected():
         nuts(density, rng=1)
 
 
-def test_an_index_out_of_bounds_is_named_before_a_gradient_that_differs():
-    beyond = Target(lambda theta: -0.5 * theta[0] ** 2 - 0.5 * theta[2] ** 2, dim=2)
+@pytest.mark.parametrize("size", [1, 200_001])
+def test_an_index_out_of_bounds_is_named_before_a_gradient_that_differs(size):
+    data = (np.arange(size) // size + 2,)
+    beyond = Target(lambda theta, k: -0.5 * theta[0] ** 2 - theta[k[0]] ** 2, dim=2, data=data)
     with pytest.raises(IndexError, match="out of bounds"):
         nuts(beyond, rng=1)
 
