@@ -158,8 +158,8 @@ class Algorithm:
             draws.settings["fixed"] = [target.names[i] for i in fixed]
         if said := runaway(target, draws.values):
             draws.settings["runaway"] = said
-            if not np.any(draws.stats.get("diverging")):  # of which the sampler warns
-                warn(said)
+            # Of what diverged the sampler warns.
+            warn(not np.any(draws.stats.get("diverging")) and said)
         if draws.settings["interrupted"] or not tails or not np.isfinite(draws.values).all():
             return draws
         index, spent = tail_index(target, draws.values, gradient=self.gradient and not back)

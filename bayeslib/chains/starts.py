@@ -119,9 +119,8 @@ def _raise_value(target, start):
 
 def _check_gradient_finite(target, start):
     gradient = target.gradient(start)
-    bad = np.flatnonzero(~np.isfinite(gradient))
-    if bad.size:
+    for i in np.flatnonzero(~np.isfinite(gradient)):
         raise GradientError(
             f"the gradient at initial_position={shown(target._place(start))} is "
-            f"{gradient[bad[0]]} in component {bad[0]} ({target.names[bad[0]]})"
+            f"{gradient[i]} in component {i} ({target.names[i]})"
         )

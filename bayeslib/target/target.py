@@ -377,11 +377,11 @@ class Target:
         >>> print(target.check_gradient([1.0, 1.0]) > 0)  # a wrong one would raise
         True
         """
-        theta = as_position(self.flatten(theta), "theta", self.dim)
         if self.layout and self.layout.transform.blocks:  # numbers that cannot move one by one
             from .transforms import walked
 
             return walked(self).check_gradient(self.walk.unconstrain(theta), thorough=thorough)
+        theta = as_position(self.flatten(theta), "theta", self.dim)
         return check_gradient(self, theta, thorough=thorough)
 
     def explain(self, theta):
@@ -405,9 +405,9 @@ class Target:
             "bl.logpdf, or an index out of bounds"
         )
 
-    def _plain(self, theta):
+    def _plain(self, theta, function=None, data=None):
         with np.errstate(all="ignore"):
-            return self._flat(frozen(theta), *self._arguments)
+            return (function or self._flat)(frozen(theta), *(data or self._arguments))
 
     def _recipe(self, gradient):
         if not gradient:

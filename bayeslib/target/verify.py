@@ -7,7 +7,7 @@ import numpy as np
 from ..compile.arithmetic import JIT
 from ..compile.autodiff import compilable
 from ..errors import GradientError, TargetError
-from ..validate import frozen, shown
+from ..validate import shown
 
 _COMPARED_WORDS = 200_000  # above it, the plain function would take seconds to compare with
 _careful = {}  # by address, what is compared with there: compiled again, to notice indices
@@ -147,10 +147,8 @@ def _as_in_python(target, theta, value, *, gradient):
         return True
     try:
         if large:
-            again = compilable(target._flat, **JIT, boundscheck=True)
-            plain = _careful.setdefault(address, again)(frozen(theta), *target._arguments)
-        else:
-            plain = target._plain(theta)
+            _careful.setdefault(address, compilable(target._flat, **JIT, boundscheck=True))
+        plain = target._plain(theta, _careful.get(address))
     except Exception as error:
         if gradient or isinstance(error, ArithmeticError):
             return False  # 1/0 and exp(1000) raise in Python only
