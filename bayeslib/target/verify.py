@@ -1,12 +1,13 @@
 """A target's functions, compared with each other: compiled, in plain Python, and by differences."""
 
 import math
+from contextlib import suppress
 
 import numpy as np
 
 from ..compile.arithmetic import JIT
 from ..compile.autodiff import compilable
-from ..errors import GradientError, TargetError
+from ..errors import GradientError, TargetError, warn
 from ..validate import shown
 
 _COMPARED_WORDS = 200_000  # above it, the plain function would take seconds to compare with
@@ -167,6 +168,13 @@ def _as_in_python(target, theta, value, *, gradient):
             "bounds (NUMBA_BOUNDSCHECK=1 finds it), or random numbers"
         )
     _check_support(target, theta, gradient=gradient)
+    columns = [i for i, a in enumerate(target.data) if a.shape[1:] == (1,)]
+    flat = [np.ravel(a) if i in columns else a for i, a in enumerate(target._arguments)]
+    with suppress(Exception):  # which are wanted, or what is compared with
+        plain = target._plain(theta, data=flat) if columns and not large else plain
+    if not _close(value, plain):
+        n = len(flat[columns[0]])
+        warn(f"data[{columns[0]}] of shape ({n}, 1) broadcast to ({n}, {n}): pass its .ravel()")
     target._verified.add(address)
     return True
 

@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -265,3 +266,31 @@ def test_functions_are_called_as_written(function, gradient):
 
 def test_the_compiler_would_cancel_them():
     assert njit(cancelled_scalar, fastmath=set(FAST))(np.array([-1.0])) == -0.5
+
+
+@pytest.mark.parametrize(
+    ("shapes", "told"),
+    [((6, 6), None), ((6, (6, 1)), 1), (((6, 1), 6), 0), (((6, 1), (6, 1)), None)],
+)
+def test_a_column_beside_as_many_numbers_is_spoken_of_unless_its_values_are_as_many(shapes, told):
+    def density(theta, x, y):
+        return -np.sum((y - theta[0] * x) ** 2) - theta[0] ** 2
+
+    data = tuple(np.arange(6.0).reshape(shape) for shape in shapes)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        metropolis(Target(density, dim=1, data=data), num_samples=10, num_warmup=100, rng=1)
+    said = [str(found.message) for found in caught if "ravel" in str(found.message)]
+    assert [f"data[{told}] of shape (6, 1)" in words for words in said] == [True] * (
+        told is not None
+    )
+
+
+def test_a_column_that_is_a_matrix_is_one():
+    def density(theta, X, y):
+        return -np.sum((y - X @ theta) ** 2) - theta[0] ** 2
+
+    data = np.arange(6.0)[:, None], np.arange(6.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Target(density, dim=1, data=data).verify(np.zeros(1), gradient=True)
