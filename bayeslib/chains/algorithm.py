@@ -156,7 +156,7 @@ class Algorithm:
         elif target.layout and target.layout.transform.fixed.any():
             fixed = np.flatnonzero(target.layout.transform.fixed)
             draws.settings["fixed"] = [target.names[i] for i in fixed]
-        if said := runaway(target, draws.values):
+        if said := np.isfinite(draws.values).all() and runaway(target, draws.values):
             draws.settings["runaway"] = said
             # Of what diverged the sampler warns.
             warn(not np.any(draws.stats.get("diverging")) and said)

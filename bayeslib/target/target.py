@@ -379,9 +379,10 @@ class Target:
         True
         """
         if self.layout and self.layout.transform.blocks:  # numbers that cannot move one by one
-            from .transforms import walked
-
-            return walked(self).check_gradient(self.walk.unconstrain(theta), thorough=thorough)
+            move, free = self.layout.transform, self.layout.free(self.logdensity)
+            how = {"data": self.data, "gradient": self._gradient, "names": move.names(self.names)}
+            theta, free = move.unconstrain(self.flatten(theta)), Target(free, dim=move.dim, **how)
+            return free.check_gradient(theta, thorough=thorough)
         theta = as_position(self.flatten(theta), "theta", self.dim)
         return check_gradient(self, theta, thorough=thorough)
 

@@ -57,10 +57,9 @@ def slope(evaluate, theta, direction):
     return best, least
 
 
-def agrees(value, derivative, error):
+def agrees(value, found, error):
     """Say whether `value` may be the derivative; also when the differences cannot tell."""
-    limit = _RTOL * max(abs(value), abs(derivative)) + 10.0 * error
-    return math.isnan(derivative) or abs(value - derivative) <= limit < math.inf
+    return math.isnan(found) or math.isclose(value, found, rel_tol=_RTOL, abs_tol=10.0 * error)
 
 
 def is_kink(evaluate, theta, direction, value):
@@ -173,8 +172,7 @@ def _as_in_python(target, theta, value, *, gradient):
     with suppress(Exception):  # which are wanted, or what is compared with
         plain = target._plain(theta, data=flat) if columns and not large else plain
     if not _close(value, plain):
-        n = len(flat[columns[0]])
-        warn(f"data[{columns[0]}] of shape ({n}, 1) broadcast to ({n}, {n}): pass its .ravel()")
+        warn(f"data[{columns[0]}] of shape (n, 1) broadcast to (n, n): pass its .ravel()")
     target._verified.add(address)
     return True
 
