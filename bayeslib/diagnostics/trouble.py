@@ -214,7 +214,7 @@ def divergence_problem(draws):
     percent = f"{100.0 * share:.1f}" if share >= 0.001 else f"{100.0 * share:.2g}"
     said = f"{count} of {diverging.size} transitions diverged ({percent} %)"
     if "runaway" in draws.settings:
-        return f"{draws.settings['runaway']}; {said}"
+        return f"{draws.settings['runaway']} {said}"
     outside = int(np.sum(draws.settings.get("num_outside", 0)))
     named = draws.settings.get("unconstrained", False)  # its constraints are no edges to a chain
     if 2 * outside >= count:
