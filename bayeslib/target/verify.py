@@ -11,7 +11,6 @@ from ..errors import GradientError, TargetError, warn
 from ..validate import shown
 
 _COMPARED_WORDS = 200_000  # above it, the plain function would take seconds to compare with
-_careful = {}  # by address, what is compared with there: compiled again, to notice indices
 _FIRST_STEP = 0.1
 _RATIO = 4.0
 _NUM_STEPS = 12
@@ -146,9 +145,8 @@ def _as_in_python(target, theta, value, *, gradient):
     if address in target._verified and not (gradient and target._fused):
         return True
     try:
-        if large:
-            _careful.setdefault(address, compilable(target._flat, **JIT, boundscheck=True))
-        plain = target._plain(theta, _careful.get(address))
+        careful = compilable(target._flat, **JIT, boundscheck=True) if large else None
+        plain = target._plain(theta, careful)
     except Exception as error:
         if gradient or isinstance(error, ArithmeticError):
             return False  # 1/0 and exp(1000) raise in Python only
