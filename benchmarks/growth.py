@@ -1,7 +1,7 @@
 """Seconds to a thousand effective draws as models grow, beside three libraries that compile.
 
 Three families (`contest.problems`): a correlated Gaussian and a hierarchy of groups against the
-dimension, a logistic regression against the rows. All write whole arrays and have their gradients
+dimension, a logistic regression against the rows (ours by its helper). All have their gradients
 derived. A size is one stage of the contest: a process each, warm calls in turn, a seed each.
 """
 

@@ -135,7 +135,8 @@ def laplace(
     >>> free = bl.unconstrained(coin)
     >>> q = bl.laplace(free)
     >>> wide = stats.multivariate_t(q.mean, q.cov, df=5)
-    >>> draws = free.constrain(bl.importance_sample(free, wide, num_samples=10_000, rng=1))
+    >>> weighted = bl.importance_sample(free, wide, num_samples=10_000, rng=1)
+    >>> draws = free.constrain(weighted)
     >>> print(draws.expect(), coin.truth.mean.round(4))
     [0.7129 ± 0.0011] [0.7143]
     """
