@@ -72,11 +72,27 @@ def tail_index(target, values, *, gradient=False):
 def runaway(target, values):
     """Say which bounded parameter ran where no usual prior leaves a hundredth of draws, or None.
 
-    That is beyond 1e100, or to within 1e-100 of a bound, or to its last digits if that is not 0.
+    That is beyond 1e100, or to within 1e-100 of a bound, or to its last digits if that is not 0; or
+    close to 0 if the density, which is asked where 0 is crowded, has no integral there.
     """
     for i, bounds in enumerate(target.support or ()):
         x = values[..., i]
         near = [np.abs(x - bound) < 1e-15 * abs(bound) + 1e-100 for bound in bounds]
-        gone = np.any([np.abs(x) > 1e100, *near], axis=0)
+        gone = np.any([np.abs(x) > 1e100, *near, _at_a_pole(target, values, i)], axis=0)
         if np.mean(gone) > 0.01:
             return f"{target.names[i]} ran to {x[gone][-1]:.2g}: is its prior proper?"
+
+
+def _at_a_pole(target, values, i):
+    """Say which draws crowd 0 where the density rises towards it as 1 / |x|, or faster.
+
+    At other bounds floats soon end.
+    """
+    near = np.abs(values[..., i]) < 1e-4 * np.abs(values[..., i]).max()
+    if near.mean() < 0.1:
+        return near & False
+    points = values[near][[-1, -1]]
+    points[:, i] = np.sign(points[:, i]) * [1e-100, 1e-200]
+    farther, nearer = evaluate_many(target.bind(False), points).tolist()
+    # Most draws of a proper density that is this steep would lie nearer than floats can.
+    return near & (0.999 < (nearer - farther) / np.log(1e100) < np.inf)

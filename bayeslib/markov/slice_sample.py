@@ -130,7 +130,7 @@ def raised(run):
     if run.account.status == UNDEFINED:
         return TargetError(
             f"the log density at {shown(run.density.points[1])} differs from what it was there "
-            "before: it must be a function of theta and the data alone, without random numbers"
+            "before: it must be a function of theta and data alone; or is a prior not proper?"
         )
 
 

@@ -143,3 +143,14 @@ def test_a_bounded_parameter_that_runs_for_ever_is_spoken_of(sampler, density, c
     for seed in range(3):
         problems = " ".join(quietly(sampler, target, rng=seed).problems)
         assert re.search(where or "^(?!.*ran to)", problems)
+
+
+@pytest.mark.parametrize("sampler", [slice_sample, metropolis])
+@pytest.mark.parametrize(("power", "times"), [(-1.0, 3), (-0.9, 0)])
+def test_a_walk_on_the_parameter_itself_runs_no_less(sampler, power, times):
+    def density(theta, power):
+        return power * np.log(theta[0]) - theta[0] if theta[0] > 0.0 else -np.inf
+
+    target = Target(density, dim=1, support=(0.0, None), names="tau", data=(power,))
+    runs = [quietly(sampler, target, rng=seed) for seed in range(3)]
+    assert sum("tau ran to" in " ".join(run.problems) for run in runs) == times
