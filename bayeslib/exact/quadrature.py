@@ -68,7 +68,8 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
     Warns
     -----
     BayeslibWarning
-        When `rtol` was not reached within `max_evals`.
+        When `rtol` was not reached within `max_evals`, or floats lie too far apart for it, as in
+        a peak that is too thin.
 
     Notes
     -----
@@ -107,15 +108,17 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
         worst = regions.inaccurate(rtol)
         if worst.size == 0:
             worst = regions.overlooked(rtol)
-        left = max_evals - regions.num_evals
-        if worst.size == 0 or left <= 0:
+        left, boxes = max_evals - regions.num_evals, regions.boxes[worst]
+        # Those between whose ends no float lies cannot be halved.
+        wide = worst[np.all(np.nextafter(boxes["low"], boxes["high"]) < boxes["high"], axis=1)]
+        if wide.size == 0 or left <= 0:
             break
-        regions.halve(worst[: max(1, left // (2 * 15**target.dim))])
+        regions.halve(wide[: max(1, left // (2 * 15**target.dim))])
     if worst.size:
         warn(
             f"quadrature stopped after {regions.num_evals:,} evaluations with a relative error "
             f"of about {regions.relative_error():.2g} where {rtol:.2g} was wanted: "
-            "raise max_evals or rtol, or see whether the density jumps or has a pole"
+            "raise max_evals or rtol, or see whether the density jumps, has a pole or is too thin"
         )
     return regions.grid({"bounds": bounds.tolist(), "rtol": rtol})
 
@@ -140,11 +143,11 @@ class _Regions:
         """Have the boxes `kept` and new ones."""
         new, which = np.empty(len(low), kept.dtype), slice(len(kept), None)
         new["low"], new["high"], new["fresh"] = low, high, True
-        heights = self._heights(_points(low, high, self.nodes))
-        new["log_values"] = heights.reshape(len(low), -1)
+        new["log_values"] = self._heights(_points(low, high, self.nodes)).reshape(len(low), -1)
         self.boxes = np.concatenate([kept, new])
-        if heights.max() > self.shift:
-            self.shift, which = heights.max(), slice(0, None)
+        top = self.boxes["log_values"].max()
+        if top > self.shift or top < self.shift - 700.0:  # where all masses would round to 0
+            self.shift, which = top, slice(0, None)
         if self.shift == -np.inf:
             raise BayeslibError(
                 "the density is zero wherever quadrature tried; narrow the bounds to where it is"

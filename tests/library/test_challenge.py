@@ -197,6 +197,10 @@ def test_quadrature_says_when_it_did_not_get_there():
         found = bl.quadrature(target, max_evals=200_000)
     assert np.exp(found.log_evidence.value) == pytest.approx(0.5 * np.pi, rel=1e-2)
     assert found.num_evals < 300_000 and found.log_evidence.mcse > 1e-5
+    for mean, variance, bounds in [(0.3, 1e-34, (-1.0, 1.0)), (1e8, 1e-16, None)]:
+        with pytest.warns(BayeslibWarning, match="is too thin"):
+            found = bl.quadrature(posteriors.gaussian(mean, variance), bounds)
+        assert found.num_evals < 100_000 and np.isfinite(found.log_evidence.value)
 
 
 test_bad_integrals_are_named = refused(
