@@ -73,28 +73,28 @@ def _weight_problems(draws):
     yield divergence_problem(draws)
     size = draws.num_chains * draws.num_samples
     ess = draws.worth
-    khat = draws.settings.get("khat", -np.inf)
-    if khat > khat_limit(size) and ess < NEARLY_EQUAL * size:
+    khat, limit = draws.settings.get("khat", -np.inf), khat_limit(size)
+    if khat > limit and ess < NEARLY_EQUAL * size:
         yield (
-            f"k-hat is {khat:.2f}, above {khat_limit(size):.2f}: a few weights "
-            "dominate and the standard error cannot be believed; use a proposal nearer to the "
-            "target, with heavier tails"
+            f"k-hat is {', above '.join(apart(khat, limit))}: a few weights dominate and the "
+            "standard error cannot be believed; use a proposal nearer to the target, with heavier "
+            "tails"
         )
-    elif draws.settings.get("khat_beyond", -np.inf) > khat_limit(size):
+    elif (khat := draws.settings.get("khat_beyond", -np.inf)) > limit:
         yield (
-            f"further out than the draws k-hat is {draws.settings['khat_beyond']:.2f}, above "
-            f"{khat_limit(size):.2f}: the weights go on rising where the draws end, as the target "
-            "has heavier tails than the proposal, and the standard errors are too small; use a "
-            "proposal with heavier tails"
+            f"further out than the draws k-hat is {', above '.join(apart(khat, limit))}: the "
+            "weights go on rising where the draws end, as the target has heavier tails than the "
+            "proposal, and the standard errors are too small; use a proposal with heavier tails"
         )
     if ess < min(10.0, NEARLY_EQUAL * size):
         kind = "weighted" if draws.log_weights is not None else "resampled"
         yield f"{size} {kind} draws are worth {ess:.1f}: find a better proposal"
     elif "round_ess" in draws.settings and ess < LEAST_LEARNED * size:
         yield (
-            f"draws of the learned proposal are worth {100.0 * ess / size:.1f} % of their number "
-            f"(limit {100.0 * LEAST_LEARNED:.0f} %): it does not fit the target, and what it "
-            "hardly reaches is missing from the errors, too; raise num_adapt, or reparameterise"
+            "draws of the learned proposal are worth "
+            f"{apart(100.0 * ess / size, 100.0 * LEAST_LEARNED, 1)[0]} % of their number (limit "
+            f"{100.0 * LEAST_LEARNED:.0f} %): it does not fit the target, and what it hardly "
+            "reaches is missing from the errors, too; raise num_adapt, or reparameterise"
         )
     yield from particle_problems(draws)
     yield tail_problem(draws)
@@ -117,8 +117,8 @@ def _chain_problems(draws):
         worst = float(np.fmin.reduce(diagnostics.bfmi(draws)))
         if worst < BFMI_LIMIT:
             yield (
-                f"E-BFMI is {worst:.2f}, below {BFMI_LIMIT}: the energy is explored too slowly for "
-                "tails this heavy, or a neck this narrow; reparameterise"
+                f"E-BFMI is {apart(worst, BFMI_LIMIT)[0]}, below {BFMI_LIMIT}: the energy is "
+                "explored too slowly for tails this heavy, or a neck this narrow; reparameterise"
             )
     yield longest_stay_problem(draws)
     yield from ladder_problems(draws)
@@ -150,8 +150,8 @@ def _chain_problems(draws):
         if np.any(ess < wanted) and not constant:
             worst = int(np.nanargmin(ess))
             yield (
-                f"{kind} ESS is {ess[worst]:.0f} for {draws.names[worst]}, below {wanted} "
-                f"({ESS_PER_CHAIN} a chain): run longer"
+                f"{kind} ESS is {apart(ess[worst], wanted, 0)[0]} for {draws.names[worst]}, below "
+                f"{wanted} ({ESS_PER_CHAIN} a chain): run longer"
             )
 
 
@@ -160,8 +160,8 @@ def _rhat_problem(draws, limit):
     if np.any(rhat > limit):
         worst = int(np.nanargmax(rhat))
         return (
-            f"R-hat is {_above(rhat[worst], limit)} for {draws.names[worst]}, above {limit}: the "
-            "chains disagree; run longer, or find what separates them"
+            f"R-hat is {apart(rhat[worst], limit, 3)[0]} for {draws.names[worst]}, above {limit}: "
+            "the chains disagree; run longer, or find what separates them"
         )
 
 
@@ -173,10 +173,10 @@ def particle_problems(draws):
         k, given = int(np.argmax(growth)), draws.settings
         why = "half of them left most particles where they were"
         if np.isfinite(growth[k]):
+            rate, most = apart(100.0 * growth[k], 100.0 * limit, 0)
             why = (
-                "the particles' squared distance from where they began still grew "
-                f"{100.0 * growth[k]:.0f} % as fast in the second half as in the first (limit "
-                f"{100.0 * limit:.0f} %)"
+                f"the particles' squared distance from where they began still grew {rate} % as "
+                f"fast in the second half as in the first (limit {most} %)"
             )
         remedy = "reparameterise, or take a proposal nearer to the target"
         if given["num_steps"] is not None:
@@ -191,17 +191,18 @@ def particle_problems(draws):
     families = draws.settings.get("num_families", np.inf)
     if families < min(FEWEST_FAMILIES, draws.num_samples):
         yield (
-            f"the shares of modes, and the evidence, rest on {families:.1f} families of particles "
-            f"(limit {FEWEST_FAMILIES}), as moves from mode to mode were too rare: take more "
-            "particles, or a proposal nearer to the target"
+            "the shares of modes, and the evidence, rest on "
+            f"{apart(families, FEWEST_FAMILIES, 1)[0]} families of particles (limit "
+            f"{FEWEST_FAMILIES}), as moves from mode to mode were too rare: take more particles, "
+            "or a proposal nearer to the target"
         )
-    even = draws.settings.get("evenness", 1.0)
-    if even < LEAST_EVEN:
+    even = 100.0 * draws.settings.get("evenness", 1.0)
+    if even < 100.0 * LEAST_EVEN:
         yield (
-            f"the families of particles are worth {100.0 * even:.0f} % of their number (limit "
-            f"{100.0 * LEAST_EVEN:.0f} %): a few have taken over, as they would if a region that "
-            "matters was found by few particles, and the evidence may be far beyond its error; "
-            "take more particles, or a proposal nearer to the target"
+            f"the families of particles are worth {apart(even, 100.0 * LEAST_EVEN, 0)[0]} % of "
+            f"their number (limit {100.0 * LEAST_EVEN:.0f} %): a few have taken over, as they "
+            "would if a region that matters was found by few particles, and the evidence may be "
+            "far beyond its error; take more particles, or a proposal nearer to the target"
         )
 
 
@@ -321,9 +322,10 @@ def tail_problem(draws):
         )
 
 
-def _above(value, limit):
-    """Print to three decimals, or to as many as show that it is above the limit."""
-    return next(s for n in range(3, 18) if float(s := f"{value:.{n}f}") > limit)
+def apart(value, limit, decimals=2):
+    """Print two numbers to so many decimals, or to as many as tell one from the other."""
+    texts = ([f"{x:.{n}f}" for x in (value, limit)] for n in range(decimals, 18))
+    return next(pair for pair in texts if pair[0] != pair[1])
 
 
 def _stood_still(x):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..diagnostics.trouble import khat_limit
+from ..diagnostics.trouble import apart, khat_limit
 from ..errors import warn
 from ..exact.grid_posterior import evaluate
 from ..independent.psis import psis
@@ -286,8 +286,8 @@ def _problems(found, approximation):
         said = f"{name}'s {' and its '.join(said)}, by {found.size} weighted draws"
         yield f"{said}{several if num_off > 1 else ''}: {remedy}"
     elif found.worth and not found.told:
-        limit = khat_limit(found.size)
-        high = f"k-hat is {found.khat:.2f}, above {limit:.2f}: " if found.khat > limit else ""
+        pair = found.khat, khat_limit(found.size)
+        high = f"k-hat is {', above '.join(apart(*pair))}: " if pair[0] > pair[1] else ""
         yield (
             f"{high}{found.size} weighted draws are worth {found.worth:.0f}: the approximation "
             f"misses much of the posterior, and weights do not mend it; {remedy}"

@@ -87,7 +87,7 @@ def test_an_index_out_of_bounds_is_named_before_a_gradient_that_differs(size):
         nuts(beyond, rng=1)
 
 
-def test_an_r_hat_above_the_limit_looks_like_it():
+def test_what_is_above_its_limit_looks_like_it():
     """In one of many sets of chains it is above 1.01 by less than three decimals show."""
     rng, said = np.random.default_rng(3), []
     for offset in np.linspace(0.14, 0.18, 60):
@@ -96,3 +96,5 @@ def test_an_r_hat_above_the_limit_looks_like_it():
     found = [problem.split()[2] for problem in said]
     assert "1.010" not in found and any(len(number) > 5 for number in found)
     assert all(float(number) > 1.01 for number in found)
+    weighted = {"log_weights": np.arange(1000.0)[None], "settings": {"khat": 0.66669}}
+    assert "0.66669, above 0.66667" in Draws(np.zeros((1, 1000, 1)), **weighted).problems[0]
