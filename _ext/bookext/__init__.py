@@ -7,6 +7,9 @@ import subprocess
 from pathlib import Path
 
 import yaml
+from sphinx.errors import ExtensionError
+
+from . import bundle
 
 # In this order: each has its say after those before it.
 PARTS = "mathematics paper side_by_side vendor pictures social diet addresses parted search"
@@ -82,6 +85,16 @@ def sign(app, config):
     options["extra_footer"] = text + options.get("extra_footer", "")
 
 
+def check_start(app, env, names):
+    """Refuse to build some pages beside others of a finished book: none can be finished twice."""
+    sheet = Path(app.outdir) / "_static" / f"{bundle.NAME}.css"
+    if app.builder.format == "html" and sheet.exists() and set(names) != env.found_docs:
+        raise ExtensionError(
+            f"{app.outdir} holds a finished book, in which single pages cannot be built again: "
+            "say make book, or remove it and build"
+        )
+
+
 def finish_pages(app, exception):
     """Make of the pages that were built what is served."""
     if exception or app.builder.format != "html":
@@ -98,4 +111,5 @@ def setup(app):
     app.connect("config-inited", sign)
     for part in PARTS.split():
         pkgutil.resolve_name(f"{__name__}.{part}").setup(app)
+    app.connect("env-before-read-docs", check_start)
     app.connect("build-finished", finish_pages)

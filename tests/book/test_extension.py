@@ -22,6 +22,7 @@ from bookext import (
     vendor,
 )
 from prose import ROOT
+from sphinx.errors import ExtensionError
 
 
 @pytest.mark.parametrize(
@@ -264,6 +265,11 @@ def test_sheets_and_the_books_own_scripts_are_one_file_each_in_their_order(tmp_p
         "all-the-needles.js": "/* a.js */",
     }
     assert not any((static / name).exists() for name in ("a.css", "b.css", "a.js"))
+    app = types.SimpleNamespace(outdir=tmp_path, builder=types.SimpleNamespace(format="html"))
+    env = types.SimpleNamespace(found_docs={"index", "deep/page"})
+    bookext.check_start(app, env, ["deep/page", "index"])
+    with pytest.raises(ExtensionError, match="say make book"):
+        bookext.check_start(app, env, ["index"])
 
 
 def test_a_sheet_of_some_pages_only_is_an_error(tmp_path):
