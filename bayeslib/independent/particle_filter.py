@@ -94,13 +94,10 @@ class Filtered:
         if not isinstance(step, int | np.integer) or not -num_steps <= step < num_steps:
             raise BayeslibError(f"step must be a whole number below {num_steps}, got {step!r}")
         return Draws(
-            self.particles[step][None],
-            log_weights=self.log_weights[step][None],
-            stats={"family": self.families[step][None]},
-            num_evals=num_particles * (int(step) % num_steps + 1),
-            method="particle_filter",
-            settings=self.settings,
-        )
+            self.particles[step][None], log_weights=self.log_weights[step][None],
+            stats={"family": self.families[step][None]}, settings=self.settings,
+            num_evals=num_particles * (int(step) % num_steps + 1), method="particle_filter",
+        )  # fmt: skip
 
     def paths(self):
         """The whole past of each particle of the last time, by following its ancestors.
@@ -162,7 +159,8 @@ def particle_filter(
     -------
     Filtered
         ``settings`` holds ``num_particles``, ``ess_threshold``, ``scheme``, ``seed``, and
-        ``num_families``: how many families, see Notes, the last error rests on.
+        ``num_families``: how many families, see Notes, the last error rests on. Interrupted, it
+        ends with the last complete step, ``settings["interrupted"]`` set.
 
     Raises
     ------
@@ -235,6 +233,7 @@ def particle_filter(
     settings = {"num_particles": num_particles, "ess_threshold": ess_threshold}
     settings |= {"scheme": scheme, "seed": seed}
     result = _follow(observations, first, transition, log_observation, settings, rng)
+    warn(result.settings["interrupted"] and f"the run was interrupted: {result}")
     worst = int(result.ess.argmin())
     if result.ess[worst] < min(_FEWEST, num_particles):
         warn(
@@ -256,33 +255,39 @@ def _follow(observations, first, transition, log_observation, settings, rng):
     means, errors = np.empty((2, num_steps, dim))
     resampled = np.zeros(num_steps, dtype=bool)
     equal = np.full(num_particles, 1.0 / num_particles)
-    weights, genealogy, states = equal, Genealogy(num_particles), first
-    for t, observation in enumerate(observations):
-        if t > 0:
-            resampled[t] = always or ess[t - 1] < fewest
-            if resampled[t]:
-                ancestors[t] = choose(weights, num_particles, rng, settings["scheme"])
-                genealogy.resample(ancestors[t], weights)
-                weights = equal
-            states = transition(states[ancestors[t]], t, rng)
-            states = _checked(states, first.shape, f"transition at {t}")
-        if not np.all(np.isnan(observation)):
-            log_g = _log_density(log_observation, observation, states, t)
-            weights, increments[t] = _reweighted(weights, log_g, t)
-        particles[t] = states.reshape(num_particles, dim)
-        with np.errstate(divide="ignore"):
-            log_weights[t] = np.log(weights)
-        ess[t] = 1.0 / np.square(weights).sum()
-        families[t] = genealogy.family
-        means[t], errors[t] = mean_and_error(particles[t], weights, families[t])
+    weights, genealogy, states, done = equal, Genealogy(num_particles), first, 0
+    try:
+        for t, observation in enumerate(observations):
+            if t > 0:
+                resampled[t] = always or ess[t - 1] < fewest
+                if resampled[t]:
+                    ancestors[t] = choose(weights, num_particles, rng, settings["scheme"])
+                    genealogy.resample(ancestors[t], weights)
+                    weights = equal
+                states = transition(states[ancestors[t]], t, rng)
+                states = _checked(states, first.shape, f"transition at {t}")
+            if not np.all(np.isnan(observation)):
+                log_g = _log_density(log_observation, observation, states, t)
+                weights, increments[t] = _reweighted(weights, log_g, t)
+            particles[t] = states.reshape(num_particles, dim)
+            with np.errstate(divide="ignore"):
+                log_weights[t] = np.log(weights)
+            ess[t] = 1.0 / np.square(weights).sum()
+            families[t] = genealogy.family
+            means[t], errors[t] = mean_and_error(particles[t], weights, families[t])
+            done = t + 1
+    except KeyboardInterrupt:
+        if done == 0:
+            raise
     log_error = np.sqrt(genealogy.variance(weights))
-    num_evals = num_particles * num_steps
+    num_evals = num_particles * done
     return Filtered(
-        mean=Estimate(means, errors, num_evals),
-        log_evidence=Estimate(increments.sum(), log_error, num_evals), increments=increments,
-        ess=ess, resampled=resampled, particles=particles, log_weights=log_weights,
-        ancestors=ancestors, families=families,
-        settings=settings | {"num_families": int(np.unique(families[-1]).size)},
+        mean=Estimate(means[:done], errors[:done], num_evals), increments=increments[:done],
+        log_evidence=Estimate(increments[:done].sum(), log_error, num_evals), ess=ess[:done],
+        resampled=resampled[:done], particles=particles[:done], log_weights=log_weights[:done],
+        ancestors=ancestors[:done], families=families[:done],
+        settings=settings | {"num_families": int(np.unique(families[done - 1]).size)}
+        | {"interrupted": done < num_steps},
     )  # fmt: skip
 
 

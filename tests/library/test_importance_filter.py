@@ -2,6 +2,7 @@
 
 import pickle
 from pathlib import Path
+from signal import SIGINT, raise_signal
 
 import numpy as np
 import pytest
@@ -144,6 +145,14 @@ def test_ancestors_tell_the_paths():
     assert np.all(found.ancestors[unmoved] == np.arange(200))
 
 
+def test_an_interrupt_keeps_the_steps_before_it():
+    with pytest.warns(bl.BayeslibWarning, match=r"interrupted: Filtered\(num_steps=7"):
+        part = run(transition=lambda x, t, r: raise_signal(SIGINT) if t == 7 else x + r.normal())
+    whole = run(transition=lambda x, t, r: x + r.normal())
+    np.testing.assert_array_equal(part.mean.value, whole.mean.value[:7])
+    assert part.settings["interrupted"] and part.paths().shape == (7, 2000, 1)
+
+
 def test_the_result_pickles():
     a = run(num_particles=100, rng=5)
     copy = pickle.loads(pickle.dumps(a))
@@ -168,11 +177,7 @@ test_bad_arguments_are_named = refused(
     ({"log_observation": lambda y, x, t: 1.0}, r"one log density a particle"),
     ({"log_observation": lambda y, x, t: x.sort()}, ValueError, "read-only"),
     ({"log_observation": nan_at_five}, bl.TargetError, "nan at step 5 for the state"),
-    (
-        {"log_observation": lambda y, x, t: np.full(len(x), -np.inf)},
-        bl.ZeroWeightsError,
-        "explain the observation at step 0",
-    ),
+    ({"log_observation": lambda y, x, t: np.full(len(x), -np.inf)}, bl.ZeroWeightsError, "step 0"),
     ({"y": []}, "observations must have shape"),
     ({"y": ["a"]}, bl.BayeslibTypeError, "observations must hold real numbers"),
     ({"num_particles": 10**13}, MemoryError, "GiB"),
