@@ -49,15 +49,14 @@ def advi(
         unconstrained coordinates, on (-2, 2) in each.
     family : {"meanfield", "fullrank"}
         Independent coordinates ("meanfield"), cheap in many dimensions but blind to correlations;
-        or any covariance ("fullrank"), whose work grows with the square of dim, or faster.
+        or any covariance ("fullrank"), whose work grows with dim squared, or faster.
     num_draws : int
         Draws of the approximation for each gradient.
     step_size : float
         Of the first round, at most 1; the steps are in units of the approximation's own scale.
     num_steps : int, optional
-        Given, so many steps of one size, at least 2, are taken and the last half of them is
-        averaged. None goes on in rounds, each with half the step size, until two rounds agree to
-        `tolerance`.
+        So many steps of one size, at least 2, of which the last half is averaged. None goes on in
+        rounds, each with half the step size, until two rounds agree to `tolerance`.
     max_steps : int
         The most steps of all rounds together, at least 2.
     tolerance : float
@@ -71,7 +70,7 @@ def advi(
     initial_scale : float
         Standard deviation of every unconstrained coordinate at the start.
     num_check : int
-        Draws for the bound, at least 21; the fit is judged by up to fifty times as many.
+        Draws that first judge the fit, at least 100; up to fifty times as many where in doubt.
     keep_path : bool
         Whether to keep the means and scales after every step in the settings.
     progress : bool, optional
@@ -82,8 +81,8 @@ def advi(
     Returns
     -------
     Gaussian
-        With ``transform`` where a parameter is bounded, ``elbo`` with its standard error, and
-        ``elbo_trace``, an estimate of the bound by `num_draws` draws before each step. Settings:
+        With ``transform`` where a parameter is bounded; ``elbo``, of num_check draws, with its
+        standard error; and ``elbo_trace``, by `num_draws` draws before each step. Settings:
 
         - ``converged``: whether two rounds agreed; False when `num_steps` was given;
         - ``num_steps``: how many were taken; ``step_sizes`` (rounds,): the step of each round;
@@ -119,9 +118,9 @@ def advi(
     Notes
     -----
     Gradient: in unconstrained coordinates, where log p has the Jacobian, the approximation is
-    ``x = m + L @ z``. Its changes are measured in units of itself, m becoming ``m + L @ a`` and L
-    becoming ``L @ (I + b)``, b lower triangular, or diagonal for "meanfield". With v for ``L.T``
-    times the gradient of log p at x, the gradient in a and b is the average over the draws of::
+    ``x = m + L @ z``. A step makes of m ``m + L @ a`` and of L ``L @ (I + b)``, with b lower
+    triangular, or diagonal for "meanfield". With v for ``L.T`` times the gradient of log p at x,
+    the gradient in a and b is the average over the draws of::
 
         stl:      a = v + z    b = tril(outer(v + z, z))
         entropy:  a = v        b = tril(outer(v, z)) + I
@@ -152,8 +151,7 @@ def advi(
       Huggins (2024), "A framework for improving the reliability of black-box variational
       inference".
     - For the verdict: Huggins, Kasprzak, Campbell and Broderick (2020), "Validated variational
-      inference via practical posterior error bounds" (a bound on the divergence is none on means
-      and spreads).
+      inference via practical posterior error bounds".
 
     Examples
     --------
@@ -181,7 +179,7 @@ def advi(
     as_choice(estimator, "estimator", _ESTIMATORS)
     num_draws = as_count(num_draws, "num_draws", maximum=1_000_000)
     num_restarts = as_count(num_restarts, "num_restarts", maximum=10_000)
-    num_check = as_count(num_check, "num_check", minimum=21)
+    num_check = as_count(num_check, "num_check", minimum=100)
     if num_steps is not None:
         num_steps = as_count(num_steps, "num_steps", minimum=2)
     max_steps = as_count(max_steps, "max_steps", minimum=2)

@@ -21,6 +21,7 @@ from ..errors import BayeslibError, TargetError
 from ..validate import as_choice, as_count, shown
 from ..waiting import blocks, count
 from .ascent import adagrad, adam
+from .elbo import risen
 from .gaussian_family import FAMILIES, add_pathwise, draw_normals, factorise, place, score
 
 ESTIMATORS = ("score", "baseline", "loo", "rao_blackwell", "reparam")
@@ -29,8 +30,6 @@ OPTIMISERS = ("sgd", "adagrad", "adam")
 SGD, ADAGRAD, ADAM = range(3)
 
 FARTHEST = 1e8  # of a parameter that has run off
-_CLIMB = 0.05  # nats by which the bound may rise while it is averaged
-_BATCHES = 10
 
 # `average_from` is the first step of which the parameters are averaged, `keep` what the baseline
 # keeps of its running averages; a `step_size` of 0 estimates gradients and takes no step.
@@ -256,18 +255,11 @@ class Fit:
                 "puts mass there, so that its evidence lower bound is -inf; say the target's "
                 "support"
             )
-        window = taken[taken.size // 2 :]
-        if window.size >= 4 * _BATCHES:
-            halves = np.array_split(window, 2)
-            batches = [[b.mean() for b in np.array_split(half, _BATCHES)] for half in halves]
-            rise = np.mean(batches[1]) - np.mean(batches[0])
-            with np.errstate(over="ignore"):  # of a run that went off
-                error = np.sqrt(np.var(batches, axis=1, ddof=1).sum() / _BATCHES)
-            if rise > max(_CLIMB, 5.0 * error):
-                yield (
-                    f"the bound rose by {rise:.2g} within the last half of the steps: not "
-                    "converged; take more steps, or larger ones"
-                )
+        if (rise := risen(taken)) > 0.0:
+            yield (
+                f"the bound rose by {rise:.2g} within the last half of the steps: not converged; "
+                "take more steps, or larger ones"
+            )
 
     def _raise(self, where):
         if self._bound.num_errors:

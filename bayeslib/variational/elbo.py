@@ -8,6 +8,9 @@ from ..results import Estimate, Gaussian
 from ..target import as_proposal, as_target
 from ..validate import as_choice, as_count, as_rng, check_memory, shown
 
+_CLIMB = 0.05  # nats by which the bound may rise while it is averaged
+_BATCHES = 10
+
 
 def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
     """Estimate the evidence lower bound E_q[log p - log q] of an approximation q.
@@ -96,3 +99,15 @@ def mean_of(terms):
     if np.any(terms == -np.inf):
         return Estimate(-np.inf, np.nan, terms.size)
     return Estimate(float(terms.mean()), float(terms.std(ddof=1) / np.sqrt(terms.size)), terms.size)
+
+
+@np.errstate(over="ignore")  # of a run that went off
+def risen(trace):
+    """Return the rise of the bound in the last half of an ascent, 0 if level; nan of few steps."""
+    halves = np.array_split(trace[trace.size // 2 :], 2)
+    if halves[1].size < 2 * _BATCHES:
+        return np.nan
+    batches = [[b.mean() for b in np.array_split(half, _BATCHES)] for half in halves]
+    rise = np.mean(batches[1]) - np.mean(batches[0])
+    error = np.sqrt(np.var(batches, axis=1, ddof=1).sum() / _BATCHES)
+    return rise if rise > max(_CLIMB, 5.0 * error) else 0.0

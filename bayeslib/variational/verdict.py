@@ -11,7 +11,7 @@ from ..diagnostics.trouble import apart, khat_limit
 from ..errors import warn
 from ..exact.grid_posterior import evaluate
 from ..independent.psis import psis
-from .elbo import mean_of
+from .elbo import mean_of, risen
 from .elsewhere import scout
 
 NARROW, WIDE = 0.82, 1.25  # a standard deviation over that of the weighted draws
@@ -148,11 +148,10 @@ def _judged(free, approximation, weighed, rng, edges):
             f"{np.sum(weighed.logdensity == -np.inf)} of {len(weighed.values)} draws have no "
             "finite density, so that the evidence lower bound is -inf: give the Target its support="
         )
-    problems += _problems(found, approximation)
-    num_scouted = 0
+    other, num_scouted = None, 0
     if not (edges or any("ended elsewhere" in said for said in problems)):
         other, num_scouted = scout(free, [base], first.value, approximation._map)
-        problems.append(other)
+    problems += [*_problems(found, approximation, other), other]
     num_evals = approximation.num_evals + found.size + num_scouted
     return replace(
         approximation, num_evals=num_evals, problems=tuple(filter(None, problems)),
@@ -267,11 +266,24 @@ def _log_student(log_q, base):
     return constant - (DF + dim) / 2.0 * np.log1p(2.0 * (peak - log_q) / (DF * WIDTH**2))
 
 
-def _problems(found, approximation):
-    """Say what the weights speak against, in one sentence or none."""
-    guilty, remedy = found.guilty, "reparameterise, or use nuts"
-    if approximation.settings.get("family") == "meanfield" and approximation.dim > 1:
+def _remedy(found, approximation, other):
+    """Say what to do: of a mode unseen, or a fit on its way, neither weights nor family tell."""
+    said, settings = " ".join(approximation.problems), approximation.settings
+    if other or "ended elsewhere" in said or "modes were found" in said:
+        return "start multipathfinder at the modes, or use parallel_tempering"
+    trace, arrived = approximation.elbo_trace, settings.get("converged", "family" not in settings)
+    if not arrived and ("not settled" in said or risen(trace[np.isfinite(trace)]) != 0.0):
+        return "let the fit settle first, by more steps or a nearer start"
+    remedy = "reparameterise, or use nuts"
+    if settings.get("family") == "meanfield" and approximation.dim > 1:
         remedy = f'a mean-field fit knows no correlations, try family="fullrank"; {remedy}'
+    weights_may = found.told and found.own_khat <= khat_limit(found.size)
+    return f"importance_sample from it may correct that; or {remedy}" if weights_may else remedy
+
+
+def _problems(found, approximation, other):
+    """Say what the weights speak against, in one sentence or none."""
+    guilty, remedy = found.guilty, _remedy(found, approximation, other)
     if found.told and guilty.any():
         worst = np.argmax(np.where(guilty, np.abs(found.moments / _LOW), 0.0).max(axis=0))
         said, name, (spread, shift) = [], approximation.names[worst], found.moments[:, worst]
@@ -281,8 +293,6 @@ def _problems(found, approximation):
             said.append(f"mean is {abs(shift):.2f} posterior standard deviations off")
         num_off = guilty.any(axis=0).sum()
         several = f" ({num_off} of {approximation.dim} parameters are off)"
-        if found.own_khat <= khat_limit(found.size):
-            remedy = f"importance_sample from it may correct that; or {remedy}"
         said = f"{name}'s {' and its '.join(said)}, by {found.size} weighted draws"
         yield f"{said}{several if num_off > 1 else ''}: {remedy}"
     elif found.worth and not found.told:

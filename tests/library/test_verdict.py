@@ -75,6 +75,7 @@ def test_what_is_off_is_accused_and_nothing_that_is_near(name, seed):
 
 NARROW = Gaussian([0.0, 0.0], np.diag([0.5, 1.0]))
 SQUARE = posteriors.gaussian([0.0, 0.0], np.eye(2))
+TILTED = posteriors.gaussian([0.0, 0.0], [[1.0, 0.9], [0.9, 1.0]])
 
 
 def of(target, gaussian, num_check=2000, seed=1, **settings):
@@ -83,7 +84,7 @@ def of(target, gaussian, num_check=2000, seed=1, **settings):
 
 
 def test_its_words_name_the_parameter_the_ratio_and_the_remedy():
-    (said,) = of(SQUARE, NARROW, family="meanfield").problems
+    (said,) = of(SQUARE, NARROW, family="meanfield", converged=True).problems
     assert said.startswith("a's spread is 0.7") and "importance_sample from it may correct" in said
     assert 'try family="fullrank"' in said and "parameters are off" not in said
     (said,) = of(SQUARE, Gaussian([0.8, -1.5], np.eye(2))).problems
@@ -93,6 +94,26 @@ def test_its_words_name_the_parameter_the_ratio_and_the_remedy():
     assert "spread is 2.0" in said
     (said,) = of(SQUARE, Gaussian([40.0, 0.0], np.eye(2))).problems
     assert "k-hat is" in said and "misses much of the posterior" in said
+
+
+SETTLE, MODES = "let the fit settle first", "start multipathfinder at the modes"
+APART = posteriors.mixture([0.5, 0.5], [-4.0, 4.0], [1.0, 1.0])
+REMEDIES = {
+    "too few steps to tell": (lambda: bl.bbvi(SQUARE, [3.0, 0.0], num_steps=50, rng=1), SETTLE),
+    "still rising": (lambda: bl.bbvi(SQUARE, [40.0, 0.0], rng=1), SETTLE),
+    "rounds cut short": (lambda: bl.advi(SQUARE, [90.0, 0.0], max_steps=80, rng=1), SETTLE),
+    "level": (lambda: bl.bbvi(TILTED, rng=1), 'try family="fullrank"'),
+    "level by steps": (lambda: bl.advi(TILTED, num_steps=500, rng=1), 'try family="fullrank"'),
+    "two modes": (lambda: bl.laplace(APART), MODES),
+    "another mode": (lambda: bl.pathfinder(APART, [-6.0], rng=1), MODES),
+}
+
+
+@pytest.mark.parametrize("case", REMEDIES)
+def test_correlations_are_blamed_for_no_fit_on_its_way_nor_for_a_mode_unseen(case):
+    fit, remedy = REMEDIES[case]
+    (said,) = (said for said in quietly(fit).problems if "weighted draws" in said)
+    assert remedy in said and ("use nuts" in said) == ("fullrank" in remedy)
 
 
 @pytest.mark.parametrize("ratio", [0.9, 1.0, 1.1])
