@@ -60,12 +60,11 @@ def bbvi(
         `decay` from 0 to 1, `delay` above 0. Step t = 0, 1, … is of size
         ``step_size * (1 + t / delay) ** -decay``, before Adam or AdaGrad divide by the gradient's
         size. With "sgd", the Robbins-Monro conditions (steps sum to infinity, their squares do
-        not) hold for 0.5 < decay <= 1; with ``decay=0``, a constant step, the parameters keep
-        wandering.
+        not) hold for 0.5 < decay <= 1. With ``decay=0`` the parameters keep wandering.
     average : bool
         Return the mean of the parameters over the second half of the steps; False, the last ones.
     num_check : int
-        Draws for the bound, at least 100; the fit is judged by up to fifty times as many.
+        Draws that first judge the fit, at least 100; up to fifty times as many where in doubt.
     progress : bool, optional
         None shows a bar on runs of more than about two seconds.
     rng : int, Generator, SeedSequence or None
@@ -106,15 +105,13 @@ def bbvi(
     its parameters, which are m, the logarithms of L's diagonal and, for "fullrank", the entries of
     L below it, row by row. The estimates, averaged over the draws:
 
-    - "score": ``h * f``. No gradient of p is needed; f also depends on the parameters through
-      log q, but what that adds is zero on average.
+    - "score": ``h * f``. That f depends on the parameters, too, adds zero on average.
     - "baseline": ``h * (f - c)``, c the ratio of ``E[f * h**2]`` and ``E[h**2]`` for each
       parameter, estimated from earlier steps only (a running average, 0 at the first step), so that
       nothing is biased.
     - "loo": ``h * (f - mean of f over the other draws)``.
     - "rao_blackwell": ``h[i] * (f(theta) - f(theta with coordinate i at its mean))``, "meanfield"
-      only. Terms without coordinate i cancel exactly, as if the factors of p had been told
-      apart by hand; it costs dim + 1 evaluations a draw.
+      only. Terms without coordinate i cancel; it costs dim + 1 evaluations a draw.
     - "reparam": the gradient of log p along ``m + L @ z``, the entropy in closed form.
 
     Draw order: the start when it is drawn (dim uniforms an attempt), for each step num_draws × dim

@@ -33,14 +33,13 @@ def laplace(
     target : Target
         With a gradient.
     initial_position : array_like, shape (dim,) or (k, dim), optional
-        Where to climb from, in the parameters of `target`; k points are k climbs. From one point
-        there is one climb, and no other mode is looked for, near or far. None takes 8 fixed points,
-        spread over (-2, 2) or between the bounds as the starts of `nuts` are, less those of zero
-        density.
+        Where to climb from, in the parameters of `target`: a climb for each point. From one point
+        no other mode is looked for. None takes 8 fixed points, spread over (-2, 2) or between the
+        bounds as the starts of `nuts` are, less those of zero density.
     coordinates : {None, "own", "unconstrained"}
         Whether the Gaussian is over the parameters themselves ("own"), or over the coordinates that
-        `unconstrained` makes of them. The mode, and with it the approximation, depend on it. None
-        is "unconstrained" for a target with ``parameters=``, and "own" for others.
+        `unconstrained` makes of them; the mode depends on it. None is "unconstrained" for a target
+        with ``parameters=``, and "own" for others.
     max_steps : int
         The most steps of each run of L-BFGS (a climb makes up to three), and of Newton's method
         after them.
@@ -59,10 +58,9 @@ def laplace(
 
         - ``coordinates``: "own" or "unconstrained";
         - ``mode`` (dim,): the highest mode, in the parameters of `target`;
-        - ``logdensity``: the log density at this mode, in the coordinates of the Gaussian (if they
-          are unconstrained, it includes the Jacobian);
-        - ``hessian`` H (dim, dim): minus the Hessian of the log density there, in the same
-          coordinates;
+        - ``logdensity``: the log density there, in the coordinates of the Gaussian (if they are
+          unconstrained, with the Jacobian);
+        - ``hessian`` H (dim, dim): minus its Hessian there, in the same coordinates;
         - ``modes`` (m, dim): all modes that were found, in the parameters, the highest first;
           ``mode_logdensities`` (m,): their log densities;
         - ``num_starts``: how many climbs; ``num_failed``: how many of them found no mode;
@@ -72,10 +70,9 @@ def laplace(
     Raises
     ------
     BayeslibError
-        For arguments out of range, each named; for a `unit_vector`, whose coordinates have no mode.
-        When all climbs fail, as the density rises to an edge of the support, or as the log
-        density's Hessian is not negative definite where the gradient vanishes (the direction is
-        named).
+        For arguments out of range, each named; for a `unit_vector`, whose coordinates have no mode;
+        when all climbs fail, as the density rises to an edge of the support, or has no maximum
+        where the gradient vanishes (the direction is named).
     StartError
         When the density at any given start is nan, infinite or zero, or at all of the 8.
     GradientError
@@ -86,9 +83,9 @@ def laplace(
     Warns
     -----
     BayeslibWarning
-        For what is listed in ``problems``: several modes, climbs that found none, or moments that
-        weighted draws contradict or cannot judge; and when all points of `initial_position` are the
-        same, which makes one climb.
+        What is in ``problems``: several modes, climbs that found none, moments that weighted draws
+        contradict or cannot judge; and when all points of `initial_position` are the same, which
+        makes one climb.
 
     Notes
     -----

@@ -82,10 +82,10 @@ def multipathfinder(
     a part are the path's Gaussian, one fifth is a Student-t of 3 degrees of freedom about the same
     mean, with twice the scale.
 
-    Tails: a Gaussian alone falls faster than most targets; its weights then have no finite
-    variance, and errors come out too small long before k-hat objects. Against the wide share
-    weights are bounded unless the target's tails are heavier than the t's; where the Gaussian is
-    exact, that costs at most a fifth of the draws' worth.
+    Tails: a Gaussian falls faster than most targets. Its weights then have no finite variance, and
+    errors come out too small long before k-hat objects. With the wide share weights are bounded
+    unless the target's tails are heavier than the t's; that costs at most a fifth of the draws'
+    worth.
 
     Draw order: as `pathfinder` up to its check, then one multinomial for the number of draws of
     each wide part and of all Gaussians together, for each wide part its standard normals and its
@@ -93,7 +93,7 @@ def multipathfinder(
 
     References
     ----------
-    As for `pathfinder`; there each path's draws are weighted by its own Gaussian, and resampled by
+    As for `pathfinder`, where each path's draws are weighted by its own Gaussian, and resampled by
     smoothed weights. Hesterberg (1995), "Weighted average importance sampling and defensive mixture
     distributions", for the wide share.
 

@@ -233,7 +233,7 @@ def pathfinder(
     num_elbo_draws : int
         Draws for the evidence lower bound at each point of a path.
     num_check : int
-        Draws for the bound, at least 100; the fit is judged by up to fifty times as many.
+        Draws that first judge the fit, at least 100; up to fifty times as many where in doubt.
     keep_path : bool
         Keep the Gaussians along the best path in the settings.
     progress : bool, optional
@@ -244,15 +244,13 @@ def pathfinder(
     -------
     Gaussian
         Of unconstrained coordinates where the support is bounded. ``elbo``, with its standard
-        error, is from the num_check draws. ``elbo_trace`` (n - 1,): the bound at each point of the
-        best path after its start, -inf where there was no Gaussian or it left the support.
-        Settings:
+        error, is of num_check draws. ``elbo_trace`` (n - 1,): the bound at each point of the best
+        path after its start, -inf where there was no Gaussian or it left the support. Settings:
 
         - ``elbos`` (num_paths,): -inf for a path that failed;
         - ``lengths`` (num_paths,): the optimiser's steps;
         - ``path`` (n, dim): the best path in the target's coordinates, its start first;
-          ``chosen``: the index in it of the point whose Gaussian is returned, one more than in
-          ``elbo_trace``;
+          ``chosen``: the index in it of the Gaussian returned, one more than in ``elbo_trace``;
         - ``khat``, ``num_weighed`` and ``num_scouted``: see :ref:`How a fit is judged
           <sec-api-judged>`; ``seed``;
         - ``num_paths`` taken; as asked for, ``history``, ``max_iterations``, ``num_elbo_draws`` and
@@ -276,11 +274,11 @@ def pathfinder(
 
     Notes
     -----
-    From each start L-BFGS climbs log p. At each point ``theta`` after the first it has an estimate
-    H of the inverse Hessian of -log p: a diagonal, which every step so far has rescaled, plus a
-    matrix of rank at most ``2 * history`` from the last `history` steps. With grad, the gradient of
-    log p there, the Gaussian is ``N(theta + H @ grad, H)``. Steps along which the gradient does not
-    fall are left out of H.
+    All is in unconstrained coordinates x, where log p has the Jacobian. From each start L-BFGS
+    climbs log p. At each later point it estimates H, the inverse Hessian of -log p: a diagonal,
+    updated by every step, plus a matrix of rank at most ``2 * history`` from the last `history`
+    steps. With grad, the gradient of log p there, the Gaussian is ``N(x + H @ grad, H)``. Steps
+    along which the gradient does not fall are left out of H.
 
     Draw order: one path draws from `rng`, several from ``rng.spawn(num_paths)``: the start when it
     is drawn, as in `advi`, then num_elbo_draws × dim standard normals for each Gaussian in order.
@@ -290,7 +288,7 @@ def pathfinder(
     References
     ----------
     Zhang, Carpenter, Gelman and Vehtari (2022), "Pathfinder: Parallel quasi-Newton variational
-    inference".
+    inference". Gilbert and Lemaréchal (1989), for the diagonal.
 
     Examples
     --------
@@ -299,9 +297,9 @@ def pathfinder(
     >>> print(q.mean.round(2), target.truth.mean.round(2))
     [-1.17 -2.21] [-1.31 -2.69]
 
-    Here this is Laplace's Gaussian, at the mode. Chains that start from its draws, with its
-    covariance as their metric, need fifty steps of warm-up and not a thousand (with bounds,
-    fit and sample ``free``, as in the last example of `laplace`):
+    Here this is Laplace's Gaussian. Chains that start from its draws, with its covariance as their
+    metric, need fifty steps of warm-up and not a thousand. (With bounds, fit and sample ``free``,
+    as in the last example of `laplace`.)
 
     >>> how = dict(initial_position=q.sample(4, rng=2), inverse_mass_matrix=q.cov, num_warmup=50)
     >>> draws = bl.nuts(target, **how, rng=3)

@@ -196,14 +196,12 @@ def train_amortised(
     hidden : tuple of int
         Units of each hidden layer; their activation is tanh.
     family : {"meanfield", "fullrank"}
-        The posterior is a Gaussian of unconstrained coordinates: independent ones ("meanfield"),
-        whose lost correlations are not judged, or with any covariance ("fullrank", up to 20
-        parameters).
+        A Gaussian of unconstrained coordinates: independent ones ("meanfield"), whose lost
+        correlations are not judged, or with any covariance ("fullrank", up to 20 parameters).
     objective : {"simulations", "elbo"}
         "simulations" maximises the mean of log q(theta | y) over simulated pairs, so that q covers
         the posterior: neural posterior estimation. "elbo" maximises the mean over the simulated y
-        of the evidence lower bound, as variational inference of each y would, and is as narrow; it
-        needs `joint`.
+        of the evidence lower bound, and is as narrow as variational inference; it needs `joint`.
     joint : Target, optional
         log p(theta, y), with a gradient, of one vector of dim + k numbers: theta, then y. Its
         support is theta's, and unbounded for y.
@@ -244,10 +242,9 @@ def train_amortised(
         - overfitting: they are predicted over 0.05 nats worse than earlier in the training;
         - posteriors too narrow or too wide by a factor of 1.2, or off by 0.45 standard deviations
           (a 90% interval of a Gaussian posterior then holds 83%, 95% or 87%), if that is five
-          standard errors from right (not four, as for other fits, since many groups are judged: all
-          simulations, and quarters of them, sorted by a datum or by the network's own mean or
-          spread). For "too wide", errors are first regressed on the data, and the rest is judged:
-          else a bias of the means would make a spread look right.
+          standard errors from right. Judged are all simulations, and quarters of them, sorted by a
+          datum or by the network's own mean or spread. For "too wide", errors are first regressed
+          on the data: else a bias of the means would make a spread look right.
 
     Notes
     -----
