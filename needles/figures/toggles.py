@@ -7,6 +7,7 @@ import itertools
 from bayeslib.errors import BayeslibError
 
 from ..plots import Picture, close, style
+from .apart import apart, ends_of, limits_of, moved_down, shifts, sums
 from .ranges import call
 from .svg import to_png, to_svg
 
@@ -15,7 +16,7 @@ _MARKS = {"o": "●", "s": "■", "D": "◆", "^": "▲", "v": "▼", "P": "✚"
 _ROW = "display:flex;flex-wrap:wrap;gap:.1rem 1rem;align-items:center"
 
 
-def toggles(draw, groups, *, alt, shown=None, **choices):
+def toggles(draw, groups, *, alt, shown=None, labelled=False, **choices):
     """Show a figure whose reader chooses which series to compare.
 
     Every series is drawn into the page; check boxes hide and show them by style sheet alone, folded
@@ -33,6 +34,10 @@ def toggles(draw, groups, *, alt, shown=None, **choices):
         What the figure shows, for readers who do not see it; ``alt(**choice)`` for each figure.
     shown : sequence of str, optional
         The series that are visible at first; default all.
+    labelled : bool
+        Whether the first artist of each series is its curve, and the last a label to the right of
+        the curve's end, at the same height. The labels of the ticked series are then kept apart,
+        and a dotted line leads to each.
     **choices : sequence of str
         Menus, each with its settings; a figure is drawn for each combination, and the first of each
         is shown first. An underscore in a name is a space on the page.
@@ -54,11 +59,14 @@ def toggles(draw, groups, *, alt, shown=None, **choices):
         choice = {name: choices[name][i] for name, i in zip(choices, index, strict=True)}
         words = alt(**choice) if callable(alt) else alt
         with style():
-            svg, image = _layers(draw, choice, names, shown, words, looks, png is None)
+            svg, image, rules = _layers(
+                draw, choice, names, shown, words, looks, labelled, png is None
+            )
         png = png or image
         tags = " ".join(f"c{c}-{i}" for c, i in enumerate(index))
-        panels.append(f'<div class="{tags}">{svg}</div>')
-    return Picture(_page(panels, groups, names, shown, choices, looks), png)
+        rules = rules and f' style="{rules}"'
+        panels.append(f'<div class="{tags}"{rules}>{svg}</div>')
+    return Picture(_page(panels, groups, names, shown, choices, looks, labelled), png)
 
 
 def _check(names, shown):
@@ -70,7 +78,7 @@ def _check(names, shown):
         raise BayeslibError(f"shown={unknown} are no series; those are {names}")
 
 
-def _layers(draw, choice, names, shown, words, looks, wants_png):
+def _layers(draw, choice, names, shown, words, looks, labelled, wants_png):
     """Draw one figure as an svg with a group for each series; note colour and line of each."""
     fig, series = draw(**choice)
     try:
@@ -79,10 +87,15 @@ def _layers(draw, choice, names, shown, words, looks, wants_png):
         ours = {artist for artists in series.values() for artist in artists}
         rest = {child for ax in fig.axes for child in ax.get_children()} - ours
         rest = {artist for artist in rest if artist.get_visible()}
-        image = None
+        image, rules, moved = None, "", {}
+        if labelled:
+            ends, limits = ends_of(fig, series), limits_of(fig)
+            rules, places = sums(ends, names, limits)
+            moved = shifts(ends, shown, limits)
         if wants_png:
             _show(ours, [a for name in series if name in shown for a in series[name]])
-            image = to_png(fig)
+            with moved_down(fig, series, moved):
+                image = to_png(fig)
         _show(ours, [])
         seed = f"{words} {call(choice)}".encode()
         prefix = "t" + hashlib.sha256(seed).hexdigest()[:7]  # every layer's ids are its own
@@ -96,8 +109,10 @@ def _layers(draw, choice, names, shown, words, looks, wants_png):
             looks.setdefault(name, (artists[0].get_color(), line, _mark(artists)))
             k = names.index(name)
             inner = _inside(to_svg(fig, name, prefix=f"{prefix}s{k}i"))
+            if labelled:
+                inner = apart(inner, ends[name], places[name], moved.get(name, 0), looks[name][0])
             layers += f'<g class="s{k}">{inner}</g>'
-        return base.removesuffix("</svg>") + layers + "</svg>", image
+        return base.removesuffix("</svg>") + layers + "</svg>", image, rules
     finally:
         close(fig)
 
@@ -117,7 +132,7 @@ def _inside(svg):
     return svg[svg.index(">") + 1 : svg.rindex("</svg>")]
 
 
-def _page(panels, groups, names, shown, choices, looks):
+def _page(panels, groups, names, shown, choices, looks, labelled):
     key = "t" + hashlib.sha256("".join(panels).encode()).hexdigest()[:7]
     controls = [f"s{k}" for k in range(len(names))]
     controls += [
@@ -144,6 +159,10 @@ def _page(panels, groups, names, shown, choices, looks):
         )
         for group, members in groups.items()
     )
+    if labelled:
+        rules += "".join(
+            f"#{key}:has(#{key}-s{k}:not(:checked)){{--s{k}:0}}" for k in range(len(names))
+        )
     rules += f"#{key} details[open]{{flex-basis:100%}}"
     # `data-live` keeps the explorers' script away: nothing here is scripted.
     return (
