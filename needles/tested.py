@@ -198,13 +198,18 @@ def powers(tests):
     return [v["bias"] for v in found if v["bias"] is not None]
 
 
+def p_of(z):
+    """Return the two-sided p-values of some |z|."""
+    return 2 * special.ndtr(-np.asarray(z))
+
+
 def pvalues(tests):
     """Return p-values of right programs by item: uniform, if all is well."""
     found = {item: [] for item in OF_ITEM}
     for test in tests:
         for value in test.found.get("right", []) if kind_of(test) else []:
             z = [x for x in value["z"] if x is not None]
-            found[kind_of(test)] += [2 * special.ndtr(-x) for x in z]
+            found[kind_of(test)] += [*p_of(z)]
     return {item: np.sort(p) for item, p in found.items()}
 
 
@@ -215,6 +220,18 @@ def errors_of(tests):
         for value in test.found.get("right", []) if "M2" in test.items else []:
             name = value["name"].removeprefix("nuts ")
             found[name] = np.array([z for z in value["z"] if z is not None])
+    return found
+
+
+def fresh(folder):
+    """Return {name of a check: its |z|, a row a seed} of checks repeated with fresh seeds."""
+    found = {}
+    for path in sorted(Path(folder).glob("*.json")):
+        for test in load(path)[0]:
+            for value in test.found.get("fresh", []):
+                if value["seed"][-1] == 0:  # not the larger second stage
+                    z = np.array(value["z"], dtype=float)
+                    found.setdefault(value["name"], []).append(z)
     return found
 
 
@@ -234,6 +251,11 @@ def far_off(run):
 def held_back(tests):
     """Return the runs on posteriors that were held back."""
     return [run for test in tests for run in test.found.get("heldback", [])]
+
+
+def again(tests):
+    """Return what came of `nuts` with more seeds on each posterior that was held back."""
+    return [found for test in tests for found in test.found.get("seeds", [])]
 
 
 def runs_that(said, runs, sampler=None):

@@ -216,6 +216,7 @@ def test_the_stored_record_is_whole(trust):
         "parallel_tempering"}  # fmt: skip
     assert sum(v["short"] for v in names["covered"]) > 0.5 * len(flagged)
     assert len(flagged) == pytest.approx(0.5 * len(held), rel=0.1)
+    assert {v["runs"] for v in names["again"]} == {20}, "more seeds of nuts"
     outcomes = {test.outcome for test in names["TESTS"]}
     assert outcomes <= {"passed", "skipped"}, "a failure is recorded: mend it, make record"
     assert {item for test in names["TESTS"] for item in test.items} == set(ITEMS)

@@ -131,6 +131,20 @@ def held_back(tests):
     return columns, rows, "lrrrrrrrrr"
 
 
+def seeds(tests):
+    """`nuts` on posteriors held back (M8), with twenty more seeds; errors in stated ones."""
+    rows = [[*found.values()] for found in tested.again(tests)]
+    return ["posterior", "runs", "said nothing", "wrong", "largest error"], rows, "lrrrr"
+
+
+def fresh(_):
+    """Checks of M2 and M3 with fresh seeds (tests/results/fresh)."""
+    found = tested.fresh(RECORD.with_name("fresh")).items()
+    rows = [[name, len(z), np.size(z), f"{np.mean(tested.p_of(z) < 0.05):.1%}",
+             f"{np.sqrt(np.mean(np.square(z))):.2f}"] for name, z in found]  # fmt: skip
+    return ["check", "seeds", "p-values", "below 0.05", "root mean square"], rows, "lrrrr"
+
+
 def files(tests):
     """The files of tests that take longest, and the pages, in seconds by the clock."""
     seconds, counts = Counter(), Counter()
@@ -143,7 +157,7 @@ def files(tests):
     return ["file", "tests", "seconds"], rows, "lrr"
 
 
-PARTS = (runs, plan, limits, power, bugs, pvalues, posteriors, held_back, files)
+PARTS = (runs, plan, limits, power, bugs, pvalues, posteriors, held_back, seeds, fresh, files)
 
 
 def report(path=RECORD):

@@ -53,7 +53,9 @@ def passes(check, *, name, size, fresh=None, scale=None):
         return smallest(found) > ALPHA
     for stage, larger in enumerate((1, 10)):
         seed = [int(fresh), own, stage]
-        found = smallest(check(np.random.default_rng(seed), size * scale * larger))
+        pvalues = np.ravel(check(np.random.default_rng(seed), size * scale * larger))
+        note("fresh", name=name, seed=seed, z=z_of(pvalues))
+        found = smallest(pvalues)
         print(f"{name}: seed {seed}, size {size * scale * larger}, p = {found:.2g}")
         if found > STAGE:
             return True
