@@ -1,7 +1,8 @@
 """The form of the book's exercises, read from the pages as they stand and as they ran.
 
-An exercise has a title, the label ``ex-<name>`` and its level in italics; the cell below it checks
-the answer called ``<name>``, and so does the last cell of its worked solution.
+An exercise has a title, the label ``ex-<name>`` and its level in italics, with the word "code"
+where paper, the page and a pocket calculator will not do; the cell below it checks the answer
+called ``<name>``, and so does the last cell of its worked solution.
 """
 
 import json
@@ -15,7 +16,8 @@ from sphinx_external_toc.parsing import parse_toc_yaml
 LEVELS = ("warm-up", "core", "stretch")
 FENCE = re.compile(r"^(?:`{3,}|:{3,})\{(exercise|solution-start|solution-end)\}", re.MULTILINE)
 EXERCISE = re.compile(
-    r"`{3,}\{exercise\} (?P<title>[^$\n]+)\n:label: (?P<label>\S+)\n\*\((?P<level>[^)\n]+)\)\* \S"
+    r"`{3,}\{exercise\} (?P<title>[^$\n]+)\n:label: (?P<label>\S+)\n"
+    r"\*\((?P<level>[^),\n]+)(?P<code>, code)?\)\* \S"
 )
 CHECK = re.compile(r"^\s*check\(\"([^\"]+)\"", re.MULTILINE)
 
@@ -27,6 +29,7 @@ class Exercise(NamedTuple):
     title: str
     label: str
     level: str
+    code: bool = False
 
 
 def label_of(name):
@@ -78,7 +81,7 @@ def _exercise(source, path):
         raise ValueError(f"{path}: no title, label or level: {source.splitlines()[0]}")
     if match["level"] not in LEVELS:
         raise ValueError(f"{path}: {match['label']} is {match['level']}, not one of {LEVELS}")
-    return Exercise("", match["title"].strip(), match["label"], match["level"])
+    return Exercise("", match["title"].strip(), match["label"], match["level"], bool(match["code"]))
 
 
 def _last_of_each(checked):
