@@ -118,7 +118,7 @@ def advi(
     Notes
     -----
     Gradient: in unconstrained coordinates, where log p has the Jacobian, the approximation is
-    ``x = m + L @ z``. A step makes of m ``m + L @ a`` and of L ``L @ (I + b)``, with b lower
+    ``x = m + L @ z``. A step replaces m by ``m + L @ a``, and L by ``L @ (I + b)``, with b lower
     triangular, or diagonal for "meanfield". With v for ``L.T`` times the gradient of log p at x,
     the gradient in a and b is the average over the draws of::
 
