@@ -11,7 +11,10 @@ import re
 DIV = re.compile(r"<(script|style)\b.*?</\1>|<div\b(?P<attributes>[^>]*)>|</div>", re.DOTALL)
 CLASSES = re.compile(r'\bclass="([^"]*)"')
 ID = re.compile(r'\sid="[^"]*"')
-TITLE = re.compile(r'\s*<p class="admonition-title">(.*?)</p>', re.DOTALL)
+# Before the title stand what further labels of the box became.
+TITLE = re.compile(
+    r'((?:\s*<span id="[^"]*"></span>)*)\s*<p class="admonition-title">(.*?)</p>', re.DOTALL
+)
 PROOF = re.compile(r"(\s*<p>)Proof\.\s*")
 LINK = re.compile(r"</?a\b[^>]*>")
 
@@ -24,7 +27,7 @@ def _whole(attributes, body):
         return f"<div{attributes}>{body}</div>"
     title = TITLE.match(body)
     if title:
-        summary, body = LINK.sub("", title[1]), body[title.end() :]
+        summary, body = LINK.sub("", title[2]), title[1] + body[title.end() :]
     else:
         summary, body = "Proof", PROOF.sub(r"\1", body, count=1)
     kept = "".join(ID.findall(attributes)) + (" open" if "open" in classes else "")

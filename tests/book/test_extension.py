@@ -91,11 +91,13 @@ def test_folds_become_details_and_the_rest_stays():
 
 
 def test_a_fold_in_a_fold():
-    inner = '<div class="tip dropdown admonition"><p class="admonition-title">B</p>b</div>'
+    title = '<span id="b"></span><p class="admonition-title">B</p>'
+    inner = f'<div class="tip dropdown admonition">{title}b</div>'
     outer = f'<div class="admonition dropdown"><p class="admonition-title">A</p>{inner}a</div>'
     folded = folds.fold(outer)
     assert "<div" not in folded
     assert folded.count("<details") == folded.count("</details>") == 2
+    assert '>B</summary><span id="b"></span>b' in folded
     assert folded.index(">A</summary>") < folded.index(">B</summary>") < folded.index("a</details>")
 
 
