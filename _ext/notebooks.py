@@ -88,5 +88,21 @@ def write(app, exception):
     (folder / NAME).write_bytes(pack(contents(root, Path(app.outdir) / "_sources")))
 
 
+def offer(app, pagename, templatename, context, doctree):
+    """Put the zip into the header's download menu, below the page itself."""
+    for group in context.get("header_buttons", ()):
+        if group.get("label") == "download-buttons" and (Path(app.srcdir) / "bayeslib").is_dir():
+            button = {
+                "type": "link",
+                "url": context["pathto"](f"downloads/{NAME}", 1),
+                "text": "all pages .zip",
+                "tooltip": "All notebooks, with their data and the library",
+                "icon": "fas fa-file-zipper",
+                "label": "download-zip-button",
+            }
+            group["buttons"].insert(-1, button)
+
+
 def setup(app):
+    app.connect("html-page-context", offer, priority=502)  # after the theme's buttons
     app.connect("build-finished", write, priority=750)  # after the live notebooks
