@@ -7,6 +7,7 @@ from functools import cache
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 import nbformat
+import notebooks
 import pytest
 import reference
 from bookext import live
@@ -108,13 +109,19 @@ def test_what_is_counted_has_the_number_of_its_chapter_and_is_referred_to_by_it(
             assert number_at(there, anchor) == text_of(link), link["href"]
 
 
+@pytest.mark.parametrize("sheet", sorted((ROOT / "_static").glob("*.css")), ids=str)
+def test_an_id_that_a_sheet_styles_is_of_one_page(sheet):
+    for styled in re.findall(r"#([a-z][\w-]*)(?=[^{};]*\{)", sheet.read_text("utf-8")):
+        assert sum(styled in ids(name) for name in built()) in (1, len(built())), styled
+
+
 def test_no_id_is_given_twice(page):
     twice = [i for i, n in Counter(e["id"] for e in page.find_all(id=True)).items() if n > 1]
     assert not twice
 
 
 def test_the_notebook_can_be_downloaded(name, page):
-    assert name in EXTRA or any("_sources/" in link for link in links(page))
+    assert name in EXTRA or all(w in str(links(page)) for w in ("_sources/", notebooks.NAME))
 
 
 def test_an_exercise_is_listed_blank_and_solved(name, page):
