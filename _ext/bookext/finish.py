@@ -27,12 +27,25 @@ SURE = """((root, dark) => {
 HYPHEN = re.compile(r'(<span class="pasted-text">)-(?=\.?\d)')
 # and 4e-14, which is to be 4 × 10⁻¹⁴
 POWER = re.compile(r'(<span class="pasted-text">[−\d.]+)e([-+]\d+)(?=</span>)')
+# how a page says that it may be left out, and the link to the next page, which then says so too
+OPTIONAL = "<p><em>Optional</em>:"
+NEXT = re.compile(
+    r'<a class="right-next"\s+href="([^"]+)".*?<p class="prev-next-title">.*?(?=</p>)', re.DOTALL
+)
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def raised(number):
     """Return what a match of `POWER` says, as a power of ten on one line."""
     return f"{number[1]}\u00a0×\u00a010{str(int(number[2])).translate(RAISED)}"
+
+
+def mark_optional(html, folder):
+    """Say on the link to the next page, in the same folder, whether it is optional."""
+    found = NEXT.search(html)
+    if not found or OPTIONAL not in (folder / found[1]).read_text("utf-8"):
+        return html
+    return f"{html[: found.end()]}\u00a0(optional){html[found.end() :]}"
 
 
 def finish_page(path):
@@ -46,7 +59,7 @@ def finish_page(path):
     tour_page = path.with_name("start.html")
     if tour_page.exists() and path.name not in ("start.html", "choose.html"):
         html = tour.link_first_target(html)
-    html = room.reserve(html)
+    html = room.reserve(mark_optional(html, path.parent))
     path.write_text(html, "utf-8")
     return html
 

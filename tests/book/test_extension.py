@@ -40,12 +40,8 @@ def test_only_a_public_remote_has_an_address(remote, address):
     assert bookext.web_address(remote) == address
 
 
-def test_a_folder_without_git_has_no_origin(tmp_path):
-    assert bookext.git(tmp_path, "remote", "get-url", "origin") == ""
-
-
 def test_the_footer_says_whom_to_cite(tmp_path):
-    assert bookext.imprint(tmp_path) == ""
+    assert bookext.imprint(tmp_path) == "" == bookext.git(tmp_path, "log")  # no git here
     text = "title: T\nversion: 1.2\nauthors: [{name: A}, {name: B}]\n"
     (tmp_path / "CITATION.cff").write_text(text, "utf-8")
     assert bookext.imprint(tmp_path) == "<p>Cite as: A, B, <em>T</em>, version 1.2.</p>"
@@ -102,8 +98,7 @@ def test_a_fold_in_a_fold():
 
 
 def test_a_folded_proof_is_titled_once():
-    html = '<div class="proof dropdown admonition">\n<p>Proof. Let it be.</p></div>'
-    folded = folds.fold(html)
+    folded = folds.fold('<div class="proof dropdown admonition">\n<p>Proof. Let it be.</p></div>')
     assert '<summary class="admonition-title">Proof</summary>' in folded
     assert "<p>Let it be.</p>" in folded
 
@@ -144,8 +139,7 @@ def test_mending_says_a_heading_that_is_a_formula():
 
 @pytest.mark.parametrize("macro", sorted(mathematics.MACROS))
 def test_every_macro_can_be_drawn(macro):
-    takes_argument = "#1" in mathematics.MACROS[macro]
-    formula = f"x{macro}" + ("{y}" if takes_argument else " ")
+    formula = f"x{macro}" + ("{y}" if "#1" in mathematics.MACROS[macro] else " ")
     assert "katex-html" in mathematics.draw(formula, display=False)
 
 
@@ -177,6 +171,14 @@ def test_a_quoted_number_is_written_as_in_print(tmp_path):
     found = finish.finish_page(page).replace("\u00a0", " ")
     for text in ("−1,375", "−0.25 ± 0.01", "-x", "1.5 × 10⁻⁵", "−4 × 10¹²", "one-05"):
         assert span.format(text) in found
+
+
+def test_a_link_to_an_optional_page_says_so(tmp_path):
+    link = '<a class="right-next"\n  href="{}.html"><p class="prev-next-title">Next</p></a>'
+    for name, text, said in (("a", finish.OPTIONAL, "\u00a0(optional)"), ("b", "", "")):
+        (tmp_path / f"{name}.html").write_text(text)
+        found = finish.mark_optional(link.format(name), tmp_path)
+        assert found == link.format(name).replace("Next<", f"Next{said}<")
 
 
 def test_room_is_kept_for_what_is_seen_of_each_section_below_the_title():
@@ -213,11 +215,9 @@ def test_two_processes_may_fetch_a_package_at_once(tmp_path, monkeypatch):
             shutil.copytree(source, home)
         return Path(folder) / "a.tgz"
 
-    def digest(archive):
-        return types.SimpleNamespace(hexdigest=lambda: "1")
-
+    digest = types.SimpleNamespace(hexdigest=lambda: "1")
     monkeypatch.setattr(vendor, "pack", pack)
-    monkeypatch.setattr(vendor.hashlib, "sha256", digest)
+    monkeypatch.setattr(vendor.hashlib, "sha256", lambda archive: digest)
     monkeypatch.setattr(vendor, "PACKAGES", {"a": ("1", "1")})
     for is_second in (False, True):
         monkeypatch.setattr(vendor.sys, "prefix", str(tmp_path / str(is_second)))
@@ -253,8 +253,7 @@ def test_sheets_and_the_books_own_scripts_are_one_file_each_in_their_order(tmp_p
         (tmp_path / path).write_text(html)
     bundle.bundle(tmp_path, {"a.css", "b.css", "a.js"})
     found = (tmp_path / "deep" / "page.html").read_text()
-    hrefs = re.findall(r'(?:href|src)="([^"?]+)', found)
-    assert hrefs == [
+    assert re.findall(r'(?:href|src)="([^"?]+)', found) == [
         *("../_static/all-the-needles.css", "../_static/a.svg"),
         *("../_static/documentation_options.js", "../_static/doctools.js"),
         "../_static/all-the-needles.js",
@@ -278,8 +277,7 @@ def test_a_sheet_of_some_pages_only_is_an_error(tmp_path):
     (tmp_path / "_static").mkdir()
     for name in "ab":
         (tmp_path / "_static" / f"{name}.css").write_text("")
-        link = f'<link rel="stylesheet" href="_static/{name}.css" />'
-        (tmp_path / f"{name}.html").write_text(link)
+        (tmp_path / f"{name}.html").write_text(f'<link rel="stylesheet" href="_static/{name}.css">')
     with pytest.raises(AssertionError, match="only some pages"):
         bundle.bundle(tmp_path, set())
 
