@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 # Between a formula and these a line may not break; browsers heed no joiner there, only nowrap.
 OPENING, CLOSING = re.compile(r"[(\[“‘—]$"), re.compile(r"^[-,.;:!?)\]’”—]+")
 SCRIPTS = {"msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2, "munderover": 3}
-SHORT = 20  # characters of a formula that may be kept on one line
+SHORT = 20  # characters of a formula that is kept on one line with the marks around it
 
 MACROS = {
     r"\R": r"\mathbb{R}",
@@ -151,12 +151,10 @@ def neighbour(node, step):
 
 
 def take_punctuation(app, doctree, docname):
-    """Move the marks around a short formula into it, so that they stay on its line."""
+    """Tie the marks around a formula to it, so that none begins or ends a line without it."""
     if app.builder.format != "html":
         return
     for node in doctree.findall(nodes.math):
-        if len(node.astext()) > SHORT:
-            continue
         for step, pattern, place in ((-1, OPENING, "before"), (1, CLOSING, "after")):
             text = neighbour(node, step)
             mark = pattern.search(text)
@@ -170,7 +168,8 @@ def visit_inline(self, node):
     html = f'<span class="math">{render(node, display=False)}</span>'
     before, after = (escape(node.get(place, "")) for place in ("before", "after"))
     if before or after:
-        html = f'<span class="unbroken">{before}{html}{after}</span>'
+        kind = "unbroken" if len(node.astext()) <= SHORT else "unbroken long"
+        html = f'<span class="{kind}">{before}{html}{after}</span>'
     self.body.append(html)
     raise nodes.SkipNode
 

@@ -6,6 +6,18 @@
     window.before = top;
     return window.still >= 40;
   },
+  // long formulas whose last mark is on the next line, alone
+  astray: () => [...document.querySelectorAll(".unbroken.long")].filter((tied) => {
+    const mark = tied.lastChild, place = document.createRange();
+    if (mark.nodeType !== Node.TEXT_NODE) return false;
+    place.selectNode(mark);
+    const last = [...tied.querySelectorAll(".base")].pop().getBoundingClientRect();
+    return last.height && place.getBoundingClientRect().top > last.bottom;
+  }).map((tied) => tied.lastChild.data + " after " + tied.querySelector("annotation").textContent),
+  // what a page prints of what only presses a button, or opens to nothing
+  idle: () => [...document.querySelectorAll("details.solution, .card > summary")].filter((fold) =>
+    fold.matches(".solution") ? fold.checkVisibility()
+      : getComputedStyle(fold, "::after").content !== "none").length,
   brightness: () => {
     const canvas = new OffscreenCanvas(1, 1).getContext("2d");
     canvas.fillStyle = getComputedStyle(document.body).backgroundColor;
