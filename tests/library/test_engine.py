@@ -238,15 +238,6 @@ def test_a_kernel_is_compiled_again_when_what_it_calls_has_changed(cache):
     assert len(list(cache.glob("bayeslib/f-*.nbc"))) == 2
 
 
-def test_machine_code_that_was_pruned_is_made_again(cache):
-    values = []
-    for _ in range(2):
-        values.append(value_of())
-        for path in cache.rglob("*.nbc"):
-            path.unlink()
-    assert values[0] == values[1]
-
-
 def kernel_on_disk():
     """Compile a small kernel as the next process would; return its value and whether it had to."""
     compiled = callback.Kernel(twice, callback.FLOAT(callback.FLOAT)).compile()

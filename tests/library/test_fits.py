@@ -105,11 +105,6 @@ test_odd_arguments_are_named = refused(
     (lambda: bl.pathfinder(LINE, num_paths=1e10, rng=1), "at most 10000"),
     (lambda: bl.pathfinder(LINE, num_check=1e13, rng=1), MemoryError, "the draws of shape"),
     (lambda: bl.bbvi(LINE, num_steps=1e13, rng=1), MemoryError, "the trace of shape"),
-    (
-        lambda: bl.sgld(LINE, batch_size=None, step_size=0.1, num_samples=1e13, rng=1),
-        MemoryError,
-        "the step sizes of shape",
-    ),
     (lambda: bl.Gaussian(0, 1).sample(1e13, 1), MemoryError, "the draws of shape"),
     (lambda: bl.pathfinder(BLOWS_UP, [0.5], rng=1), TargetError, r"inf at theta=\["),
     (lambda: bl.Gaussian([], []), "at least one dimension"),

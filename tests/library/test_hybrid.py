@@ -83,17 +83,11 @@ def test_leaving_one_out_is_the_variance_of_a_sample_covariance(num_draws):
 
 
 def test_the_best_baseline_is_found():
-    """E[f h^2] / E[h^2] is 4 for the mean, and then no constant does better."""
+    """E[f h^2] / E[h^2] is 4 for the mean; what others make of it stands in `LADDER`."""
     gradients = bl.bbvi_gradients(
         SQUARE, 1.0, 1.0, estimator="baseline", entropy=False, num_samples=200_000, rng=2
     )
     assert gradients[:, 0].var() == pytest.approx(14.0, rel=0.05)
-    for worse in (2.0, 6.0):
-        other = bl.bbvi_gradients(
-            SQUARE, 1.0, 1.0, estimator="baseline", baseline=worse, entropy=False,
-            num_samples=200_000, rng=2,
-        )  # fmt: skip
-        assert other[:, 0].var() > 16.0  # 18 in theory
 
 
 BANANA = posteriors.banana(1.0, width=0.8)

