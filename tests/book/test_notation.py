@@ -15,7 +15,6 @@ from formulas import INDICES, bound, leading, symbols
 from local_symbols import read_symbols
 from prose import CHAPTERS, MATHS, markdown, outside_code, pages, texts
 
-LIBRARY = CHAPTERS.parent / "bayeslib"
 MACROS = {
     r"\data": r"\mathcal D",
     r"\R": r"\mathbb R",
@@ -191,12 +190,8 @@ def test_each_row_is_filled_in():
     assert tables("| symbol | here |\n|:---|:---|\n| $x$ | a |") == []
 
 
-@pytest.fixture(scope="module")
-def library():
-    return identifiers(LIBRARY)
-
-
-def test_names_in_the_code_are_in_the_code(library):
+def test_names_in_the_code_are_in_the_code():
+    library = identifiers(CHAPTERS.parent / "bayeslib")
     named = {name for row in TABLE for name in CODE.findall(row[2])}
     assert len(named) > 25
     assert named - library == set()

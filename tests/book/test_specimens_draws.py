@@ -129,15 +129,10 @@ def test_what_the_page_shows_of_one_seed_is_no_luck(page, seed):
     np.testing.assert_allclose(bounds, np.log([0.3, 0.7]), atol=0.1)
 
 
-@pytest.fixture(scope="module")
-def formulas(page):
+def test_each_formula_is_wrong_as_printed_and_right_as_corrected(page):
     (cell,) = [source for _, tag, source in tagged() if tag == "formulas"]
     run(cell, page)
-    return page["FORMULAS"]
-
-
-def test_each_formula_is_wrong_as_printed_and_right_as_corrected(formulas):
-    assert len(formulas) > 10
-    for name, (printed, corrected, found) in formulas.items():
+    assert len(page["FORMULAS"]) > 10
+    for name, (printed, corrected, found) in page["FORMULAS"].items():
         assert abs(found - corrected) < 0.06 * max(abs(corrected), 1.0), name
         assert abs(printed - corrected) > 1.5 * abs(found - corrected) + 0.002, name

@@ -115,14 +115,10 @@ def test_missing_observations_are_only_moved_through():
 
 def test_states_of_several_dimensions():
     """A level and an independent copy that is not observed."""
-
-    def two_initial(num_particles, rng):
-        return FIRST + FIRST_SD * rng.standard_normal((num_particles, 2))
-
     found = run(
         NILE[:30],
         4_000,
-        initial=two_initial,
+        initial=lambda num, rng: FIRST + FIRST_SD * rng.standard_normal((num, 2)),
         log_observation=lambda y, x, t: log_observation(y, x[:, 0], t),
     )
     mean = kalman(NILE[:30])[0]

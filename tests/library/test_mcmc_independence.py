@@ -1,5 +1,7 @@
 """Independent proposals: how long chains stay, a chain that is held, what is refused."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from bad_inputs import Denying, refused
@@ -18,19 +20,10 @@ def test_the_longest_stay_is_counted():
 
 
 def test_an_approximation_may_propose_and_need_not_be_normalised():
-    class Shifted:
-        def __init__(self, shift):
-            self.normal, self.shift = bl.Gaussian([0.0, 0.0], 3.0 * np.eye(2)), shift
-
-        def sample(self, num_samples, rng):
-            return self.normal.sample(num_samples, rng)
-
-        def logdensity(self, x):
-            return self.normal.logdensity(x) + self.shift
-
-    options = {"num_samples": 500, "rng": 8}
-    plain = bl.independence_metropolis(gaussian2(), bl.Gaussian([0, 0], 3.0 * np.eye(2)), **options)
-    shifted = bl.independence_metropolis(gaussian2(), Shifted(7.0), **options)
+    normal, options = bl.Gaussian([0.0, 0.0], 3.0 * np.eye(2)), {"num_samples": 500, "rng": 8}
+    higher = SimpleNamespace(sample=normal.sample, logdensity=lambda x: normal.logdensity(x) + 7.0)
+    plain = bl.independence_metropolis(gaussian2(), normal, **options)
+    shifted = bl.independence_metropolis(gaussian2(), higher, **options)
     np.testing.assert_array_equal(plain.values, shifted.values)
 
 

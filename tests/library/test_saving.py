@@ -158,11 +158,11 @@ def test_missing_files_and_folders(tmp_path):
     assert os.listdir(tmp_path) == ["folder.npz"]
 
 
-def header_changed(path, **changes):
+def change(path, header=(), **arrays):
     with np.load(path) as members:
-        arrays = {name: members[name] for name in members.files}
-    header = json.loads(str(arrays["header"])) | changes
-    np.savez(path, **{**arrays, "header": np.array(json.dumps(header))})
+        arrays = {name: members[name] for name in members.files} | arrays
+    changed = json.loads(str(arrays.pop("header"))) | dict(header)
+    np.savez(path, header=np.array(json.dumps(changed)), **arrays)
 
 
 def test_foreign_files_are_refused(tmp_path):
@@ -177,12 +177,12 @@ def test_foreign_files_are_refused(tmp_path):
     with pytest.raises(BayeslibError, match="not a file that save.*header is of something else"):
         bl.load(path)
     everything().save(path)
-    header_changed(path, format=2, bayeslib="9.9")
+    change(path, {"format": 2, "bayeslib": "9.9"})
     with pytest.raises(BayeslibError, match=r"bayeslib 9\.9 in format 2.*up to 1: install a newer"):
         bl.load(path)
     everything().save(path)
     for changes in ({"kind": "Tree"}, {"fields": {"values": 3}}, {"fields": {"valves": []}}):
-        header_changed(path, **changes)
+        change(path, changes)
         with pytest.raises(BayeslibError, match="file.npz"):
             bl.load(path)
 
@@ -194,9 +194,7 @@ class Bomb:
 
 def test_no_pickle_is_ever_loaded(tmp_path):
     path = everything().save(tmp_path / "run.npz")
-    with np.load(path) as members:
-        arrays = {name: members[name] for name in members.files}
-    np.savez(path, **{**arrays, "values": np.array([Bomb()])})
+    change(path, values=np.array([Bomb()]))
     with pytest.raises(BayeslibError, match="damaged"):
         bl.load(path)
 
