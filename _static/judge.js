@@ -186,9 +186,10 @@
     const { truth, allowed, isOne } = asked;
     const error = given.map((number, i) => Math.abs(number - truth[i]));
     const wrong = error.flatMap((size, i) => (size <= allowed[i] ? [] : [i + 1]));
-    const entries = wrong.length === 1 ? "entry" : "entries";
-    const where = isOne ? "" : ` in ${entries} ${wrong.join(", ")} of ${truth.length}`;
-    if (within(given, truth, asked.near)) {
+    const far = wrong.filter((i) => !(error[i - 1] <= asked.near[i - 1]));
+    const places = (list) => `${list.length === 1 ? "entry" : "entries"} ${list.join(", ")}`;
+    const where = isOne ? "" : ` in ${places(wrong)} of ${truth.length}`;
+    if (!far.length) {
       if (wrong.some((i) => error[i - 1] === 1)) return `Close${where}. Off by one, perhaps in counting.`;
       return `Close${where}. Was something rounded on the way? ${asked.precision}`;
     }
@@ -196,8 +197,12 @@
     if (isOne && truth[0] > 0 && within(given.map(Math.exp), truth, allowed)) {
       return "That is the logarithm of the right answer.";
     }
-    if (!isOne && wrong.length === truth.length) return `None of the ${truth.length} entries is right.`;
-    return `The answer is another number${where}.`;
+    if (isOne) return "The answer is another number.";
+    if (far.length === truth.length) return `None of the ${truth.length} entries is right.`;
+    const right = truth.flatMap((_, i) => (wrong.includes(i + 1) ? [] : [i + 1]));
+    const close = wrong.filter((i) => !far.includes(i));
+    const kinds = [["Right", right], ["Close", close], ["Another number", far]];
+    return kinds.filter(([, list]) => list.length).map(([kind, list]) => `${kind}: ${places(list)}.`).join(" ");
   };
 
   const verdict = (asked, text, tried) => {

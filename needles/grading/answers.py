@@ -56,6 +56,12 @@ def described(answer):
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
+def places(which):
+    """Name the entries that a mask chooses, counted from one."""
+    listed = ", ".join(str(place) for place in np.flatnonzero(which) + 1)
+    return f"{'entry' if np.sum(which) == 1 else 'entries'} {listed}"
+
+
 def short(value):
     """Write an argument or a result on one line, and nothing near a whole number as one."""
     if isinstance(value, np.ndarray):

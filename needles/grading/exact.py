@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .answers import NUMBERS, UnreadableError, as_numbers, described, evaluate, short
+from .answers import NUMBERS, UnreadableError, as_numbers, described, evaluate, places, short
 
 NEAR = 20.0  # how many tolerances away still counts as close
 
@@ -89,10 +89,9 @@ class Value:
         error = np.abs(answer - truth)
         allowed = self.tolerance(truth)
         wrong = error > allowed
-        places = ", ".join(str(place) for place in np.flatnonzero(wrong) + 1)
-        entries = "entry" if wrong.sum() == 1 else "entries"
-        where = f" in {entries} {places} of {truth.size}" if truth.ndim else ""
-        if np.all(error <= self.near(truth)):
+        far = error > self.near(truth)
+        where = f" in {places(wrong)} of {truth.size}" if truth.ndim else ""
+        if not far.any():
             if np.any(error[wrong] == 1.0):
                 return f"Close{where}. Off by one, perhaps in counting."
             return f"Close{where}. Was something rounded on the way? {self.precision}"
@@ -102,9 +101,12 @@ class Value:
             undone = np.exp(answer)
         if truth.ndim == 0 and truth > 0 and self.equals(undone, truth):
             return "That is the logarithm of the right answer."
-        if truth.ndim and wrong.all():
+        if not truth.ndim:
+            return "The answer is another number."
+        if far.all():
             return f"None of the {truth.size} entries is right."
-        return f"The answer is another number{where}."
+        kinds = {"Right": ~wrong, "Close": wrong & ~far, "Another number": far}
+        return " ".join(f"{kind}: {places(which)}." for kind, which in kinds.items() if which.any())
 
 
 @dataclass(frozen=True)
