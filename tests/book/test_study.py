@@ -159,6 +159,7 @@ SAID = {
         (AREA, 0.3, "The answer is another number. There is a hint under the exercise."),
         (POINT, [1.0, 2.0, 4.0], "^Right: entries 1, 2. Another number: entry 3."),
         (POINT, [1.0, 2.02, 4.0], "^Right: entry 1. Close: entry 2. Another number: entry 3."),
+        ("challenge-scale", (3.6, 0.9), "^Close in entries 1, 2 of 2. Was something rounded"),
         (COUNT, 250.0, "Close. Off by one, perhaps in counting."),
         (ESTIMATE, Estimate(1.0, 0.3), "wider than the 0.1 asked for: about 9.0 times as many"),
         (ESTIMATE, Estimate(1.2, 0.01), "Close, but 20 of its own.*claims too much"),
