@@ -7,7 +7,7 @@
     sqrt: Math.sqrt, exp: Math.exp, log: Math.log, ln: Math.log, atan: Math.atan, arctan: Math.atan,
   };
   const COUNTS = ["no", "one", "two", "three", "four", "five", "six"];
-  const TOKEN = /\s*(?:(\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?)|([a-zπ]+)|(\*\*|[-+*/^()]))/iy;
+  const TOKEN = /\s*(?:(\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?)|([a-zπ]+)|(\*\*|[-+*/^()%]))/iy;
 
   class Unreadable extends Error {}
 
@@ -42,7 +42,11 @@
       return fail();
     };
     const power = () => {
-      const base = atom();
+      let base = atom();
+      if (rest[0] === "%") {
+        rest.shift();
+        base /= 100;
+      }
       if (rest[0] !== "^" && rest[0] !== "**") return base;
       rest.shift();
       return base ** signed();
@@ -89,13 +93,65 @@
     [/−/g, "-"], [/[×·]/g, "*"], [/÷/g, "/"], [/(\d)√/g, "$1*√"], [/√/g, "sqrt "],
     [/±|\+\/-|\s\+-\s|,?\s+and\s/g, ","],
     [/[⁰¹²³⁴-⁹⁻]+/g, (power) => `^${power.normalize("NFKC").replace("\u2212", "-")}`],
+    [/(\d)\s+e(?=[-+]?\d)/gi, "$1e"], [/\s*per\s?cent\b/gi, "%"], [/([\d)%])\.$/, "$1"],
     [/(\d)\s*x\s*(?=10\s*(\^|\*\*))/gi, "$1*"],
   ];
-  const COMMA = " The decimal sign is a point, and thousands take neither comma nor space.";
+  const COMMA =
+    " The decimal sign is a point, and thousands take neither comma nor space: 2e6 is two million.";
 
-  const numbers = (text) => {
-    const plain = SIGNS.reduce((found, [sign, other]) => found.replace(sign, other), text).trim();
-    const bare = plain.replace(/^\[(.*)\]$/, "$1").replace(/,\s*$/, "");
+  // What answers.py knows, too: a number with a unit or in words.
+  const SCALES = { hundred: "e2", thousand: "e3", k: "e3", million: "e6", M: "e6", billion: "e9" };
+  const MEASURED = new RegExp(
+    "^(?:.*[=≈~<>≤≥]\\s*|(?:about|around|roughly|nearly|ca\\.?|approx\\w*\\.?)\\s+)?" +
+    "([-+]?(?:\\d(?:[\\d,]|\\s(?=\\d{3}))*\\.?\\d*|\\.\\d+)(?:e[-+]?\\d+)?(?:[*/^]\\d+)*%?)" +
+    "\\s*(?:(\\p{L}+|[°$€£(])(?:\\D|\\^-?\\d)*)?$", "iu",
+  );
+  // As pages write it; 3.000.000 can be nothing else.
+  const THOUSANDS = /^[-+]?[1-9]\d{0,2}(?:(?:[,\s'’]\d{3})+(?:\.\d+)?|(?:\.\d{3}){2,})$/;
+  const joined = (text) =>
+    THOUSANDS.test(text) ? text.replace(/\..*\./.test(text) ? /\./g : /[,\s'’]/g, "") : text;
+
+  // What may have been meant otherwise.
+  const TAKEN = /(?:^|[=≈~<>≤≥]\s*)([-+]?(?:[1-9]\d{0,2},\d{3}|\d*\.?\d+\s*(?:%|per\s?cent)))$/;
+
+  const reads = (text) => {
+    try {
+      return Number.isFinite(value(text));
+    } catch {
+      return false;
+    }
+  };
+  // The sentence that mends what is not read: the reader's own number.
+  const alone = (plain, many) => {
+    if (!/\d/.test(plain)) return /\p{L}{2}/u.test(plain) ? " Write it in digits." : "";
+    const product = plain.replace(/(\d)\s*(?=[a-zπ(])/gi, "$1*");
+    if (reads(product)) return ` Write products with a star: ${product}.`;
+    const found = (many ? parts(plain) : [plain]).map((part) => {
+      const [, digits, word] = MEASURED.exec(part.trim()) || [];
+      if (!digits) return "";
+      const number = joined(digits).replace(",", ".") + (SCALES[word] || "");
+      if (!reads(number)) return "";
+      return number.endsWith("%") ? String(Number(value(number).toPrecision(12))) : number;
+    });
+    if (!found.every(Boolean)) return "";
+    return ` Write the number${found.length > 1 ? "s" : ""} alone: ${found.join(", ")}.`;
+  };
+
+  // Of commas that are no separators, what was meant.
+  const commas = (text, count) => {
+    const pieces = text.split(/;\s*|\s+/);
+    const meant = pieces.map((piece) => piece.replace(",", "."));
+    if (pieces.length !== count || pieces.some((one) => THOUSANDS.test(one)) || !meant.every(reads)) {
+      return COMMA;
+    }
+    return ` The decimal sign is a point: ${meant.join(", ")}.`;
+  };
+
+  const numbers = (text, wanted) => {
+    const many = wanted > 1;
+    const plain = SIGNS.reduce((found, [sign, other]) => found.replace(sign, other), text.trim());
+    const listed = plain.replace(/^\[(.*)\]$/, "$1").replace(/,\s*$/, "");
+    const bare = many ? listed : joined(listed.replace(/^.*[=≈~<>≤≥]\s*/, ""));
     const inner = bare.replace(/^\((.*)\)$/, "$1");
     const readings = [parts(bare), parts(inner), inner.split(/\s+/)];
     for (const reading of readings) {
@@ -106,18 +162,18 @@
       }
     }
     const shown = text.length <= 58 ? `'${text}'` : `a text of ${text.length} characters`;
-    const help = text.includes("%") ? " Write 5% as 0.05." : /\d,\d/.test(text) ? COMMA : "";
+    const help = alone(plain, many) || (/\d,\d/.test(text) ? commas(text, wanted) : "");
     throw new Unreadable(`This asks for numbers, and you gave ${shown}.${help}`);
   };
 
   const read = (asked, text) => {
     if (asked.options) return text;
-    const given = numbers(text);
+    const given = numbers(text, asked.truth.length);
     const [wanted, count] = [asked.truth.length, given.length].map((n) => COUNTS[n] || String(n));
     if (wanted !== count) {
       const words = wanted === "one" ? "One number is" : `${wanted[0].toUpperCase()}${wanted.slice(1)} numbers are`;
       const comma = given.length > asked.truth.length && /\d[, ]\d/.test(text);
-      throw new Unreadable(`${words} asked for, and you gave ${count}.${comma ? COMMA : ""}`);
+      throw new Unreadable(`${words} asked for, and you gave ${count}.${comma ? commas(text, asked.truth.length) : ""}`);
     }
     const odd = given.filter((number) => !Number.isFinite(number));
     if (odd.length) {
@@ -219,11 +275,14 @@
     if (asked.options ? given === asked.truth : within(given, asked.truth, asked.allowed)) {
       return ["right", asked.praise];
     }
+    const [, one] = (!asked.options && asked.truth.length === 1 && TAKEN.exec(bare)) || [];
+    const point = one && one.includes(",") ? "; the decimal sign is a point" : "";
+    const taken = one ? `${one} is read as ${Number(given[0].toPrecision(12))}${point}. ` : "";
     const mistake = asked.mistakes.find((one) => applies(one, given));
-    if (mistake) return ["mistake", mistake.message];
+    if (mistake) return ["mistake", taken + mistake.message];
     tried.add(String(given));
     const more = tried.size >= 3 ? asked.recipe : "There is a hint under the exercise.";
-    return ["wrong", `${explain(asked, given)} ${more}`.trim()];
+    return ["wrong", `${taken}${explain(asked, given)} ${more}`.trim()];
   };
 
   // What answers.py scrambled.

@@ -1,8 +1,21 @@
 """Reading what a reader gives as an answer, and naming it in a message."""
 
+import re
+
 import numpy as np
 
-COMMA = " The decimal sign is a point, and thousands take neither comma nor space."
+COMMA = (
+    " The decimal sign is a point, and thousands take neither comma nor space: 2e6 is two million."
+)
+# The same as in judge.js.
+SCALES = {"hundred": "e2", "thousand": "e3", "k": "e3", "million": "e6", "M": "e6", "billion": "e9"}
+MEASURED = re.compile(
+    r"(?:.*[=≈~<>≤≥]\s*|(?:about|around|roughly|nearly|ca\.?|approx\w*\.?)\s+)?"
+    r"([-+]?(?:\d(?:[\d,]|\s(?=\d{3}))*\.?\d*|\.\d+)(?:e[-+]?\d+)?)(\s*%|\s*per\s?cent\b)?"
+    r"\s*(?:([^\W\d_]+|[°$€£(])(?:\D|\^-?\d)*)?",
+    re.IGNORECASE,
+)
+THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}([,\s]\d{3})+(\.\d+)?")
 NUMBERS = dict(enumerate("no one two three four five six".split()))
 
 
@@ -20,7 +33,8 @@ def as_numbers(answer, shape):
     if isinstance(answer, (bool, np.bool_)):
         raise UnreadableError(f"{answer} is true or false; this asks for numbers.")
     if isinstance(answer, str) or callable(answer):
-        raise UnreadableError(f"This asks for numbers, and you gave {described(answer)}.")
+        help = alone(answer) if isinstance(answer, str) else ""
+        raise UnreadableError(f"This asks for numbers, and you gave {described(answer)}.{help}")
     try:
         array = np.asarray(answer)
         if array.dtype == bool or np.iscomplexobj(array):
@@ -44,6 +58,26 @@ def as_numbers(answer, shape):
         bad = array[~np.isfinite(array)]
         raise UnreadableError(f"The answer holds {bad[0]}; {bad.size} of {array.size} not finite.")
     return array
+
+
+def alone(text):
+    """Return the sentence that mends a text: the reader's own number without unit or words."""
+    if not re.search(r"\d", text):
+        return " Write it in digits." if re.search(r"[^\W_]{2}", text) else ""
+    if not (match := MEASURED.fullmatch(text.strip().removesuffix("."))):
+        return ""
+    number, hundredths, word = match.groups()
+    if word in ("pi", "π", "e"):
+        return ""
+    if THOUSANDS.fullmatch(number):
+        number = re.sub(r"[,\s]", "", number)
+    number = number.replace(",", ".") + SCALES.get(word, "")
+    try:
+        number = f"{float(number) / 100:.12g}" if hundredths else number
+        float(number)
+    except ValueError:
+        return ""
+    return f" Write the number alone: {number}."
 
 
 def described(answer):

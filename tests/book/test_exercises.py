@@ -170,7 +170,6 @@ def test_a_mistake_that_hides_another_is_found():
     )
     assert untold(shadowed, [1.5, -1.0])[0][0] == "twice"
     assert [message for message, _ in untold(shadowed, [1.5])] == ["twice", "less"]
-    assert [message for message, _ in untold(shadowed, [1.5, 1.0])] == ["twice", "less"]
     assert untold(shadowed, [1.5, -1.0, -2.0])[-1][0] == "no such mistake"
 
 
@@ -238,24 +237,25 @@ def test_both_judges_say_the_same():
     assert f"({len(on_page)} of {len(EXERCISES)})" in changes
     cases = [(exercise, list(every_answer(exercise))) for exercise in on_page]
     found = in_browser([(e, [written(answer) for answer in answers]) for e, answers in cases])
-    differing = [
+    assert [] == [
         (exercise.id, answer, *pair)
         for (exercise, answers), said in zip(cases, found, strict=True)
         for answer, *pair in zip(answers, said, here(exercise, answers), strict=True)
         if pair[0] != pair[1]
     ]
-    assert differing == []
 
 
 @pytest.mark.parametrize(
     ("texts", "number"),
     [
         (("0.25", ".25", "1/4", " 2^-2 ", "2**-2", "(1+1)/8", "25e-2", "1-3/4"), 0.25),
+        (("25%", "25 %", "25 per cent", "p = 25 percent", "25.0%.", ".25."), 0.25),
         (("sqrt(2)", "2^0.5", "exp(log(2)/2)", "2^(1/2)", "EXP(ln(2) / 2)"), 2.0**0.5),
         (("-2^2", "−4", "-(2*2)", "(-4)", "2×-2", "[-4]", "1 - 2 - 3"), -4.0),
         (("2*pi", "π·2", "4*pi/2", "8*arctan(1)", "8 * atan 1"), 2.0 * np.pi),
         (("√16", "2√4", "sqrt 16", "sqrt16", "16÷4", "d = 4", "≈4.0", "a > 4"), 4.0),
-        (("3·10⁶", "3x10^6", "3 X 10**6", "N = 3/0.001²", "3×10⁷/10", "300/10⁻⁴"), 3e6),
+        (("3·10⁶", "3x10^6", "3 X 10**6", "N = 3/0.001²", "3×10⁷/10", "300/10⁻⁴", "3 e6"), 3e6),
+        (("3,000,000", "N = 3 000 000", "3\u202f000\u202f000", "3,000,000.", "3.000.000"), 3e6),
         (("p(a, b) = 1, 2", "1 and 2", "1, and 2", "1 ± 2", "1+/-2", "1 +- 2"), (1.0, 2.0)),
         (("1, 2", "(1, 2)", "[1; 2]", "1 2", "sqrt(1),4/2", "(1), (2)", "1, 2,"), (1.0, 2.0)),
     ],
@@ -266,31 +266,29 @@ def test_one_may_type_what_a_pocket_calculator_takes(texts, number):
 
 
 @pytest.mark.parametrize(
-    "text", ["1 +", "2pi 3", "(1", "1)", "alert(1)", "0x10", "1..2", "constructor"]
+    ("texts", "help"),
+    [
+        (("1 +", "2pi 3", "(1", "1)", "alert(1)", "0x10", "1..2", "≈"), ""),
+        (("twelve", "twelve.", "constructor"), " Write it in digits."),
+        (("5.26 cm", "5,26 cm²", "d = 5.26 m.", "ca. 5.26"), " Write the number alone: 5.26."),
+        (("3e6 draws", "3 million", "3M", "N ≈ 3 million draws"), " Write the number alone: 3e6."),
+        (("3,000 (three thousand)", "3 000 draws"), " Write the number alone: 3000."),
+        (("92.3% of all", "92,3 per cent of all"), " Write the number alone: 0.923."),
+    ],
 )
-def test_what_is_no_number_is_told(text):
+def test_what_is_no_number_is_told_how_to_become_one(texts, help):
     exercise = Exercise("a-b", Value(1.0))
-    assert in_browser([(exercise, [text])]) == [
-        [f"unreadable|Not yet.|This asks for numbers, and you gave {text!r}."]
-    ]
+    said = [f"unreadable|Not yet.|This asks for numbers, and you gave {t!r}.{help}" for t in texts]
+    assert in_browser([(exercise, texts)]) == [said] and here(exercise, texts) == said
 
 
-def test_a_comma_within_a_number_is_told():
-    exercise = Exercise("a-b", Value(0.25))
-    pair = Exercise("a-c", Value(np.array([0.25, 0.5])))
-    texts = ["0,25", "3,000,000", "3 000 000", "0, 25"]
-    one, two = in_browser([(exercise, texts), (pair, ["0,25; 0,5", "0,25 0,5", "0, 25, 5"])])
-    for text in one[:3] + two[:2]:
-        assert text.endswith(COMMA)
-    assert one[3].endswith("and you gave two.") and two[2].endswith("and you gave three.")
-
-
-def test_per_cent_is_told():
-    exercise = Exercise("a-b", Value(0.25))
-    (said,) = in_browser([(exercise, ["25%"])])
-    assert said == [
-        "unreadable|Not yet.|This asks for numbers, and you gave '25%'. Write 5% as 0.05."
-    ]
+def test_a_comma_or_per_cent_is_told():
+    one, pair = Exercise("a-b", Value(0.25)), Exercise("a-c", Value(np.array([0.25, 0.5])))
+    pairs = ["0,25; 0,5", "0,25 0,5", "0, 25, 5", "2,989, 5", "0.2, 0.5 cm"]
+    said = sum(in_browser([(one, ["0,25", "0, 25", "2,989", "12%"]), (pair, pairs)]), [])
+    ends = ("point: 0.25.", "gave two.", "point. The answer is another number.", "0.12. The answer")
+    ends += ("point: 0.25, 0.5.",) * 2 + ("gave three.", COMMA, "numbers alone: 0.2, 0.5.")
+    assert all(end in text for text, end in zip(said, ends, strict=True))
 
 
 def test_an_answer_is_not_to_be_read_in_the_page():

@@ -127,7 +127,7 @@ SAID = {
         (METHOD, "rejection", "coin toss"),
     ],
     "unreadable": [
-        (AREA, "0.78", "asks for numbers, and you gave '0.78'"),
+        (AREA, "0.78", "asks for numbers, and you gave '0.78'. Write the number alone: 0.78"),
         (AREA, True, "true or false"),
         (AREA, doubled, "the function 'doubled'; call it"),
         (AREA, [0.78, 0.78], "One number is asked for, and you gave two"),
