@@ -6,6 +6,7 @@
   const FUNCTIONS = {
     sqrt: Math.sqrt, exp: Math.exp, log: Math.log, ln: Math.log, atan: Math.atan, arctan: Math.atan,
   };
+  const KNOWN = new Set([CONSTANTS, FUNCTIONS].flatMap(Object.keys));
   const COUNTS = ["no", "one", "two", "three", "four", "five", "six"];
   const TOKEN = /\s*(?:(\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?)|([a-zπ]+)|(\*\*|[-+*/^()%]))/iy;
 
@@ -91,10 +92,10 @@
   // Signs that one may write otherwise.
   const SIGNS = [
     [/−/g, "-"], [/[×·]/g, "*"], [/÷/g, "/"], [/(\d)√/g, "$1*√"], [/√/g, "sqrt "],
-    [/±|\+\/-|\s\+-\s|,?\s+and\s/g, ","],
+    [/±|\+\/-|\s\+-\s|,?\s+and\s|[|&→]/g, ","],
     [/[⁰¹²³⁴-⁹⁻]+/g, (power) => `^${power.normalize("NFKC").replace("\u2212", "-")}`],
-    [/(\d)\s+e(?=[-+]?\d)/gi, "$1e"], [/\s*per\s?cent\b/gi, "%"], [/([\d)%])\.$/, "$1"],
-    [/(\d)\s*x\s*(?=10\s*(\^|\*\*))/gi, "$1*"],
+    [/(\d)\s+e(?=[-+]?\d)/gi, "$1e"], [/\s*per\s?cent\b/gi, "%"], [/([\d)%\]}])\.$/, "$1"],
+    [/(\d)(?:\s*x\s*(?=10\s*(?:\^|\*\*))|\s+x\s+(?=[\d.(]))/gi, "$1*"],
   ];
   const COMMA =
     " The decimal sign is a point, and thousands take neither comma nor space: 2e6 is two million.";
@@ -123,7 +124,7 @@
   };
   // The sentence that mends what is not read: the reader's own number.
   const alone = (plain, many) => {
-    if (!/\d/.test(plain)) return /\p{L}{2}/u.test(plain) ? " Write it in digits." : "";
+    if (!/\d/.test(plain) && /\p{L}{2}/u.test(plain)) return " Write it in digits.";
     const product = plain.replace(/(\d)\s*(?=[a-zπ(])/gi, "$1*");
     if (reads(product)) return ` Write products with a star: ${product}.`;
     const found = (many ? parts(plain) : [plain]).map((part) => {
@@ -133,7 +134,11 @@
       if (!reads(number)) return "";
       return number.endsWith("%") ? String(Number(value(number).toPrecision(12))) : number;
     });
-    if (!found.every(Boolean)) return "";
+    if (!found.every(Boolean)) {
+      const words = plain.replace(/[^,;]*[=≈~<>≤≥]/g, "").match(/\p{L}+/gu) || [];
+      const unknown = words.find((word) => !KNOWN.has(word.toLowerCase()));
+      return unknown ? ` '${unknown}' is none.` : "";
+    }
     return ` Write the number${found.length > 1 ? "s" : ""} alone: ${found.join(", ")}.`;
   };
 
@@ -150,7 +155,7 @@
   const numbers = (text, wanted) => {
     const many = wanted > 1;
     const plain = SIGNS.reduce((found, [sign, other]) => found.replace(sign, other), text.trim());
-    const listed = plain.replace(/^\[(.*)\]$/, "$1").replace(/,\s*$/, "");
+    const listed = plain.replace(/^[[{](.*)[\]}]$/, "$1").replace(/,\s*$/, "");
     const bare = many ? listed : joined(listed.replace(/^.*[=≈~<>≤≥]\s*/, ""));
     const inner = bare.replace(/^\((.*)\)$/, "$1");
     const readings = [parts(bare), parts(inner), inner.split(/\s+/)];
@@ -173,7 +178,9 @@
     if (wanted !== count) {
       const words = wanted === "one" ? "One number is" : `${wanted[0].toUpperCase()}${wanted.slice(1)} numbers are`;
       const comma = given.length > asked.truth.length && /\d[, ]\d/.test(text);
-      throw new Unreadable(`${words} asked for, and you gave ${count}.${comma ? commas(text, asked.truth.length) : ""}`);
+      const run = given.length === 1 && (/\d[^\d.e]+\d/i.test(text) || text.length === asked.truth.length);
+      const help = comma ? commas(text, asked.truth.length) : run ? " Put commas between." : "";
+      throw new Unreadable(`${words} asked for, and you gave ${count}.${help}`);
     }
     const odd = given.filter((number) => !Number.isFinite(number));
     if (odd.length) {
@@ -254,6 +261,9 @@
       return "That is the logarithm of the right answer.";
     }
     if (isOne) return "The answer is another number.";
+    if (truth.length === 2 && within([...given].reverse(), truth, allowed)) {
+      return "Both right, in the wrong order.";
+    }
     if (far.length === truth.length) return `None of the ${truth.length} entries is right.`;
     const right = truth.flatMap((_, i) => (wrong.includes(i + 1) ? [] : [i + 1]));
     const close = wrong.filter((i) => !far.includes(i));

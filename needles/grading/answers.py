@@ -8,6 +8,7 @@ COMMA = (
     " The decimal sign is a point, and thousands take neither comma nor space: 2e6 is two million."
 )
 # The same as in judge.js.
+CALCULATOR = "pi π e sqrt exp log ln atan arctan".split()
 SCALES = {"hundred": "e2", "thousand": "e3", "k": "e3", "million": "e6", "M": "e6", "billion": "e9"}
 MEASURED = re.compile(
     r"(?:.*[=≈~<>≤≥]\s*|(?:about|around|roughly|nearly|ca\.?|approx\w*\.?)\s+)?"
@@ -62,13 +63,14 @@ def as_numbers(answer, shape):
 
 def alone(text):
     """Return the sentence that mends a text: the reader's own number without unit or words."""
-    if not re.search(r"\d", text):
-        return " Write it in digits." if re.search(r"[^\W_]{2}", text) else ""
-    if not (match := MEASURED.fullmatch(text.strip().removesuffix("."))):
-        return ""
+    if not re.search(r"\d", text) and re.search(r"[^\W_]{2}", text):
+        return " Write it in digits."
+    match = MEASURED.fullmatch(text.strip().removesuffix("."))
+    if not match or match[3] in CALCULATOR:
+        words = re.findall(r"[^\W\d_]+", re.sub("[^,;]*[=≈~<>≤≥]", "", text))
+        unknown = [word for word in words if word.lower() not in CALCULATOR]
+        return f" {unknown[0]!r} is none." if unknown else ""
     number, hundredths, word = match.groups()
-    if word in ("pi", "π", "e"):
-        return ""
     if THOUSANDS.fullmatch(number):
         number = re.sub(r"[,\s]", "", number)
     number = number.replace(",", ".") + SCALES.get(word, "")

@@ -103,6 +103,8 @@ class Value:
             return "That is the logarithm of the right answer."
         if not truth.ndim:
             return "The answer is another number."
+        if truth.shape == (2,) and self.equals(answer[::-1], truth):
+            return "Both right, in the wrong order."
         if far.all():
             return f"None of the {truth.size} entries is right."
         kinds = {"Right": ~wrong, "Close": wrong & ~far, "Another number": far}

@@ -158,6 +158,7 @@ SAID = {
         (AREA, np.log(np.pi / 4) * 1.0, "logarithm of the right answer"),
         (AREA, 0.3, "The answer is another number. There is a hint under the exercise."),
         (POINT, [1.0, 2.0, 4.0], "^Right: entries 1, 2. Another number: entry 3."),
+        ("minds-race", (50 / 17, 16 / 17), "^Both right, in the wrong order"),
         (POINT, [1.0, 2.02, 4.0], "^Right: entry 1. Close: entry 2. Another number: entry 3."),
         ("challenge-scale", (3.6, 0.9), "^Close in entries 1, 2 of 2. Was something rounded"),
         (COUNT, 250.0, "Close. Off by one, perhaps in counting."),
