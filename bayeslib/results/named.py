@@ -81,15 +81,15 @@ def as_names(names, dim):
     """Return `dim` different names; none give theta, or theta[0], theta[1] and so on."""
     if names is None or np.size(names) == 0:
         return ("theta",) if dim == 1 else tuple(f"theta[{i}]" for i in range(dim))
-    if isinstance(names, str) or np.ndim(names) == 0:
-        names = (names,)
-    names = tuple(names)
+    names = (names,) if isinstance(names, str) or np.ndim(names) == 0 else tuple(names)
     if len(names) != dim or len(set(names)) != dim:
         raise BayeslibError(f"names must be {dim} different strings, got {names!r}")
     if not all(isinstance(name, str) for name in names):
         raise BayeslibTypeError(f"names must be strings, got {names!r}")
     if not all(name.strip() and name.isprintable() for name in names):
         raise BayeslibError(f"names must be words of one line, got {names!r}")
+    if taken := [n for n in variables(names) if not callable(getattr(np.ndarray, n, len))]:
+        raise BayeslibError(f"every array has a .{taken[0]}: in names= call it {taken[0]}_")
     return names
 
 

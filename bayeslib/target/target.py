@@ -55,8 +55,8 @@ class Target:
         fused(theta, grad, *data) -> float writes the gradient into `grad` and returns the log
         density, in one pass: the fastest form. A `gradient` beside it is neither needed nor used.
     names : sequence of str, optional
-        One a dimension. None is "theta", or "theta[0]" and so on. Read any by ``draws["T"]``; a
-        function of draws reads as ``p.mu`` what is a word, and not an array's own, as T or size.
+        One a dimension, not T, size and the like, which arrays have. None is "theta", or "theta[0]"
+        and so on. Read any by ``draws["mu"]``; functions of draws read a word as ``p.mu``.
     support : sequence of (low, high), optional
         For a density of a vector; bounds in `parameters` are easier, as all samplers know them.
         One pair a dimension, or one pair for dim 1; None for an end, or a pair, that is open.

@@ -234,14 +234,12 @@ test_bad_targets = pytest.mark.row(52)(
         ({"dim": 1, "names": ("a", "b")}, "names must be 1 different strings"),
         ({"dim": 2, "names": ("a", "a")}, "names must be 2 different strings"),
         ({"dim": 1, "names": (1,)}, TypeError, "names must be strings"),
+        ({"dim": 2, "names": ["T[0]", "T[1]"]}, "every array has a .T: in names= call it T_"),
         ({"dim": 1, "gradient": "numeric"}, TypeError, 'gradient must be "auto", None'),
         ({"dim": 1, "truth": 3.0}, TypeError, "truth must be a Truth"),
         ({"dim": 1, "data": np.ones(3)}, TypeError, r"write data=\(array,\)"),
         ({"dim": 10**9}, "dim must be at most 10000000, got 1000000000"),
-        *(
-            ({"dim": 2, "names": (name, "b")}, "names must be words of one line")
-            for name in ("", " ", "a\n", "a\x1b[0m")
-        ),
+        *(({"dim": 1, "names": n}, "words of one line") for n in ("", " ", "a\n", "a\x1b[0m")),
         by=lambda **options: Target(lambda theta: 0.0, **options),
     )
 )

@@ -82,7 +82,6 @@ test_what_disagrees_is_refused = refused(
     (lambda: Draws(FEW, log_weights=[[0.0, np.nan, 1.0]]), r"log_weights\[0, 1\] is nan"),
     (lambda: Draws(FEW, log_weights=[[0.0, -np.inf, np.inf]]), r"log_weights\[0, 2\] is inf"),
     (lambda: Draws(FEW, names=("a",)), "names must be 2 different"),
-    (lambda: Draws(FEW, names=["a", "a"]), "names must be 2 different"),
     (lambda: Draws(FEW, names=["a", "b"]).expect(lambda p: p["a"]), "write p.a for"),
     (lambda: Draws(FEW).predict(lambda p: 0.0, rng=1), r"simulate must take \(p, rng\): too many"),
     (lambda: Gaussian([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]]), "positive definite"),
