@@ -16,8 +16,14 @@
     BayeslibWarning (UserWarning)              a result that is not to be trusted, said once
 """
 
+import re
 import sys
+import traceback
 import warnings
+
+_HOMES = __file__.removesuffix("errors.py"), warnings.__file__.removesuffix("warnings.py")
+LIBRARY = re.compile("|".join(map(re.escape, _HOMES)) + r"|.*[/\\](site|dist)-packages[/\\]")
+_ALL = "Only your own lines; all: import sys, traceback; traceback.print_exception(sys.last_value)"
 
 
 class BayeslibError(ValueError):
@@ -41,6 +47,17 @@ class BayeslibError(ValueError):
     """
 
     partial = None
+
+    def _render_traceback_(self):
+        """Return what IPython shows: the reader's own lines, those of causes too, and messages."""
+        told = part = traceback.TracebackException.from_exception(self)
+        cell = sys.modules["IPython"].get_ipython().compile.format_code_name
+        while part:
+            part.stack[:] = [f for f in part.stack if f.line and not LIBRARY.match(f.filename)]
+            for f in part.stack:
+                f.filename = " ".join(cell(f.filename) or [f.filename])
+            part = part.__cause__ or part.__context__
+        return [_ALL, *"".join(told.format()).splitlines()]
 
 
 class BayeslibTypeError(BayeslibError, TypeError):

@@ -1,5 +1,6 @@
 """A target: an unnormalised log density, its gradient, and what is exactly known about it."""
 
+import functools
 import math
 
 import cloudpickle
@@ -389,6 +390,7 @@ class Target:
 
     def explain(self, theta):
         """Return the exception that the plain functions raise at theta."""
+        shapes = "".join(f", data[{i}] {a.shape}" for i, a in enumerate(self.data) if a.ndim)
         try:
             self._plain(theta)
             if self._fused is not None:
@@ -401,11 +403,14 @@ class Target:
                         f"got {shape}"
                     )
         except Exception as error:
+            error._render_traceback_ = functools.partial(BayeslibError._render_traceback_, error)
+            if shapes and "shape" in str(error):
+                error.add_note(f"bayeslib: the shapes are {shapes[2:]}")
             return error
         return TargetError(
             f"{self.logdensity.__name__!r} raised when compiled at theta={shown(theta)}, "
-            "but does not in plain Python: look for arrays of different shapes in a function of "
-            "bl.logpdf, or an index out of bounds"
+            "but does not in plain Python: look for an index out of bounds, or for arrays of "
+            f"different shapes in a function of bl.logpdf{shapes}: of (n, 1) pass the .ravel()"
         )
 
     def _plain(self, theta, function=None, data=None):
