@@ -171,17 +171,15 @@ def _explained(error, function):
         return BayeslibTypeError(
             f"{function.__name__!r} must return a float, got an array; sum it, or index it"
         )
-    noise = ("Failed in", "This error", "For more", "- Resolution", "<")
     about = re.split(r"^(?:File |During:)|Raised from", text, flags=re.MULTILINE)[0]
-    lines = [line.strip() for line in about.splitlines()]
-    said = [line for line in lines if line and not line.startswith(noise)] or [type(error).__name__]
-    where = re.findall(r"File \"[^\"]*\", line (\d+)", text)
+    said = re.findall(r"^\s*(?!Failed in|This error|For more|- Resolution|<)(\S.*)", about, re.M)
+    where = re.findall(r"File \"(?!<string>)[^\"]*\", line (\d+)", text)
     line = f" (line {where[-1]} of its file)" if where else ""
     remedy = (
         "Write it in numba's subset: numbers, loops, NumPy arrays and functions; "
         "of SciPy what the page Targets lists; no lists of mixed types."
     )
-    reason = " ".join(said[:2]).rstrip(".")
-    if found := unknown_name(text, error):
-        reason, remedy = found[0], f"{found[1][0].upper()}{found[1][1:]}."
+    reason = " ".join(said[:2] or [type(error).__name__]).rstrip(".")
+    if found := unknown_name(text, error, function):
+        reason, remedy = found[0], f"{found[1][0].upper()}{found[1][1:]}.".replace("?.", "?")
     return BayeslibTypeError(f"{function.__name__!r} does not compile{line}: {reason}. {remedy}")

@@ -339,6 +339,7 @@ class Layout:
         scope = {
             "__name__": logdensity.__module__, "np": np, "inf": np.inf, "place_ends": place_ends,
             "inside_ends": inside_ends, "_logdensity": logdensity, "_Parameters": self._record,
+            "_parameters": self.parameters,  # for messages
         }  # fmt: skip
         for kind, curve in CURVES.items():
             scope |= {f"place_{kind}": curve.place, f"inside_{kind}": curve.inside}

@@ -472,7 +472,7 @@ def raising(theta):
         (condition, r"`if theta\[0\]:`.*x != 0.0"),
         (lambda t: t, r"returns <1-d array from theta>, not a number; add up the terms"),
         (lambda t: bl.logpdf.gaussian(t[0]), r"no attribute 'gaussian'; mend the name"),
-        (lambda t: bl.logpdf.halfnormal(t[0]), r"bl.logpdf has no.*as half_normal"),
+        (lambda t: bl.logpdf.halfnormal(t[0]), r"bl.logpdf has no.*did you mean half_normal.$"),
         (lambda t: np.sum(np.log([t[0], t[1]])), r"log of a list.*np.array"),
         (lambda t: t[t[0]], r"not a whole number.*astype\(int\)"),
         (lambda t: special.logsumexp(np.outer(t, t), axis=1), r"along an axis.*loop over rows"),

@@ -268,7 +268,7 @@ test_bad_input_is_named = refused(
     (lambda: bl.nuts(NAMED, {"mu": 1.0, "sigma": -1.0}, rng=1), "strictly inside"),
     (lambda: bl.nuts(NAMED, [{"mu": 1.0, "sigma": -1.0}] * 4, rng=1), "strictly inside"),
     (lambda: bl.nuts(NAMED, [1.0], rng=1), "initial_position must have shape"),
-    (lambda: bl.Target(lambda p: p.nope, parameters={"a": ()})([0.0]), "is named 'nope'. Name it"),
+    (lambda: bl.Target(lambda p: p.nope, parameters={"a": ()})([0.0]), "'nope'. There are a: mend"),
 )
 
 
@@ -341,12 +341,12 @@ def test_an_array_to_fill_is_made_from_the_parameters():
 @pytest.mark.parametrize(
     ("density", "words"),
     [
-        (lambda p, y: bl.logpdf.normal(y, 0.0, p.a), "returns an array.*add up the terms"),
-        (lambda p, y: np.sum(p.b * y), "no parameter is named 'b'.*name it in parameters="),
+        (lambda p, y: bl.logpdf.normal(p.c, 0.0, 1.0), "an array.*and those of c, 3 numbers"),
+        (lambda p, y: np.sum(p.b * y), "no parameter is named 'b'.*are ab, c: mend.*or name it in"),
     ],
 )
 def test_common_slips_are_named(density, words):
-    target = bl.Target(density, parameters={"a": bl.positive()}, data=(Y,))
+    target = bl.Target(density, parameters={"c": 3, "ab": bl.positive()}, data=(Y,))
     with pytest.raises(bl.GradientError, match=words):
         bl.nuts(target, num_samples=5, rng=1)
 

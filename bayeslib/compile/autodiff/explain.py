@@ -4,17 +4,14 @@ import difflib
 import dis
 import itertools
 import linecache
-import os
 import re
 from traceback import format_tb
 
 from numba import NumbaError
 
-from ...errors import BayeslibError, GradientError
+from ...errors import LIBRARY, BayeslibError, GradientError
 from ..functions import densities
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-LIBRARY = re.compile(r"[/\\](numba|numpy|llvmlite)[/\\]")
 ONE = "return one float on every path"
 SUM = "add up the terms, as in np.sum(bl.logpdf.normal(y, mu, sigma))"
 FLOATS = r"Cannot unify array\((float|int)\d+[^)]*\) and array\(Dual"
@@ -24,7 +21,7 @@ SLIPS = (  # which do not compile without a gradient either
     (r"setitem\(readonly|^'NoneType' .* 'args'", "an array that is read-only is changed in place",
      "theta and data are read-only: write to a copy, y = y - y.mean(), or do it before Target"),
     (r"attribute '(\w+)' of type Parameters", "no parameter is named {0!r}",
-     "name it in parameters= of the Target"),
+     "there are {near}: mend the name, or name it in parameters= of the Target"),
     (r"getitem\(Parameters\(.*?\), Literal\[str\]\((\w+)", "p[{0!r}] is asked for", "write p.{0}"),
     (r"Cannot bind .* '\(.*\*, ", "it takes keywords", "leave them out, and the * before them"),
     (r"IMPORT_NAME", "it imports something", "import outside the function"),
@@ -77,7 +74,7 @@ def explain(error, function):
     if isinstance(error, BayeslibError):
         return error
     text = str(error)
-    known = unknown_name(text, error)
+    known = unknown_name(text, error, function)
     construct, remedy = known or describe(text, error, function)
     more = "" if known else ELSE
     return GradientError(f"{title(function)}: {construct}{place(text)}; {remedy}{more}")
@@ -87,16 +84,23 @@ def title(function):
     return f"no automatic gradient for {getattr(function, '__name__', function)!r}"
 
 
-def unknown_name(text, error):
+def parameters_of(function):
+    return getattr(function, "__globals__", {}).get("_parameters", {})
+
+
+def unknown_name(text, error, function):
     """What compiles neither with a gradient nor without, and the remedy, or None."""
     if isinstance(error, AssertionError) and "idxty.ndim" in format_tb(error.__traceback__)[-1]:
         return "a mask of several dimensions", "mask the array before it goes into data="
     for pattern, construct, remedy in SLIPS:
         if match := re.search(pattern, text):
-            return construct.format(*match.groups()), remedy.format(*match.groups())
+            word, names = match[match.lastindex or 0], parameters_of(function)
+            near = ", ".join(difflib.get_close_matches(word, names, len(names) + 1, 0.0))
+            return construct.format(*match.groups()), remedy.format(*match.groups(), near=near)
     if match := re.search(rf"module '{densities.__name__}' has (no attribute '(\w+)')", text):
         close = difflib.get_close_matches(match[2].lower(), densities.__all__, 1)
-        return f"bl.logpdf has {match[1]}", "mend the name" + "".join(f", as {c}" for c in close)
+        remedy = f"did you mean {close[0]}?" if close else "mend the name"
+        return f"bl.logpdf has {match[1]}", remedy
     attribute = r"Unknown attribute '(\w+)' of type Module\(<module '(scipy[.\w]*)'"
     name = r"Untyped global name '(\w+)'().*\n?.*<(?:class 'numpy.ufunc'|ufunc)"
     of_numpy = r"unsupported NumPy function '(?=numpy\.(\w+))(numpy)"
@@ -138,6 +142,8 @@ def describe(text, error, function):
     """The construct that numba stumbled over, and what to do about it."""
     if forgets(function):
         return "a path through it returns none, not a number", ONE
+    arrays = [(name, p.size) for name, p in parameters_of(function).items() if p.shape]
+    add_up = SUM + "".join(f", and those of {name}, {n} numbers" for name, n in arrays)
     match = re.search(r"^ ?No implementation of function (.*) found for signature:\s+>>> (.*)",
                       text, re.MULTILINE)  # fmt: skip
     if match:
@@ -147,13 +153,13 @@ def describe(text, error, function):
             kind = plain_types(call.partition("(")[2].rpartition(")")[0])
             if only_raises(function):
                 return "it always raises", "return -np.inf outside the support"
-            return f"it returns {kind}, not a number", SUM if "array" in kind else ONE
+            return f"it returns {kind}, not a number", add_up if "array" in kind else ONE
         for pattern, construct, remedy in REMEDIES:
             if re.match(rf"{pattern}\W", call):
                 return construct.format(name=name), remedy
         return f"{plain_types(call)} has no derivative rule", "write it as a loop over numbers"
     if re.search(r"Can't unify return type .*array\(Dual", text):
-        return "it returns an array, not a number", SUM
+        return "it returns an array, not a number", add_up
     if re.search(FLOATS, text):
         return (
             "an array of floats becomes one of functions of theta",
@@ -170,9 +176,8 @@ def describe(text, error, function):
     remedy = f"{ONE} and keep to loops over numbers"
     if not isinstance(error, NumbaError):
         return "numba cannot compile it for numbers that carry derivatives", remedy
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    lines = [line for line in lines if not line.startswith(("Failed in", "During", "- R"))]
-    reason = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    line = re.search(r"^\s*(?!Failed in|During|- R)(\S.*)", text, re.MULTILINE)
+    reason = f"{type(error).__name__}: {line[1]}" if line else type(error).__name__
     return plain_types(reason), remedy
 
 
@@ -185,7 +190,7 @@ def plain_types(text):
 def place(text):
     """The first line of the user's own that the message points to, with its source."""
     for path, line in re.findall(r"^During: typing of .* at (.*) \((\d+)\)$", text, re.MULTILINE):
-        if not LIBRARY.search(path) and not os.path.abspath(path).startswith(HERE):
+        if path != "<string>" and not LIBRARY.match(path):
             source = linecache.getline(path, int(line)).strip()
             return f", line {line}: `{source}`" if source else f", line {line}"
     return ""
