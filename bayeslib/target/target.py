@@ -93,10 +93,10 @@ class Target:
     closure has changed, the next call or run compiles again.
 
     Compiled arithmetic follows NumPy, not Python: log(0) is ``-inf`` and 1/0 is ``inf``. An index
-    out of bounds is not noticed (unless ``NUMBA_BOUNDSCHECK=1`` is set). Chains and fits first
-    compare the compiled value with the plain function's or, of data of more than 200,000 numbers,
-    with that of one compiled to notice it. They warn where data of shape (n, 1) made (n, n) numbers
-    of n.
+    out of bounds is not noticed (unless ``NUMBA_BOUNDSCHECK=1`` is set). Everything that samples,
+    fits, weighs or integrates (and `many`) first compares one compiled value with the plain
+    function's or, of data of more than 200,000 numbers, with that of one compiled to notice it. It
+    warns where data, or a parameter, of shape (n, 1) made (n, n) numbers of n.
 
     Examples
     --------
@@ -286,6 +286,8 @@ class Target:
         values = evaluate_many(bound, thetas)
         if bound.num_errors:
             raise self.explain(bound.failed_at)
+        if bound.address not in self._verified and (finite := np.isfinite(values)).any():
+            self.verify(thetas[finite.argmax()])
         return values
 
     def bind(self, gradient):

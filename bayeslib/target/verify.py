@@ -2,6 +2,7 @@
 
 import math
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from ..compile.arithmetic import JIT
 from ..compile.autodiff import compilable
 from ..errors import GradientError, TargetError, warn
 from ..validate import shown
+from .parameters import Layout
 
 _COMPARED_WORDS = 200_000  # above it, the plain function would take seconds to compare with
 _FIRST_STEP = 0.1
@@ -165,14 +167,27 @@ def _as_in_python(target, theta, value, *, gradient):
             "bounds (NUMBA_BOUNDSCHECK=1 finds it), or random numbers"
         )
     _check_support(target, theta, gradient=gradient)
-    columns = [i for i, a in enumerate(target.data) if a.shape[1:] == (1,)]
-    flat = [np.ravel(a) if i in columns else a for i, a in enumerate(target._arguments)]
-    with suppress(Exception):  # which are wanted, or what is compared with
-        plain = target._plain(theta, data=flat) if columns and not large else plain
-    if not _close(value, plain):
-        warn(f"data[{columns[0]}] of shape (n, 1) broadcast to (n, n): pass its .ravel()")
+    if not large:
+        _check_columns(target, theta, value)
     target._verified.add(address)
     return True
+
+
+def _check_columns(target, theta, value):
+    """Warn where the value is another one when columns (n, 1) are vectors."""
+    columns = [i for i, a in enumerate(target.data) if a.shape[1:] == (1,)]
+    cures, function = [(f"data[{i}]", "pass its .ravel()") for i in columns], None
+    own = getattr(target, "original", target)  # of one in coordinates
+    if own.layout and all(a.ndim < 2 or a.shape[1:] == (1,) for a in target.data):
+        given = own.parameters.items()
+        narrow = {name: replace(p, shape=p.shape[:1]) for name, p in given if p.shape[1:] == (1,)}
+        cures += [(f"p.{name}", "declare the shape n") for name in narrow]
+        layout = Layout(own.parameters | narrow)
+        function = (layout.flat if own is target else layout.free)(own.logdensity)
+    flat = [np.ravel(a) if i in columns else a for i, a in enumerate(target._arguments)]
+    with suppress(Exception):  # columns are wanted, or what is compared with
+        if cures and not _close(value, target._plain(theta, function, flat)):
+            warn("{} of shape (n, 1) broadcast to (n, n): {}".format(*cures[0]))
 
 
 def _check_support(target, theta, *, gradient):

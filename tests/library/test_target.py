@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from densities import EXACT, gaussian2
 from numba import njit
+from scipy import stats
 
+import bayeslib as bl
 from bayeslib import Target, Truth, cholesky_corr, metropolis, simplex
 from bayeslib.compile.arithmetic import FAST
 from bayeslib.errors import BayeslibError, GradientError, TargetError
@@ -284,6 +286,34 @@ def test_a_column_beside_as_many_numbers_is_spoken_of_unless_its_values_are_as_m
     assert [f"data[{told}] of shape (n, 1)" in words for words in said] == [True] * (
         told is not None
     )
+
+
+def test_a_parameter_that_is_a_column_is_spoken_of_too():
+    def density(p, y):
+        return -np.sum((y - p.m) ** 2)
+
+    for shape, told in ((5, 0), ((5, 1), 1)):
+        target = Target(density, parameters={"m": shape}, data=(np.arange(5.0),))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            bl.nuts(target, num_samples=200, rng=1)
+        assert sum("p.m of shape (n, 1)" in str(found.message) for found in caught) == told
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_what_no_chain_walks_in_is_compared_with_plain_python_too(noisy):
+    def density(theta, index):
+        return -(theta[index] ** 2) + noisy * np.random.normal()  # noqa: NPY002
+
+    def run(method, *args, **options):
+        target = Target(density, dim=1, data=(int(not noisy),))
+        with pytest.raises(TargetError if noisy else IndexError, match="random|out of bounds"):
+            method(target, *args, **options)
+
+    run(bl.quadrature, (-5.0, 5.0))
+    run(bl.grid_posterior, (-5.0, 5.0), num_points=10)
+    for method in (bl.smc, bl.importance_sample, bl.annealed_importance_sample):
+        run(method, stats.norm(), num_samples=100, rng=1)
 
 
 def test_a_column_that_is_a_matrix_is_one():

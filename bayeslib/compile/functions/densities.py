@@ -130,6 +130,8 @@ def poisson(k, mu):
     """Poisson, of counts: ``scipy.stats.poisson(mu)``."""
     if not (k >= 0 and k % 1 == 0):
         return -math.inf
+    if mu == math.inf:
+        return -math.inf
     return xlogy(k, mu) - mu - math.lgamma(k + 1.0) if mu >= 0.0 else math.nan
 
 
