@@ -286,8 +286,9 @@ class Target:
         values = evaluate_many(bound, thetas)
         if bound.num_errors:
             raise self.explain(bound.failed_at)
-        if bound.address not in self._verified and (finite := np.isfinite(values)).any():
-            self.verify(thetas[finite.argmax()])
+        new = (bound.address, False) not in self._verified
+        if new and (finite := np.isfinite(values)).any():
+            verify(self, thetas[finite.argmax()], walks=False)
         return values
 
     def bind(self, gradient):
