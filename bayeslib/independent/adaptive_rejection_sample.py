@@ -5,6 +5,7 @@ import numpy as np
 from ..errors import BayeslibError, EnvelopeError, TargetError
 from ..results import Draws, Estimate
 from ..target.target import as_target
+from ..target.verify import verify
 from ..validate import as_count, as_floats, as_rng, blame, check_finite, check_memory
 from ..waiting import blocks, count, watching
 from .hull import CONVEX, MOST_POINTS, NOT_FINITE, Hull, Note, State, draw, log_area, rounding
@@ -88,6 +89,8 @@ def adaptive_rejection_sample(target, *, points, num_samples, rng):
     rng, seed = as_rng(rng)
     start = np.unique(np.atleast_1d(as_floats(points, "points")))
     check_finite(start, "points")
+    for x in start[:, None]:
+        verify(target, x, gradient=True, walks=False)
     bound = target.bind(gradient=True)
     hull = _first_hull(target, bound, start)
     notes, interrupted = np.zeros(num_samples, dtype=Note), False

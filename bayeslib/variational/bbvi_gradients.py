@@ -90,6 +90,7 @@ def bbvi_gradients(
     """
     free = unconstrained(as_target(target))
     mean = as_position(mean, "mean", free.dim)
+    free.verify(mean, gradient=estimator == "reparam")
     factor, dense = _as_factor(scale, free.dim)
     num_draws = as_num_draws(num_draws, estimator, FAMILIES[dense])
     num_samples = as_count(num_samples, "num_samples")

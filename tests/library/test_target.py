@@ -289,11 +289,9 @@ def test_a_column_beside_as_many_numbers_is_spoken_of_unless_its_values_are_as_m
 
 
 def test_a_parameter_that_is_a_column_is_spoken_of_too():
-    def density(p, y):
-        return -np.sum((y - p.m) ** 2)
-
     for shape, told in ((5, 0), ((5, 1), 1)):
-        target = Target(density, parameters={"m": shape}, data=(np.arange(5.0),))
+        how = {"parameters": {"m": shape}, "data": (np.arange(5.0),)}
+        target = Target(lambda p, y: -np.sum((y - p.m) ** 2), **how)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             bl.nuts(target, num_samples=200, rng=1)
@@ -303,15 +301,17 @@ def test_a_parameter_that_is_a_column_is_spoken_of_too():
 @pytest.mark.parametrize("noisy", [False, True])
 def test_what_no_chain_walks_in_is_compared_with_plain_python_too(noisy):
     def density(theta, index):
-        return -(theta[index] ** 2) + noisy * np.random.normal()  # noqa: NPY002
+        # finite, whatever lies there
+        return (theta[index] > 0.0) - theta[0] ** 2 + noisy * np.random.normal()  # noqa: NPY002
 
     def run(method, *args, **options):
         target = Target(density, dim=1, data=(int(not noisy),))
         with pytest.raises(TargetError if noisy else IndexError, match="random|out of bounds"):
             method(target, *args, **options)
 
-    run(bl.quadrature, (-5.0, 5.0))
-    run(bl.grid_posterior, (-5.0, 5.0), num_points=10)
+    run(bl.grid_posterior, (-5.0, 5.0), num_points=10)  # as quadrature does
+    run(bl.adaptive_rejection_sample, points=[-1.0, 1.0], num_samples=10, rng=1)
+    run(bl.bbvi_gradients, [0.0], [1.0], estimator="score", rng=1)
     for method in (bl.smc, bl.importance_sample, bl.annealed_importance_sample):
         run(method, stats.norm(), num_samples=100, rng=1)
 
