@@ -47,7 +47,9 @@ def bbvi(
     family : {"meanfield", "fullrank"}
         Independent coordinates ("meanfield"), or any covariance ("fullrank").
     estimator : {"loo", "score", "baseline", "rao_blackwell", "reparam"}
-        How the gradient is estimated, see Notes.
+        How the gradient is estimated, see Notes. "loo" suits most; "rao_blackwell" is less noisy
+        with many parameters, at dim + 1 evaluations a draw. The others are for comparison (with a
+        gradient take `advi`).
     num_steps : int
         Steps of the ascent.
     num_draws : int
@@ -62,7 +64,7 @@ def bbvi(
         size. With "sgd", the Robbins-Monro conditions (steps sum to infinity, their squares do
         not) hold for 0.5 < decay <= 1. With ``decay=0`` the parameters keep wandering.
     average : bool
-        Return the mean of the parameters over the second half of the steps; False, the last ones.
+        Whether to return the parameters' mean over the second half of the steps, or the last ones.
     num_check : int
         Draws that first judge the fit, at least 100; up to fifty times as many where in doubt.
     progress : bool, optional
@@ -111,7 +113,7 @@ def bbvi(
       nothing is biased.
     - "loo": ``h * (f - mean of f over the other draws)``.
     - "rao_blackwell": ``h[i] * (f(theta) - f(theta with coordinate i at its mean))``, "meanfield"
-      only. Terms without coordinate i cancel; it costs dim + 1 evaluations a draw.
+      only. Terms without coordinate i cancel.
     - "reparam": the gradient of log p along ``m + L @ z``, the entropy in closed form.
 
     Draw order: the start when it is drawn (dim uniforms an attempt), for each step num_draws × dim

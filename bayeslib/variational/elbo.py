@@ -29,8 +29,8 @@ def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
     rng : int, Generator, SeedSequence or None
     entropy : {"sampled", "exact"}
         "sampled" averages log p - log q, which has no variance where q is the posterior. "exact"
-        averages log p alone and adds the entropy in closed form, for a `Gaussian`: the smaller
-        error only when q is much narrower: less than 0.7 times as wide as a Gaussian posterior.
+        averages log p alone and adds the entropy in closed form, for a `Gaussian`. Its error is
+        the smaller one only if q is less than 0.7 times as wide as the posterior (a Gaussian one).
 
     Returns
     -------

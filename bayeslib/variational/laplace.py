@@ -34,8 +34,8 @@ def laplace(
         With a gradient.
     initial_position : array_like, shape (dim,) or (k, dim), optional
         Where to climb from, in the parameters of `target`: a climb for each point. From one point
-        no other mode is looked for. None takes 8 fixed points, spread over (-2, 2) or between the
-        bounds as the starts of `nuts` are, less those of zero density.
+        no other mode is looked for. None takes 8 fixed points, less those of zero density; like the
+        starts of `nuts` they are spread over (-2, 2), or between the bounds.
     coordinates : {None, "own", "unconstrained"}
         Whether the Gaussian is over the parameters themselves ("own"), or over the coordinates that
         `unconstrained` makes of them; the mode depends on it. None is "unconstrained" for a target
@@ -89,8 +89,8 @@ def laplace(
 
     Notes
     -----
-    Nothing is random: the draws that judge the result are the same in every run, too. One beyond an
-    edge of the support has no weight.
+    Nothing is random: the draws that judge the result are the same in every run, too. To test a
+    verdict anew, raise `num_check`. A draw beyond an edge of the support has no weight.
 
     Climb: from each start by L-BFGS; where it ends, unless another climb ended there, by Newton
     steps damped as by Levenberg and Marquardt, and plain ones at the end. H comes from fourth-order
@@ -111,14 +111,14 @@ def laplace(
     >>> print(round(float(q.log_evidence), 2), round(target.truth.log_evidence, 2))
     -14.1 -14.02
 
-    Its means are off by less than half a standard deviation, which is let pass:
+    Its means are off, but within the limit of half a standard deviation:
 
     >>> sd = np.sqrt(np.diag(target.truth.cov))
     >>> print(((q.mean - target.truth.mean) / sd).round(2), q.problems)
     [0.23 0.41] ()
 
-    Means and evidence are corrected by weighted draws of a Student-t of its shape. (Its own draws
-    never reach the tails: their errors would be too small.)
+    Weighted draws of a Student-t of its shape correct means and evidence, here to within two of
+    their errors. (Its own draws never reach the tails: their errors would be too small.)
 
     >>> from scipy import stats
     >>> wide = stats.multivariate_t(q.mean, q.cov, df=5)

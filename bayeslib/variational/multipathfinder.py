@@ -43,8 +43,8 @@ def multipathfinder(
         Where paths begin, in the target's coordinates. None draws a start for each path in
         unconstrained coordinates, on (-2, 2) in each.
     num_paths : int, optional
-        Paths to mix: as many as there are starts, 4 when they are drawn. One start (dim,) is one
-        path, and more are refused.
+        Paths to mix: as many as there are starts, 4 when they are drawn. With one start, of shape
+        (dim,), only None or 1 will do.
     num_samples : int
         Draws to make and weight.
     history, max_iterations, num_elbo_draws : int
@@ -93,7 +93,7 @@ def multipathfinder(
 
     References
     ----------
-    As for `pathfinder`, where each path's draws are weighted by its own Gaussian, and resampled by
+    As for `pathfinder`; there each path's draws are weighted by its own Gaussian, and resampled by
     smoothed weights. Hesterberg (1995), "Weighted average importance sampling and defensive mixture
     distributions", for the wide share.
 

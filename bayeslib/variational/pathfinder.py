@@ -223,11 +223,11 @@ def pathfinder(
         Where paths begin, in the target's coordinates. None draws a start for each path in
         unconstrained coordinates, on (-2, 2) in each.
     num_paths : int, optional
-        Paths to take the best of: as many as there are starts, 4 when they are drawn. One start
-        (dim,) is one path, and more are refused.
+        Paths to take the best of: as many as there are starts, 4 when they are drawn. With one
+        start, of shape (dim,), only None or 1 will do.
     history : int
-        Steps of the optimiser that each inverse Hessian is made of: more, up to twice the
-        dimension, where many parameters are correlated.
+        Steps of the optimiser that each inverse Hessian is made of. Where tens of parameters are
+        correlated, take twice their number.
     max_iterations : int
         Of the optimiser.
     num_elbo_draws : int
@@ -288,7 +288,8 @@ def pathfinder(
     References
     ----------
     Zhang, Carpenter, Gelman and Vehtari (2022), "Pathfinder: Parallel quasi-Newton variational
-    inference". Gilbert and Lemaréchal (1989), for the diagonal.
+    inference". Gilbert and Lemaréchal (1989), "Some numerical experiments with
+    variable-storage quasi-Newton algorithms", for the diagonal.
 
     Examples
     --------
@@ -297,9 +298,10 @@ def pathfinder(
     >>> print(q.mean.round(2), target.truth.mean.round(2))
     [-1.17 -2.21] [-1.31 -2.69]
 
-    Here this is Laplace's Gaussian. Chains that start from its draws, with its covariance as their
-    metric, need fifty steps of warm-up and not a thousand. (With bounds, fit and sample ``free``,
-    as in the last example of `laplace`.)
+    This is Laplace's Gaussian. Chains that start from its draws, with its covariance as their
+    metric, here need fifty steps of warm-up and not a thousand; :ref:`elsewhere a bad metric makes
+    draws dearer <sec-pathfinder-when>`. (With bounds, fit and sample ``free``, as in the last
+    example of `laplace`.)
 
     >>> how = dict(initial_position=q.sample(4, rng=2), inverse_mass_matrix=q.cov, num_warmup=50)
     >>> draws = bl.nuts(target, **how, rng=3)

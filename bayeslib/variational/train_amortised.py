@@ -34,8 +34,7 @@ _MOST_DENSE = 20  # dimensions of a full covariance
 class Amortised:
     """A trained recognition network: data in, an approximate posterior out.
 
-    Made by `train_amortised`. Its method `posterior` fits one data set, `predict` gives means and
-    standard deviations for many. It can be saved with Python's pickle.
+    Made by `train_amortised`. It can be saved with Python's pickle.
 
     Attributes
     ----------
