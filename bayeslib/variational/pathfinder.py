@@ -226,8 +226,8 @@ def pathfinder(
         Paths to take the best of: as many as there are starts, 4 when they are drawn. With one
         start, of shape (dim,), only None or 1 will do.
     history : int
-        Steps of the optimiser that each inverse Hessian is made of. Where tens of parameters are
-        correlated, take twice their number.
+        Steps of the optimiser that each inverse Hessian is made of: more, twice the dimension or
+        all of the path, where many parameters are correlated.
     max_iterations : int
         Of the optimiser.
     num_elbo_draws : int
