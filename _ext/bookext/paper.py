@@ -22,7 +22,10 @@ FRONT, END = "chapters/intro", "chapters/bibliography"
 # Pages that are tools, or lists of links.
 LEFT_OUT = re.compile(r"chapters/(cards|exercises|formulas|coverage|api(_\w+)?|bug_zoo(_\w+)?)$")
 # What a reader of the web edition is told to do with the screen; the front matter says it once.
-ON_SCREEN = re.compile(r"(?:Move the sliders?|Press play)\b[^.;:]*\.\s*")
+ON_SCREEN = re.compile(
+    r"((?:Move (?:the sliders?|it|them|both)|Press play|Slide (?:back|on|the)|Tick the"
+    r"|Choose an? (?:target|unknown|schedule))\b[^.;:]*\.\s*)"
+)
 ANSWERING = "On the book\N{RIGHT SINGLE QUOTATION MARK}s page, "
 # How LaTeX calls what the web edition numbers as figures, tables and equations.
 COUNTERS = {
@@ -120,18 +123,22 @@ class Fold(SphinxPostTransform):
 
 
 class Hush(SphinxPostTransform):
-    """Leave out what is said to those who sit before a screen."""
+    """Leave out what is said to those who sit before a screen; where a browser prints, it does."""
 
-    formats = ("latex",)
+    formats = ("html", "latex")
     default_priority = 3
 
     def run(self):
-        for node in list(self.document.findall(nodes.paragraph)):
+        paper = is_paper(self.app)
+        for node in list(self.document.findall(nodes.paragraph)) if paper else ():
             if node.astext().startswith(ANSWERING):
                 node.parent.remove(node)
         for text in list(self.document.findall(nodes.Text)):
-            if ON_SCREEN.search(text):
-                text.parent.replace(text, nodes.Text(ON_SCREEN.sub("", text)))
+            said = ON_SCREEN.split(text)  # every second part
+            for i in range(1, len(said), 2):
+                said[i] = "" if paper else nodes.inline("", said[i], classes=["on-screen"])
+            if len(said) > 1:
+                replace(text, [nodes.Text(s) if isinstance(s, str) else s for s in said])
 
 
 class Number(SphinxPostTransform):
