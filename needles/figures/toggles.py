@@ -3,11 +3,12 @@
 import hashlib
 import html
 import itertools
+import re
 
 from bayeslib.errors import BayeslibError
 
 from ..plots import Picture, close, style
-from .apart import apart, ends_of, limits_of, moved_down, shifts, sums
+from .apart import keep_apart
 from .ranges import call
 from .svg import to_png, to_svg
 
@@ -87,15 +88,12 @@ def _layers(draw, choice, names, shown, words, looks, labelled, wants_png):
         ours = {artist for artists in series.values() for artist in artists}
         rest = {child for ax in fig.axes for child in ax.get_children()} - ours
         rest = {artist for artist in rest if artist.get_visible()}
-        image, rules, moved = None, "", {}
+        image, (rules, drawn) = None, ("", {})
         if labelled:
-            ends, limits = ends_of(fig, series), limits_of(fig)
-            rules, places = sums(ends, names, limits)
-            moved = shifts(ends, shown, limits)
+            rules, drawn = keep_apart(fig, series, names, shown)
         if wants_png:
             _show(ours, [a for name in series if name in shown for a in series[name]])
-            with moved_down(fig, series, moved):
-                image = to_png(fig)
+            image = to_png(fig)
         _show(ours, [])
         seed = f"{words} {call(choice)}".encode()
         prefix = "t" + hashlib.sha256(seed).hexdigest()[:7]  # every layer's ids are its own
@@ -110,7 +108,9 @@ def _layers(draw, choice, names, shown, words, looks, labelled, wants_png):
             k = names.index(name)
             inner = _inside(to_svg(fig, name, prefix=f"{prefix}s{k}i"))
             if labelled:
-                inner = apart(inner, ends[name], places[name], moved.get(name, 0), looks[name][0])
+                leader, style = drawn[name]
+                moved = rf'<g style="{style}">\g<0></g>'
+                inner = leader + re.sub(r"<text\b.*</text>", moved, inner, flags=re.S)
             layers += f'<g class="s{k}">{inner}</g>'
         return base.removesuffix("</svg>") + layers + "</svg>", image, rules
     finally:
@@ -175,7 +175,7 @@ def _page(panels, groups, names, shown, choices, looks, labelled):
 def _fold(key, group, inputs):
     """Boxes of a group; one group is open at a time, so that they and the figure fit a screen."""
     return (
-        f'<details name="{key}" style="text-align:left"><summary style="min-height:2rem;'
+        f'<details name="{key}" style="text-align:left"><summary style="line-height:2.75rem;'
         f'font-size:.9em;font-weight:600">{html.escape(group)}</summary>'
         f'<div role="group" aria-label="{html.escape(group)}" '
         f'style="{_ROW}">{"".join(inputs)}</div></details>'
@@ -203,7 +203,7 @@ def _input(key, name, text, checked, *, group=None, look=None):
             * bool(mark)
         )
     return (
-        '<label style="display:flex;align-items:center;gap:.4rem;margin:0;min-height:2rem;'
+        '<label style="display:flex;align-items:center;gap:.4rem;margin:0;min-height:2.75rem;'
         f'font-size:.9em"><input {kind} id="{key}-{name}"{" checked" * checked} '
         f'autocomplete="off" style="width:1.1rem;height:1.1rem;margin:0">{swatch}'
         f"<span>{html.escape(text)}</span></label>"
