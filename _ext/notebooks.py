@@ -24,7 +24,7 @@ written with. Python 3.11 to 3.13 is needed, and the network once, for the packa
 folder:
 
     python3 -m venv .venv
-    .venv/bin/python -m pip install -r requirements.txt
+    .venv/bin/pip install -r requirements.txt
     .venv/bin/jupyter lab chapters
 
 (On Windows: `py -m venv .venv`, and `.venv\\Scripts\\` in place of `.venv/bin/`.)
