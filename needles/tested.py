@@ -253,6 +253,11 @@ def held_back(tests):
     return [run for test in tests for run in test.found.get("heldback", [])]
 
 
+def longer(tests):
+    """Return the flagged runs among them, made again with four times the draws."""
+    return [run for test in tests for run in test.found.get("longer", [])]
+
+
 def again(tests):
     """Return what came of `nuts` with more seeds on each posterior that was held back."""
     return [found for test in tests for found in test.found.get("seeds", [])]
@@ -266,3 +271,30 @@ def runs_that(said, runs, sampler=None):
 def count_of_lies(runs):
     """Return how many runs that said nothing against themselves were wrong."""
     return sum(far_off(run) or no_error(run) for run in runs_that("trusted", runs))
+
+
+# Fits and weighted methods
+
+
+def fits(tests):
+    """Return counts of answers on many posteriors, an entry a method and seed, each run once."""
+    return [
+        run
+        for test in tests
+        for run in test.found.get("outside", [])
+        if test.function.endswith("_over_seeds")
+        and run["method"] != "resample"  # its draws are those of "importance"
+        and (run["method"] != "laplace" or run["seed"] == 0)  # which draws nothing
+    ]
+
+
+def fit_table(runs):
+    """Return {method: answers, of these wrong, of these unflagged}, and of all."""
+    rows = {}
+    for run in runs:
+        counts = np.array([run["runs"], run["wrong"], run["silent"]])
+        for name in (run["method"], "all"):
+            rows[name] = rows.get(name, 0) + counts
+    if rows:
+        rows["all"] = rows.pop("all")  # last
+    return {name: [*map(int, counts)] for name, counts in rows.items()}

@@ -125,10 +125,18 @@ def held_back(tests):
             len(flagged), sum(map(tested.far_off, flagged)), sum(map(tested.no_error, flagged)),
             sum(run["short"] for run in flagged), len(refused),
             sum(run["name"] == tested.IMPROPER for run in refused),
+            *(count(tested.runs_that("trusted", tested.longer(tests), name))
+              for count in (len, tested.count_of_lies)),
         ])  # fmt: skip
     columns = ["sampler", "said nothing", "rms error", "wrong", "flagged", "far off",
-               "no finite error", "few draws", "refused", "rightly"]  # fmt: skip
-    return columns, rows, "lrrrrrrrrr"
+               "no finite error", "few draws", "refused", "rightly", "longer", "wrong"]  # fmt: skip
+    return columns, rows, "lrrrrrrrrrrr"
+
+
+def fits(tests):
+    """Fits and weighted methods on many posteriors (M8), with several seeds."""
+    rows = [[name, *counts] for name, counts in tested.fit_table(tested.fits(tests)).items()]
+    return ["method", "answers", "wrong", "and said nothing"], rows, "lrrr"
 
 
 def seeds(tests):
@@ -157,7 +165,8 @@ def files(tests):
     return ["file", "tests", "seconds"], rows, "lrr"
 
 
-PARTS = (runs, plan, limits, power, bugs, pvalues, posteriors, held_back, seeds, fresh, files)
+PARTS = (runs, plan, limits, power, bugs, pvalues, posteriors, held_back, fits, seeds, fresh,
+         files)  # fmt: skip
 
 
 def report(path=RECORD):

@@ -85,7 +85,8 @@ def silent(method, names, seed):
     given = {name: answer(method, name, seed) for name in names}
     wrong = [a for a in given.values() if a.wrong]
     unsaid = {name: a for name, a in given.items() if a.silently_wrong}
-    counts = {"runs": len(given), "wrong": len(wrong), "silent": len(unsaid)}
+    counts = {"wrong": len(wrong), "silent": len(unsaid), "runs": len(given)}
+    counts["unflagged"] = sum(not a.flagged for a in given.values())
     note("outside", method=method, seed=seed, **counts)
     return {name: a for name, a in unsaid.items() if (method, name) not in KNOWN}
 
