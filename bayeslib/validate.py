@@ -333,6 +333,13 @@ def shown(values):
     return f"[{', '.join(first)}{more}]" if values.ndim else first[0]
 
 
+def along(direction, names):
+    """Return a direction, its largest part 1, as a message prints it: up to six parts."""
+    terms = zip(direction, names, strict=True)
+    terms = [f"{part:+.2g} {name}" for part, name in terms if abs(part) > 0.05]
+    return " ".join(terms[:6])
+
+
 def check_memory(shape, name):
     """Raise before allocating more than is free; `shape` is of float64 numbers."""
     needed = 8.0 * float(np.prod([float(n) for n in shape]))

@@ -10,7 +10,7 @@ from ..errors import warn
 from ..validate import as_rng, check_memory
 from ..waiting import blocks
 from .blocks import Outcome, run_chains, spawn
-from .far import runaway, tail_index
+from .far import endless, runaway, tail_index
 from .loop import Chain, Density
 from .run import into_draws, join_chains
 from .starts import initial_positions
@@ -144,6 +144,11 @@ class Algorithm:
 
         def join(*found):
             draws = self.joined(made(*found))
+            if tails and not draws.settings["interrupted"]:
+                said, spent = endless(target, draws.values, gradient=self.gradient)
+                settings = draws.settings | ({"runaway": said} if said else {})
+                num_evals = draws.num_evals + spent
+                draws = dataclasses.replace(draws, settings=settings, num_evals=num_evals)
             return back.constrain(draws) if back else draws
 
         draws = self.run(
@@ -158,8 +163,8 @@ class Algorithm:
             draws.settings["fixed"] = [target.names[i] for i in fixed]
         if said := np.isfinite(draws.values).all() and runaway(target, draws.values):
             draws.settings["runaway"] = said
-            # Of what diverged the sampler warns.
-            warn(not np.any(draws.stats.get("diverging")) and said)
+        if not np.any(draws.stats.get("diverging")):  # of which the sampler warns
+            warn(draws.settings.get("runaway"))
         if draws.settings["interrupted"] or not tails or not np.isfinite(draws.values).all():
             return draws
         index, spent = tail_index(target, draws.values, gradient=self.gradient and not back)

@@ -3,12 +3,15 @@
 import numpy as np
 
 from ..compile.callback import evaluate_many
+from ..validate import along
 
 _FAR = 8.0  # mean absolute deviations, 6.4 standard deviations of normal draws
 _ENOUGH = 400  # draws for a centre and a spread
 _PIECE = 100_000  # numbers looked at at once
 _MOST = 4  # dimensions asked about
 _REACH = (1e1, 1e3)  # times the distance of the farthest draw
+_ENDLESS = 1e10  # where every usual prior has fallen
+_FEW = 20  # draws a chain, which may disagree by chance
 
 
 @np.errstate(all="ignore")
@@ -67,6 +70,59 @@ def tail_index(target, values, *, gradient=False):
     falls = (found[0::2] - found[1::2]) / np.log(_REACH[1] / _REACH[0])
     orders = (falls - dims)[np.isfinite(found[0::2]) & np.isfinite(found[1::2])]
     return float(np.min(orders, initial=np.inf)), len(points)
+
+
+@np.errstate(all="ignore")
+def disagree(values):
+    """Say whether halves of the chains, (num_chains, num_samples, dim), lie apart.
+
+    So they do when they are worth less than ten draws, as all those of an improper density.
+    """
+    half = values.shape[1] // 2
+    if half < 2:
+        return True
+    parts = values[:, : 2 * half].reshape(2 * len(values), half, values.shape[2])
+    apart, spread = parts.mean(axis=1).var(axis=0), parts.var(axis=1).mean(axis=0)
+    return not np.all(apart <= 0.1 * spread)
+
+
+@np.errstate(all="ignore")
+def endless(target, values, *, gradient=False):
+    """Say in which direction the density is flat, or rises, to the end, if the chains disagree.
+
+    Asked beyond each chain's last draw, away from the mean or along the axis nearest to that, and
+    in the direction in which no gradient at the draws has a part.
+
+    Returns
+    -------
+    said : str or None
+    num_evals : int
+    """
+    if values.shape[1] < _FEW or not disagree(values):
+        return None, 0
+    bound, draws, last = target.bind(gradient), values.reshape(-1, target.dim), values[:, -1]
+    some, ways = draws[:: max(1, len(draws) // _ENOUGH)], last - draws.mean(axis=0)
+    ways /= np.abs(ways).max(axis=1, keepdims=True)
+    ways = [*ways, *np.trunc(ways)]
+    if gradient and target.dim < len(some):
+        slopes, spread = np.zeros_like(some), some.std(axis=0)
+        for x, slope in zip(some, slopes, strict=True):
+            bound(x, slope)
+        if np.isfinite(slopes * spread).all():
+            way = spread * np.linalg.svd(slopes * spread)[2][-1]
+            ways += [way / np.abs(way).max()] * len(last)
+    near, ways = np.tile(last, (len(ways) // len(last), 1)), np.array(ways)
+    here, there = evaluate_many(bound, near), evaluate_many(bound, near + _ENDLESS * ways)
+    above = (there > here.max() + 1.0) & (there < np.inf)
+    found, spent = above | (np.abs(there - here) < 1.0), gradient * len(some) + 2 * len(here)
+    if bound.num_errors or not found.any():
+        return None, spent
+    first = found.argmax()
+    how, where = "rises" if above[first] else "is flat", along(ways[first], target.names)
+    return (
+        f"the log density {how} in the direction {where} as far as {_ENDLESS:g}: is a prior "
+        "missing, a sign wrong, or the posterior as far away (then rescale)?"
+    ), spent
 
 
 def runaway(target, values):

@@ -6,6 +6,7 @@ from ..errors import ImproperError, TargetError, warn
 from ..results import Draws
 from ..validate import shown
 from .blocks import Outcome
+from .far import disagree
 from .loop import INFINITE
 
 FAR = 1e10
@@ -55,7 +56,8 @@ def join_chains(outcomes, target, counts, interrupted, join, subject):
             f"{subject[1]}={shown(first)}"
         )
     values = [one.values[:size] for one in kept]
-    if max(max(x.max(initial=0.0), -x.min(initial=0.0)) for x in values) > FAR:
+    far = max(max(x.max(initial=0.0), -x.min(initial=0.0)) for x in values) > FAR
+    if far and disagree(np.stack(values)):
         warn(
             f"draws reach beyond {FAR:g}: the posterior may be improper; check the priors, and "
             "that the function returns the logarithm of a density, not a density"

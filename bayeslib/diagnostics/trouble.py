@@ -104,6 +104,8 @@ def _weight_problems(draws):
 
 def _chain_problems(draws):
     yield divergence_problem(draws) or draws.settings.get("runaway")
+    if "runaway" in draws.settings:
+        return  # no other advice helps
     saturated = np.mean(draws.stats.get("reached_max_treedepth", 0.0))
     if saturated > DEPTH_LIMIT:
         yield (
@@ -125,6 +127,8 @@ def _chain_problems(draws):
     constant = [n for n in draws.names if np.any(np.ptp(draws[n], axis=1) == 0.0)]
     if constant:
         why = ": its proposals were all rejected" if "accepted" in draws.stats else ""
+        if "step_size" in draws.stats:
+            why = ", as its steps were too small: rescale, or pass initial_position"
         yield f"a chain never moved in {_listed(constant)}{why}"
     elif stood := [n for n in draws.names if _stood_still(draws[n])]:
         yield (

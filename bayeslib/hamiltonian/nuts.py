@@ -375,7 +375,8 @@ def nuts(
     -----
     BayeslibWarning
         When transitions diverged, the density was nan on the way, all chains start at one point,
-        draws reach beyond 1e10, or a parameter ran to its bound.
+        draws reach beyond 1e10, a parameter ran to its bound, or chains disagree and the density is
+        flat in some direction, or rises, as far as 1e10 (up to 424 evaluations).
 
     Notes
     -----

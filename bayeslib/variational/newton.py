@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from ..errors import BayeslibError, ImproperError
-from ..validate import shown
+from ..validate import along, shown
 from ..waiting import count
 from .gaussian_family import LOG_2_PI
 
@@ -266,13 +266,11 @@ def check_definite(hessian, x, names):
         return
     direction = units * vectors[:, 0]
     direction /= np.abs(direction).max()
-    pairs = zip(direction, names, strict=True)
-    terms = [f"{part:+.2g} {name}" for part, name in pairs if abs(part) > 0.05]
     what = "rises (a saddle point)" if eigenvalues[0] < -FLAT else "is flat"
     raise BayeslibError(
         f"at theta={shown(x)}, where the gradient vanishes, the log density {what} in the "
-        f"direction {' '.join(terms[:6])}: the Hessian is not negative definite, and no Gaussian "
-        "fits; start elsewhere, or give that direction a prior"
+        f"direction {along(direction, names)}: the Hessian is not negative definite, and no "
+        "Gaussian fits; start elsewhere, or give that direction a prior"
     )
 
 

@@ -145,6 +145,38 @@ def test_a_bounded_parameter_that_runs_for_ever_is_spoken_of(sampler, density, c
         assert re.search(where or "^(?!.*ran to)", problems)
 
 
+def unused(p):
+    return -0.5 * p.b[0] ** 2
+
+
+def difference(p):
+    return -0.5 * (p.b[0] + p.b[1]) ** 2 / 0.01**2
+
+
+def wide(p):
+    return difference(p) - 0.5 * np.sum(p.b**2) / 1e6**2
+
+
+@pytest.mark.parametrize(
+    ("density", "said"),
+    [
+        (unused, r"is flat in the direction [+-]1 b\[1\] as far"),
+        (difference, r"is flat in the direction ([+]1 b\[0\] -1|-1 b\[0\] [+]1) b\[1\] as far"),
+        (lambda p: 0.5 * np.sum(p.b**2), "rises in the direction"),
+        (wide, None),
+    ],
+)
+def test_a_direction_without_end_is_all_that_is_spoken_of(density, said):
+    draws = quietly(nuts, Target(density, parameters={"b": 2}), num_samples=200, rng=1)
+    assert draws.problems and all(said is None or re.search(said, p) for p in draws.problems)
+    assert ("runaway" in draws.settings) == bool(said)
+
+
+def test_draws_far_out_that_agree_are_no_alarm():
+    far = Target(lambda theta: -0.5 * (theta[0] / 1e11 - 50.0) ** 2, dim=1, gradient=None)
+    assert not slice_sample(far, np.linspace(4.9e12, 5.1e12, 4)[:, None], rng=1).problems
+
+
 @pytest.mark.parametrize("sampler", [slice_sample, metropolis])
 @pytest.mark.parametrize(("power", "times"), [(-1.0, 3), (-0.9, 0)])
 def test_a_walk_on_the_parameter_itself_runs_no_less(sampler, power, times):
