@@ -144,11 +144,10 @@ class Algorithm:
 
         def join(*found):
             draws = self.joined(made(*found))
-            if tails and not draws.settings["interrupted"]:
-                said, spent = endless(target, draws.values, gradient=self.gradient)
-                settings = draws.settings | ({"runaway": said} if said else {})
-                num_evals = draws.num_evals + spent
-                draws = dataclasses.replace(draws, settings=settings, num_evals=num_evals)
+            said, spent = endless(target, draws.values, self.gradient) if tails else (None, 0)
+            if said:
+                draws.settings["runaway"] = said
+            draws = dataclasses.replace(draws, num_evals=draws.num_evals + spent)
             return back.constrain(draws) if back else draws
 
         draws = self.run(

@@ -11,7 +11,7 @@ _PIECE = 100_000  # numbers looked at at once
 _MOST = 4  # dimensions asked about
 _REACH = (1e1, 1e3)  # times the distance of the farthest draw
 _ENDLESS = 1e10  # where every usual prior has fallen
-_FEW = 20  # draws a chain, which may disagree by chance
+_FEW = 10  # draws, which may disagree by chance
 
 
 @np.errstate(all="ignore")
@@ -79,15 +79,15 @@ def disagree(values):
     So they do when they are worth less than ten draws, as all those of an improper density.
     """
     half = values.shape[1] // 2
-    if half < 2:
-        return True
+    if half < _FEW:
+        return False
     parts = values[:, : 2 * half].reshape(2 * len(values), half, values.shape[2])
     apart, spread = parts.mean(axis=1).var(axis=0), parts.var(axis=1).mean(axis=0)
     return not np.all(apart <= 0.1 * spread)
 
 
 @np.errstate(all="ignore")
-def endless(target, values, *, gradient=False):
+def endless(target, values, gradient):
     """Say in which direction the density is flat, or rises, to the end, if the chains disagree.
 
     Asked beyond each chain's last draw, away from the mean or along the axis nearest to that, and
@@ -98,7 +98,7 @@ def endless(target, values, *, gradient=False):
     said : str or None
     num_evals : int
     """
-    if values.shape[1] < _FEW or not disagree(values):
+    if not disagree(values):
         return None, 0
     bound, draws, last = target.bind(gradient), values.reshape(-1, target.dim), values[:, -1]
     some, ways = draws[:: max(1, len(draws) // _ENOUGH)], last - draws.mean(axis=0)
@@ -108,9 +108,9 @@ def endless(target, values, *, gradient=False):
         slopes, spread = np.zeros_like(some), some.std(axis=0)
         for x, slope in zip(some, slopes, strict=True):
             bound(x, slope)
-        if np.isfinite(slopes * spread).all():
-            way = spread * np.linalg.svd(slopes * spread)[2][-1]
-            ways += [way / np.abs(way).max()] * len(last)
+        parts = np.nan_to_num(slopes * spread, posinf=0.0, neginf=0.0)
+        way = spread * np.linalg.svd(parts)[2][-1]
+        ways += [way / np.abs(way).max()] * len(last)
     near, ways = np.tile(last, (len(ways) // len(last), 1)), np.array(ways)
     here, there = evaluate_many(bound, near), evaluate_many(bound, near + _ENDLESS * ways)
     above = (there > here.max() + 1.0) & (there < np.inf)

@@ -367,7 +367,8 @@ class Draws(Summarised):
         weights = self.weights
         columns = ["mean", "mcse", "sd", *QUANTILES]
         mean = self.expect()
-        with np.errstate(invalid="ignore"):  # infinite draws are said among the problems
+        # Infinite draws are said among the problems.
+        with np.errstate(over="ignore", invalid="ignore"):
             spread = np.sqrt(weights @ np.square(self.flat - mean.value))
         how = {"axis": 0, "weights": weights, "method": "inverted_cdf"}
         table = [mean.value, mean.mcse, spread, *np.quantile(self.flat, PROBABILITIES, **how)]

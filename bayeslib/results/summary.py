@@ -121,4 +121,4 @@ def _cell(column, number, decimals):
         return f"{number:.0f}"
     if column == "rhat":
         return f"{number:.3f}"
-    return f"{number:.4g}" if decimals is None else f"{number:.{decimals}f}"
+    return f"{number:.4g}" if decimals is None or abs(number) > 1e15 else f"{number:.{decimals}f}"

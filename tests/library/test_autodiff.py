@@ -16,7 +16,7 @@ from bayeslib.compile.autodiff import LANES, compilable, differentiate, differen
 from bayeslib.compile.autodiff.arena import new_tape
 from bayeslib.compile.autodiff.plain import differentiate_plain
 from bayeslib.compile.autodiff.rules import BINARY, UNARY
-from bayeslib.compile.functions.special import digamma, log_ndtr
+from bayeslib.compile.functions.special import digamma, log_ndtr, ndtri
 from bayeslib.errors import GradientError
 
 RNG = np.random.default_rng(20)
@@ -64,7 +64,7 @@ def points(function):
         return [1.3, 2.9]
     if function in INSIDE_ONE:
         return [-0.7, 0.41]
-    return [-1.6, 0.83] if function in SIGNED else [0.37, 2.2]
+    return [-1.6, 0.83] if function in SIGNED else [0.37, 0.6 if function is ndtri else 2.2]
 
 
 def name_of(function):
@@ -86,7 +86,7 @@ def test_every_function_of_one_argument(derive):
     """The i-th parameter goes through the i-th function only: one compilation."""
     known = [function for group, _ in UNARY for function in group]
     lines = [f"s += {i + 1} * {name_of(f)}(theta[{i}])" for i, f in enumerate(known)]
-    density = summed(lines, **vars(functions), digamma=digamma, log_ndtr=log_ndtr)
+    density = summed(lines, **vars(functions), digamma=digamma, log_ndtr=log_ndtr, ndtri=ndtri)
     fused, plain = derive(density, len(known)), differentiate_plain(density, len(known))
     for theta in zip(*(points(group[0]) for group, _ in UNARY for _ in group), strict=True):
         theta = np.array(theta)
@@ -475,6 +475,7 @@ def raising(theta):
         (lambda t: bl.logpdf.halfnormal(t[0]), r"bl.logpdf has no.*did you mean half_normal.$"),
         (lambda t: np.sum(np.log([t[0], t[1]])), r"log of a list.*np.array"),
         (lambda t: t[t[0]], r"not a whole number.*astype\(int\)"),
+        (lambda t: np.sum(t[np.zeros(2)]), r"not a whole number.*astype\(int\)"),
         (lambda t: special.logsumexp(np.outer(t, t), axis=1), r"along an axis.*loop over rows"),
         (unlike_arrays, r"an array of floats becomes.*0.0 \* theta\[0\]"),
         (nothing, r"one float on every path"),

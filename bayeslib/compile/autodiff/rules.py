@@ -13,7 +13,7 @@ import operator
 import numpy as np
 
 from ..functions import log1pexp, log_sigmoid, sigmoid
-from ..functions.special import LOG_ROOT_2PI, digamma, log_ndtr, trigamma
+from ..functions.special import LOG_ROOT_2PI, digamma, log_ndtr, ndtri, trigamma
 
 UNARY = [
     ((math.fabs, abs, np.abs, np.fabs), lambda x, v: 1.0 if x >= 0.0 else -1.0),
@@ -43,6 +43,7 @@ UNARY = [
     ((math.gamma,), lambda x, v: v * digamma(x)),
     ((digamma,), lambda x, v: trigamma(x)),
     ((log_ndtr,), lambda x, v: math.exp(-0.5 * x * x - LOG_ROOT_2PI - v)),
+    ((ndtri,), lambda x, v: math.exp(0.5 * v * v + LOG_ROOT_2PI)),
     ((math.radians, np.radians, np.deg2rad), lambda x, v: math.pi / 180.0 + 0.0 * x),
     ((math.degrees, np.degrees, np.rad2deg), lambda x, v: 180.0 / math.pi + 0.0 * x),
     ((np.reciprocal,), lambda x, v: v * v * -1.0),

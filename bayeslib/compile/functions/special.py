@@ -64,9 +64,22 @@ def log_ndtr(x):
     return -0.5 * x * x - LOG_ROOT_2PI - math.log(fraction)
 
 
+def ndtri(y):
+    """Quantile of the normal distribution: the lower tail's by Newton's method on `log_ndtr`."""
+    if not 0.0 < y < 1.0:
+        return -math.inf if y == 0.0 else (math.inf if y == 1.0 else math.nan)
+    level = math.log(min(y, 1.0 - y))
+    x = -math.sqrt(-2.0 * level)  # left of it, whence concave functions lead straight to it
+    for _ in range(8):
+        value = log_ndtr(x)
+        x += (level - value) * math.exp(value + 0.5 * x * x + LOG_ROOT_2PI)
+    return x if y < 0.5 else -x
+
+
 digamma = elementwise(digamma, ruled=True)
 trigamma = elementwise(trigamma, ruled=True)
 log_ndtr = elementwise(log_ndtr, ruled=True)
+ndtri = elementwise(ndtri, ruled=True)
 
 
 @elementwise
@@ -202,8 +215,8 @@ NAMES = {
     "scipy.special": {
         "psi": digamma, "loggamma": gammaln, "expit": sigmoid, "log_expit": log_sigmoid,
     } | {own.__name__: own for own in (
-        digamma, gammaln, gamma, erf, erfc, ndtr, log_ndtr, logit, xlogy, xlog1py, betaln, beta,
-        binom, logsumexp, softmax, log_softmax,
+        digamma, gammaln, gamma, erf, erfc, ndtr, log_ndtr, ndtri, logit, xlogy, xlog1py, betaln,
+        beta, binom, logsumexp, softmax, log_softmax,
     )},
     "scipy.linalg": {"solve_triangular": solve_triangular},
 }  # fmt: skip
