@@ -127,8 +127,8 @@ def _chain_problems(draws):
     constant = [n for n in draws.names if np.any(np.ptp(draws[n], axis=1) == 0.0)]
     if constant:
         why = ": its proposals were all rejected" if "accepted" in draws.stats else ""
-        if "step_size" in draws.stats:
-            why = ", as its steps were too small: rescale, or pass initial_position"
+        if "tree_depth" in draws.stats:
+            why = ": where scales are far from 1, rescale, or pass initial_position"
         yield f"a chain never moved in {_listed(constant)}{why}"
     elif stood := [n for n in draws.names if _stood_still(draws[n])]:
         yield (
