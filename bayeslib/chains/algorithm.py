@@ -146,7 +146,7 @@ class Algorithm:
             draws = self.joined(made(*found))
             said, spent = endless(target, draws.values, self.gradient) if tails else (None, 0)
             if said:
-                draws.settings["runaway"] = said
+                draws.settings["runaway"] = draws.settings["endless"] = said
             draws = dataclasses.replace(draws, num_evals=draws.num_evals + spent)
             return back.constrain(draws) if back else draws
 

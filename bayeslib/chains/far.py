@@ -81,8 +81,9 @@ def disagree(values):
     half = values.shape[1] // 2
     if half < _FEW:
         return False
-    parts = values[:, : 2 * half].reshape(2 * len(values), half, values.shape[2])
-    apart, spread = parts.mean(axis=1).var(axis=0), parts.var(axis=1).mean(axis=0)
+    parts = [part for chain in values for part in (chain[:half], chain[half : 2 * half])]
+    apart = np.var([part.mean(axis=0) for part in parts], axis=0)
+    spread = np.mean([part.var(axis=0) for part in parts], axis=0)
     return not np.all(apart <= 0.1 * spread)
 
 

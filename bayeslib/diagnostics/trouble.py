@@ -104,7 +104,7 @@ def _weight_problems(draws):
 
 def _chain_problems(draws):
     yield divergence_problem(draws) or draws.settings.get("runaway")
-    if "runaway" in draws.settings:
+    if "endless" in draws.settings:
         return  # no other advice helps
     saturated = np.mean(draws.stats.get("reached_max_treedepth", 0.0))
     if saturated > DEPTH_LIMIT:
