@@ -1,8 +1,7 @@
 """Dual numbers as a numba type: a value and the partial derivatives along k directions at once.
 
 `Active` is any number that depends on the parameters: these, and those of a tape (see `tape`). What
-is written for active numbers by `unpack`, `pack`, `scale` and `add`, or as a loop over them, serves
-both.
+is written for active numbers by `unpack` and `pack`, or as a loop over them, serves both.
 
 `Dual(k)` is an LLVM struct of a double and a vector of k doubles, so one arithmetic operation on
 the partials is a handful of SIMD instructions. An ordinary numba array may hold it, which is how
@@ -17,6 +16,7 @@ from ..internals import Conversion, array_over, cgutils, lower_constant, make_ar
 from ..kinds import DOUBLE, HALF, REAL
 
 f8 = types.float64
+ONE = DOUBLE(1.0)
 
 
 class Partials(types.Type):
@@ -28,7 +28,12 @@ class Partials(types.Type):
 
 
 class Active(types.Type):
-    """A number that depends on the parameters."""
+    """A number that depends on the parameters.
+
+    Its `unpack` gives the value and how that changes with the parameters; its `pack` makes a number
+    of a value and of terms, pairs of a slope and the change of what it is a slope by. Without terms
+    it is a constant.
+    """
 
     is_internal = True  # numba then fuses array expressions that hold such numbers
     k = None  # how many partial derivatives it carries
@@ -55,10 +60,13 @@ class Dual(Active):
         dual = cgutils.create_struct_proxy(self)(context, builder, number)
         return dual.value, dual.partials
 
-    def pack(self, context, builder, value, partials):
+    def pack(self, context, builder, value, terms):
         dual = cgutils.create_struct_proxy(self)(context, builder)
-        dual.value = value
-        dual.partials = zeros(self.k) if partials is None else partials
+        dual.value, dual.partials = value, zeros(self.k)
+        for i, (slope, partials) in enumerate(terms):
+            if slope != ONE:
+                partials = builder.fmul(partials, splat(builder, slope, self.k))
+            dual.partials = builder.fadd(dual.partials, partials) if i else partials
         return dual._getvalue()
 
     def constant(self, value):
@@ -102,30 +110,10 @@ def common_dual(kinds):
 
 # ---------------------------------------------------------------- building blocks of the lowering
 def unpack(context, builder, kind, number):
-    """Value and partials of a lowered argument; a plain number has no partials (None)."""
+    """Value and change of a lowered argument; a plain number does not change (None)."""
     if isinstance(kind, Active):
         return kind.unpack(context, builder, number)
     return context.cast(builder, number, kind, f8), None
-
-
-def scale(builder, partials, factor, k):
-    if partials is None:
-        return None
-    if hasattr(partials, "scaled"):
-        return partials.scaled(builder, factor)
-    return builder.fmul(partials, splat(builder, factor, k))
-
-
-def add(builder, left, right):
-    if left is None or right is None:
-        return left or right
-    return left.plus(builder, right) if hasattr(left, "plus") else builder.fadd(left, right)
-
-
-def negate(builder, partials):
-    if partials is None:
-        return None
-    return partials.negated(builder) if hasattr(partials, "negated") else builder.fneg(partials)
 
 
 def zeros(k):
@@ -150,7 +138,7 @@ def constant(context, builder, kind, value):
 @lower_cast(types.Boolean, Active)
 def cast_real(context, builder, from_kind, to_kind, number):
     value = context.cast(builder, number, from_kind, f8)
-    return to_kind.pack(context, builder, value, None)
+    return to_kind.pack(context, builder, value, [])
 
 
 # --------------------------------------------------------------- in and out of the fused function
@@ -168,12 +156,11 @@ def value_of(typingctx, number):
 
 @intrinsic
 def with_value(typingctx, number, value):
-    """The active number of another value and the same partials."""
+    """The active number of another value that changes as this one does."""
 
     def codegen(context, builder, signature, arguments):
-        kind = signature.args[0]
-        partials = unpack(context, builder, kind, arguments[0])[1]
-        return kind.pack(context, builder, arguments[1], partials)
+        change = unpack(context, builder, number, arguments[0])[1]
+        return number.pack(context, builder, arguments[1], [(ONE, change)])
 
     return number(number, f8), codegen
 
@@ -217,7 +204,7 @@ def seed(typingctx, theta, first, dim, k):
             hit = builder.icmp_signed("==", lane, lane_numbers)
             one_hot = builder.uitofp(hit, zeros(lanes).type)
             value = builder.load(builder.gep(source.data, [loop.index]))
-            dual = kind.pack(context, builder, value, one_hot)
+            dual = kind.pack(context, builder, value, [(ONE, one_hot)])
             context.pack_value(builder, kind, dual, builder.gep(data, [loop.index]))
         return array_over(context, builder, array_kind, data, [ir.Constant(word, num)])
 

@@ -11,7 +11,7 @@ from ..functions.regression import PASSES, linear_log_likelihood
 from ..functions.special import clip, taught, teach
 from .linear import WHOLE, interp_of_any
 from .rewrite import convert
-from .rules import BINARY, UNARY
+from .rules import ARITHMETIC, BINARY, UNARY
 
 DIFFERENTIATED = ("math", "numpy", "scipy", __name__.partition(".")[0])
 
@@ -22,9 +22,6 @@ class PlainDual:
     def __init__(self, value, partials):
         self.value = np.float64(value)
         self.partials = partials
-
-    def __neg__(self):
-        return PlainDual(-self.value, -self.partials)
 
     def __pos__(self):
         return self
@@ -130,17 +127,13 @@ for name in ("isnan", "isinf", "isfinite"):
         of_value = entry_by_entry(lambda number, test=test: bool(test(parts(number)[0])), bool)
         LIFTED[test] = lift(test, of_value)
 
-ARITHMETIC = {
-    "add": (lambda x, y, v: 1.0, lambda x, y, v: 1.0),
-    "sub": (lambda x, y, v: 1.0, lambda x, y, v: -1.0),
-    "mul": (lambda x, y, v: y, lambda x, y, v: x),
-    "truediv": (lambda x, y, v: 1.0 / y, lambda x, y, v: -v / y),
-}
-RULES = {name: element_rule((getattr(operator, name),), *by) for name, by in ARITHMETIC.items()}
-RULES["pow"] = LIFTED[operator.pow]
-for name, rule in RULES.items():
-    setattr(PlainDual, f"__{name}__", unless_array(rule))
-    setattr(PlainDual, f"__r{name}__", unless_array(lambda b, a, rule=rule: rule(a, b)))
+for (function, *_), *derivatives in (*ARITHMETIC, BINARY[0]):
+    rule, name = element_rule((function,), *derivatives), function.__name__
+    if len(derivatives) == 1:
+        setattr(PlainDual, f"__{name}__", rule)
+    else:
+        setattr(PlainDual, f"__{name}__", unless_array(rule))
+        setattr(PlainDual, f"__r{name}__", unless_array(lambda b, a, rule=rule: rule(a, b)))
 for name in ("lt", "le", "gt", "ge", "eq", "ne"):
     compare = getattr(operator, name)
     method = unless_array(lambda a, b, compare=compare: bool(compare(parts(a)[0], parts(b)[0])))

@@ -15,6 +15,17 @@ import numpy as np
 from ..functions import log1pexp, log_sigmoid, sigmoid
 from ..functions.special import LOG_ROOT_2PI, digamma, log_ndtr, ndtri, trigamma
 
+ARITHMETIC = [
+    ((operator.neg, np.negative), lambda x, v: -1.0),
+    ((operator.add, operator.iadd), lambda x, y, v: 1.0, lambda x, y, v: 1.0),
+    ((operator.sub, operator.isub), lambda x, y, v: 1.0, lambda x, y, v: -1.0),
+    ((operator.mul, operator.imul), lambda x, y, v: y, lambda x, y, v: x),
+    (
+        (operator.truediv, operator.itruediv),
+        lambda x, y, v: 1.0 / y,
+        lambda x, y, v: -v * (1.0 / y),
+    ),
+]
 UNARY = [
     ((math.fabs, abs, np.abs, np.fabs), lambda x, v: 1.0 if x >= 0.0 else -1.0),
     ((math.exp, np.exp), lambda x, v: v),

@@ -7,17 +7,17 @@ import dis
 import math
 import operator
 from functools import cache
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
-from llvmlite import ir
 from numba import njit, types
 from numba.extending import lower_builtin, overload, type_callable
 
 from ..arithmetic import JIT
 from ..internals import type_of_literals
-from .duals import REAL, Active, add, common_dual, f8, negate, scale, unpack
-from .rules import BINARY, UNARY
+from ..kinds import DOUBLE
+from .duals import REAL, Active, common_dual, f8, unpack
+from .rules import ARITHMETIC, BINARY, UNARY
 
 RULE = JIT | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 LITERAL_POWERS = (operator.pow, operator.ipow)  # x ** 2 is typed with its exponent
@@ -66,77 +66,52 @@ def call(context, builder, function, kinds, arguments, returns=f8):
 
 
 def unpack_all(context, builder, signature, arguments):
-    """Return the value and the partials of each argument."""
+    """Return the value and the change of each argument."""
     pairs = zip(signature.args, arguments, strict=True)
     return [unpack(context, builder, *pair) for pair in pairs]
 
 
-# ---------------------------------------------------------------------------- arithmetic, by hand
-def lower_arithmetic(formula):
-    def lower(context, builder, signature, arguments):
-        kind = signature.return_type
-        (x, dx), (y, dy) = unpack_all(context, builder, signature, arguments)
-        return kind.pack(context, builder, *formula(builder, kind.k, x, dx, y, dy))
-
-    return lower
-
-
-def divided(builder, k, x, dx, y, dy):
-    quotient = builder.fdiv(x, y)
-    if dy is not None:
-        dx = add(builder, dx, scale(builder, dy, builder.fneg(quotient), k))
-    return quotient, scale(builder, dx, builder.fdiv(ir.Constant(y.type, 1.0), y), k)
-
-
-for name, formula in {
-    "add": lambda b, k, x, dx, y, dy: (b.fadd(x, y), add(b, dx, dy)),
-    "sub": lambda b, k, x, dx, y, dy: (b.fsub(x, y), add(b, dx, negate(b, dy))),
-    "mul": lambda b, k, x, dx, y, dy: (
-        b.fmul(x, y),
-        add(b, scale(b, dx, y, k), scale(b, dy, x, k)),
-    ),
-    "truediv": divided,
-}.items():
-    operators = getattr(operator, name), getattr(operator, f"i{name}")
-    register(operators, 2, lower_arithmetic(formula))
-
-
-def lower_negative(context, builder, signature, arguments):
-    value, partials = unpack(context, builder, signature.args[0], arguments[0])
-    negated = builder.fneg(value), negate(builder, partials)
-    return signature.return_type.pack(context, builder, *negated)
-
-
-register([operator.neg, np.negative], 1, lower_negative)
 register([operator.pos, float], 1, lambda context, builder, signature, arguments: arguments[0])
 
 
 # --------------------------------------------------------- functions, from the table of derivatives
 class Emitted:
-    """A number of the code being generated: a rule of plain arithmetic, called with it, emits."""
+    """A number of the code being generated: plain arithmetic with it emits instructions."""
 
     def __init__(self, builder, value):
         self.builder, self.value = builder, value
 
-    def _of(self, other):
-        return other.value if isinstance(other, Emitted) else ir.Constant(ir.DoubleType(), other)
+    def __neg__(self):
+        return Emitted(self.builder, self.builder.fneg(self.value))
 
-    def _with(self, operation, left, right):
-        return Emitted(self.builder, getattr(self.builder, operation)(left, right))
+    def __pow__(self, exponent):
+        """By squaring, in the order of numba's own code for numbers."""
+        result, x, rest = 1.0, self, abs(exponent)
+        while rest:
+            if rest & 1:
+                result = result * x
+            rest >>= 1
+            x = x * x if rest else x
+        return 1.0 / result if exponent < 0 else result
 
-    def __add__(self, other):
-        return self._with("fadd", self.value, self._of(other))
 
-    def __mul__(self, other):
-        return self._with("fmul", self.value, self._of(other))
+def emitted(number):
+    return number.value if isinstance(number, Emitted) else DOUBLE(number)
 
-    def __rsub__(self, other):
-        return self._with("fsub", self._of(other), self.value)
 
-    def __rtruediv__(self, other):
-        return self._with("fdiv", self._of(other), self.value)
+def teach_operator(name, instruction):
+    def forward(x, y):
+        return Emitted(x.builder, getattr(x.builder, instruction)(x.value, emitted(y)))
 
-    __radd__, __rmul__ = __add__, __mul__
+    def backward(y, x):
+        return Emitted(y.builder, getattr(y.builder, instruction)(emitted(x), y.value))
+
+    setattr(Emitted, f"__{name}__", forward)
+    setattr(Emitted, f"__r{name}__", backward)
+
+
+for name, instruction in {"add": "fadd", "sub": "fsub", "mul": "fmul", "truediv": "fdiv"}.items():
+    teach_operator(name, instruction)
 
 
 @cache
@@ -148,24 +123,26 @@ def compiled_rule(derivative, function, argument):
 
 def lower_function(function, *derivatives):
     def lower(context, builder, signature, arguments):
-        kind = signature.return_type
         parts = unpack_all(context, builder, signature, arguments)
         kinds, numbers = [f8 for _ in parts], [x for x, _ in parts]
-        if isinstance(signature.args[-1], types.Integer):
-            # An integer exponent stays one: a power by multiplication is exact and fast.
-            kinds[-1], numbers[-1] = signature.args[-1], arguments[-1]
-        value = call(context, builder, function, tuple(kinds), tuple(numbers))
-        kinds, numbers, total = (*kinds, f8), (*numbers, value), None
-        for derivative, (_, partials), name in zip(derivatives, parts, "xy", strict=False):
-            if partials is None:
+        if function in OPERATORS:
+            value = emitted(function(*(Emitted(builder, x) for x in numbers)))
+        else:
+            if isinstance(signature.args[-1], types.Integer):
+                # An integer exponent stays one: a power by multiplication is exact and fast.
+                kinds[-1], numbers[-1] = signature.args[-1], arguments[-1]
+            value = call(context, builder, function, tuple(kinds), tuple(numbers))
+        kinds, numbers, terms = (*kinds, f8), (*numbers, value), []
+        for derivative, (_, change), name in zip(derivatives, parts, "xy", strict=False):
+            if change is None:
                 continue
-            if derivative in ARITHMETIC:  # to compile a function would take a new process 15 ms
-                slope = derivative(*(Emitted(builder, number) for number in numbers)).value
+            if derivative in EMITTED:  # to compile a function would take a new process 15 ms
+                slope = emitted(derivative(*(Emitted(builder, number) for number in numbers)))
             else:
                 rule = compiled_rule(derivative, function, name)
                 slope = call(context, builder, rule, kinds, numbers)
-            total = add(builder, total, scale(builder, partials, slope, kind.k))
-        return kind.pack(context, builder, value, total)
+            terms.append((slope, change))
+        return signature.return_type.pack(context, builder, value, terms)
 
     return lower
 
@@ -176,34 +153,18 @@ def is_arithmetic(derivative):
     return not derivative.__code__.co_names and "COMPARE_OP" not in steps
 
 
-ARITHMETIC = {derivative for _, derivative in UNARY if is_arithmetic(derivative)}
-for functions, *derivatives in (*UNARY, *BINARY):
+OPERATORS = {functions[0] for functions, *_ in ARITHMETIC}
+EMITTED = set(filter(is_arithmetic, chain(*(by for _, *by in (*ARITHMETIC, *UNARY)))))
+for functions, *derivatives in (*ARITHMETIC, *UNARY, *BINARY):
     register(functions, len(derivatives), lower_function(functions[0], *derivatives))
 
 
-# ----------------------------------------------- powers whose exponent stands in the code: x ** 2
-def raised(builder, x, exponent):
-    """x ** exponent, by squaring, in the order of numba's own code for numbers."""
-    result = ir.Constant(x.type, 1.0)
-    while exponent:
-        if exponent & 1:
-            result = builder.fmul(result, x)
-        exponent >>= 1
-        x = builder.fmul(x, x) if exponent else x
-    return result
-
-
 def lower_literal_power(context, builder, signature, arguments):
-    kind, exponent = signature.return_type, signature.args[1].literal_value
-    x, dx = unpack(context, builder, kind, arguments[0])
-    value, size = raised(builder, x, abs(exponent)), abs(exponent)
-    one, factor = (ir.Constant(x.type, float(number)) for number in (1, exponent))
-    if exponent < 0:
-        value = builder.fdiv(one, value)
-        slope = builder.fdiv(factor, raised(builder, x, size + 1))
-    else:
-        slope = builder.fmul(factor, raised(builder, x, max(size - 1, 0)))
-    return kind.pack(context, builder, value, scale(builder, dx, slope, kind.k))
+    kind, n = signature.return_type, signature.args[1].literal_value
+    value, change = unpack(context, builder, kind, arguments[0])
+    x = Emitted(builder, value)
+    slope = emitted(float(n) * x ** (n - 1) if n else 0.0)
+    return kind.pack(context, builder, emitted(x**n), [(slope, change)])
 
 
 # Without this each compiled density would compile numba's loop over an exponent's bits.
@@ -241,7 +202,7 @@ for name in ("isnan", "isinf", "isfinite"):
 
 
 def lower_choice(comparison):
-    """max and min take the partials of the argument that they return."""
+    """max and min change as the argument that they return."""
 
     def lower(context, builder, signature, arguments):
         kind = signature.return_type

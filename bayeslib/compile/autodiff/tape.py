@@ -16,7 +16,7 @@ from ..arithmetic import INLINED
 from ..internals import array_expressions, array_over, cgutils, make_array
 from ..kinds import DOUBLE, DOUBLES, HALF, WORD, WORDS
 from . import arena, sweep
-from .duals import REAL, Active, Dual, f8, value_of
+from .duals import ONE, REAL, Active, Dual, f8, value_of
 
 
 class TracedType(Active):
@@ -29,15 +29,21 @@ class TracedType(Active):
 
     def unpack(self, context, builder, number):
         traced = cgutils.create_struct_proxy(self)(context, builder, number)
-        return traced.value, Edges(traced.tape, [(None, traced.index)])
+        return traced.value, (traced.index, traced.tape)
 
-    def pack(self, context, builder, value, edges):
+    def pack(self, context, builder, value, terms):
         traced = cgutils.create_struct_proxy(self)(context, builder)
-        traced.value = value
-        traced.index = traced.tape = WORD(0)
-        if edges is not None:
-            traced.tape = edges.tape
-            traced.index = edges.push(context, builder)
+        traced.value, traced.index, traced.tape = value, WORD(0), WORD(0)
+        edges = []
+        for slope, (index, tape) in terms:
+            isnull = builder.icmp_unsigned("==", traced.tape, WORD(0))
+            traced.tape = builder.select(isnull, tape, traced.tape)
+            edges += [slope, index]
+        if len(terms) == 1 and edges[0] == ONE:
+            traced.index = edges[1]
+        elif terms:
+            push = _pusher(context, builder, len(terms))
+            traced.index = builder.call(push, [traced.tape, *edges])
         return traced._getvalue()
 
     def constant(self, value):
@@ -52,36 +58,6 @@ class TracedModel(models.StructModel):
     def __init__(self, dmm, fe_type):
         members = [("value", f8), ("index", types.int64), ("tape", types.int64)]
         super().__init__(dmm, fe_type, members)
-
-
-class Edges:
-    """What a number changes by: weights, None for 1, times the numbers of some indices."""
-
-    def __init__(self, tape, terms):
-        self.tape, self.terms = tape, terms
-
-    def scaled(self, builder, factor):
-        terms = [
-            (factor if weight is None else builder.fmul(weight, factor), index)
-            for weight, index in self.terms
-        ]
-        return Edges(self.tape, terms)
-
-    def negated(self, builder):
-        return self.scaled(builder, DOUBLE(-1.0))
-
-    def plus(self, builder, other):
-        isnull = builder.icmp_unsigned("==", self.tape, WORD(0))
-        tape = builder.select(isnull, other.tape, self.tape)
-        return Edges(tape, [*self.terms, *other.terms])
-
-    def push(self, context, builder):
-        if len(self.terms) == 1 and self.terms[0][0] is None:
-            return self.terms[0][1]
-        flat = [self.tape]
-        for weight, index in self.terms:
-            flat += [DOUBLE(1.0) if weight is None else weight, index]
-        return builder.call(_pusher(context, builder, len(self.terms)), flat)
 
 
 def _pusher(context, builder, num):
@@ -179,7 +155,7 @@ class EntryByEntry:
                 traced = cgutils.create_struct_proxy(Traced)(context, builder, number)
                 lanes = [float(lane == len(indices)) for lane in range(dual.k)]
                 partials = ir.Constant(ir.VectorType(DOUBLE, dual.k), lanes)
-                number = dual.pack(context, builder, traced.value, partials)
+                number = dual.pack(context, builder, traced.value, [(ONE, partials)])
                 indices.append(traced.index)
             given.append(number)
         result = context.call_internal(builder, fndesc, self._signature, given)
