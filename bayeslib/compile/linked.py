@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 
 from .arithmetic import JIT
 from .disk import Stored
-from .internals import CFunc, array_over, before_linking, cgutils, keep_in
+from .internals import CFunc, array_over, before_linking, cgutils, keep_in, make_array
 from .kinds import DOUBLES, FLOAT, INT, WORD
 
 _lock = threading.Lock()
@@ -32,6 +32,32 @@ def emit(context, builder, function, args):
     before_linking(context, errand)
     kind = ir.FunctionType(WORD, [WORD] * len(args))
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, symbol), args)
+
+
+def native(function):
+    """Make of such a function one that compiled code may call by its name, with integers."""
+
+    @intrinsic
+    def call(typingctx, *args):
+        def codegen(context, builder, signature, given):
+            (numbers,) = given
+            return emit(context, builder, function, cgutils.unpack_tuple(builder, numbers))
+
+        return INT(types.StarArgUniTuple(INT, len(args))), codegen
+
+    return call
+
+
+@intrinsic
+def address_of(typingctx, array):
+    """Where the first entry of an array lies; 0 for None."""
+
+    def codegen(context, builder, signature, args):
+        if array is types.none:
+            return WORD(0)
+        return builder.ptrtoint(make_array(array)(context, builder, args[0]).data, WORD)
+
+    return INT(array), codegen
 
 
 def load(symbol):

@@ -25,7 +25,7 @@ numbers, it is reverse mode: a tape, whose cost does not grow with the dimension
 
 from numba import config, njit
 
-from ..arithmetic import INLINED
+from ..arithmetic import INLINED, OURS
 from ..functions.regression import SUMS_OVER_ROWS
 from ..functions.special import teach
 from .rewrite import calls_any, convert, looks, unique
@@ -103,7 +103,7 @@ def differentiate(function, dim):
     from . import arrays, linear, scalars  # noqa: F401  (they teach numba about active numbers)
     from .duals import partial, seed, value_of
 
-    logdensity = compilable(function, no_cpython_wrapper=True, **INLINED)
+    logdensity = compilable(function, **OURS)
     k = num_lanes(dim)
 
     def fused(theta, grad, *data):
@@ -147,7 +147,7 @@ def differentiate_by_tape(function, dim):
     """
     from . import arrays, linear, scalars, tape  # noqa: F401  (they teach numba about active numbers)
 
-    logdensity = compilable(function, no_cpython_wrapper=True, **INLINED)
+    logdensity = compilable(function, **OURS)
     return _jitted(tape.fused_with_tape(logdensity, dim))
 
 

@@ -11,7 +11,7 @@ from numba.extending import overload
 
 from ...errors import GradientError
 from .. import internals
-from ..arithmetic import INLINED
+from ..arithmetic import OURS
 from ..functions.elementwise import elementwise, result_type
 from ..functions.regression import PASSES
 from ..internals import methods_of, stack_vector
@@ -85,18 +85,16 @@ register_reduction("cumsum", lambda a: cumsum if holds_duals(a) and a.ndim == 1 
 
 
 # --------------------------------------------------------------------------------------- products
+@njit(**OURS)
 def vector_vector(a, b):
-    if a.size != b.size:
-        raise ValueError("the two sides of a product differ in length")
     result = 0.0
     for i in range(a.size):
         result += a[i] * b[i]
     return result
 
 
+@njit(**OURS)
 def matrix_vector(a, b):
-    if a.shape[1] != b.size:
-        raise ValueError("the two sides of a product differ in length")
     out = np.empty(a.shape[0], result_type(a, b))
     for i in range(a.shape[0]):
         entry = 0.0
@@ -106,9 +104,8 @@ def matrix_vector(a, b):
     return out
 
 
+@njit(**OURS)
 def matrix_matrix(a, b):
-    if a.shape[1] != b.shape[0]:
-        raise ValueError("the two sides of a product differ in length")
     out = np.empty((a.shape[0], b.shape[1]), result_type(a, b))
     for i in range(a.shape[0]):
         for j in range(b.shape[1]):
@@ -119,6 +116,16 @@ def matrix_matrix(a, b):
     return out
 
 
+@njit(**OURS)
+def vector_matrix(a, b):
+    return np.dot(b.T, a)
+
+
+PRODUCTS = {
+    (1, 1): vector_vector, (1, 2): vector_matrix, (2, 1): matrix_vector, (2, 2): matrix_matrix,
+}  # fmt: skip
+
+
 @overload(operator.matmul)
 @overload(np.dot)
 @overload(np.vdot)
@@ -126,24 +133,20 @@ def matrix_product(a, b):
     active = common_dual((a, b))
     if active is None:
         return None
-    if "product" in active.own and (own := active.own["product"](a, b)) is not None:
-        return own
-    products = {
-        (1, 1): vector_vector, (2, 1): matrix_vector, (2, 2): matrix_matrix,
-        (1, 2): lambda a, b: np.dot(b.T, a),
-    }  # fmt: skip
-    return products.get((getattr(a, "ndim", 0), getattr(b, "ndim", 0)))
+    shapes = getattr(a, "ndim", 0), getattr(b, "ndim", 0)
+    multiply = "product" in active.own and active.own["product"](a, b) or PRODUCTS.get(shapes)
+    if multiply is None:
+        return None
+
+    def product(a, b):
+        if a.shape[-1] != b.shape[0]:
+            raise ValueError("the two sides of a product differ in length")
+        return multiply(a, b)
+
+    return product
 
 
 # --------------------------------------------------------- sums over rows, with their own gradients
-@njit(**INLINED)
-def combined(slopes, theta):
-    result = slopes[0] * theta[0]
-    for j in range(1, theta.size):
-        result += slopes[j] * theta[j]
-    return result
-
-
 def register_pass(function, one_pass):
     """Let `function(theta, X, y)` compute its gradient by `one_pass`, once for all directions."""
 
@@ -153,7 +156,6 @@ def register_pass(function, one_pass):
             return None
         if holds_duals(X) or holds_duals(y):
             raise GradientError(f"{function.__name__} differentiates by theta only, not by X or y")
-        combine = theta.dtype.own.get("combine", combined)
 
         def total_of_rows(theta, X, y):
             values, slopes = stack_vector(theta.size), stack_vector(theta.size)
@@ -161,7 +163,7 @@ def register_pass(function, one_pass):
                 values[j] = value_of(theta[j])
                 slopes[j] = 0.0
             value = one_pass(values, slopes, X, y)
-            return with_value(combine(slopes, theta), value)
+            return with_value(np.dot(slopes, theta), value)
 
         return total_of_rows
 

@@ -1,34 +1,35 @@
-"""The machine code of a tape: memory, sums and matrix products on it, and the sweep back.
+"""The machine code of a tape: sums and matrix products on it, and the sweep back.
 
-Compiled once, called by every density by a symbol. A tape is memory of the C library's kind that
-outlives the evaluations, each of which starts it anew: a growing list of edges, and an arena.
+Compiled once, called by every density by a symbol.
 
 An edge says that a number of the tape, the child, changes by `weight` times what its parent does.
 All edges of a child come before those in which it is a parent: read backwards, a child's adjoint
 is complete when its edges come. Numbers are counted: 0 is every constant, 1 to dim are the
-parameters. A product of a constant matrix and a vector is a block, which stands between the edges.
+parameters. Many edges to one child, or to children that follow each other, are a block, which
+stands between the edges; so is a product of a constant matrix and a vector.
 """
 
+import numpy as np
 from numba import njit
 
 from ..arithmetic import INLINED
-from ..linked import INDEX, doubles, halves, words
-from .arena import ADJOINTS, BLOCK, EDGES, NUM_EDGES, NUM_NODES, NUMBER, clear, knows, reserve, room
-from .products import back, predict, predict_both
+from ..functions.regression import accumulate_rows, predict_rows
+from ..internals import stack_vector
+from ..linked import INDEX, doubles, halves, rows_at, words
+from .arena import ADJOINTS, BLOCK, EDGES, NUM_EDGES, NUM_NODES, NUMBER, clear, knows, reserve
 
-# The words of a block, kept in the arena: first those of any, then those of each kind.
-BEFORE, AT, KIND, FIRST, ROWS = range(5)
-MATRIX, COLUMNS, ROW_STRIDE, COLUMN_STRIDE, PARENTS, TURNED = range(5, 11)
-WEIGHTS, ARGUMENTS, ADVANCE, FILLED = 5, 6, 7, 8  # and PARENTS
-CHILD = 6  # and WEIGHTS, or 0, and PARENTS, if FIRST is 0
-BLOCK_BYTES = 11 * 8
-PRODUCT, ENTRIES, SUM = range(3)
-SYMMETRIC = 1  # in place of the address TURNED
-MOST_ARGUMENTS = 16  # of a block of entries
+# The words of a block, kept in the arena: those of any, those of edges, those of a product.
+BEFORE, AT, KIND, CHILD, NUM, PARENTS = range(6)
+WEIGHTS, PARENT, PATTERN = 6, 7, 8
+MATRIX, COLUMNS, ROW_STRIDE, COLUMN_STRIDE, VALUES, SYMMETRIC = range(6, 12)
+BLOCK_BYTES = 12 * 8
+SUM, ENTRIES, PRODUCT = range(3)  # edges to one child, to a child each
+SAME, FOLLOWING, SCATTERED = range(3)  # what the parents are to each other
 STEP = NUMBER // 8  # words from one number to the next
+_LENGTH = 256  # edges at a time, which stay in the first cache
 
 
-# ------------------------------------------------------------------------------ sums and products
+# ------------------------------------------------------------------------------ blocks and numbers
 def tape_of(numbers, step, n):
     """Return the tape of n numbers, `step` words apart, or 0 if all are constants."""
     for i in range(n):
@@ -50,204 +51,122 @@ def _write(out, value, index, tape):
 
 @njit(**INLINED)
 def _read(numbers, n, values, parents):
-    """Copy n numbers' values and indices; return the first index if the others follow it, else 0.
-
-    All three words are read, once, before anything is written: LLVM loads whole numbers together,
-    parts of them, or one that may have changed, one by one.
-    """
-    given, fields, of, apart, tapes = doubles(numbers), words(numbers), halves(parents), 0, 0
-    first, into = fields[1], doubles(values)
-    for i in range(n):
-        value, index, tape = given[STEP * i], fields[STEP * i + 1], fields[STEP * i + 2]
+    """Copy n numbers' values and indices."""
+    given, fields, into, of = doubles(numbers), words(numbers), doubles(values), halves(parents)
+    for i in range(n):  # both read before anything is written: LLVM then loads them together
+        value, index = given[STEP * i], fields[STEP * i + 1]
         into[i], of[i] = value, index
-        apart |= index ^ (first + i)
-        tapes |= tape
-    return first if apart == 0 and tapes != 0 else 0
 
 
 @njit(**INLINED)
-def _new_number(t):
-    """Return the index of a number that is made."""
-    t[NUM_NODES] += 1
-    return t[NUM_NODES] - 1
+def _append(t, block, kind, child, num, parents):
+    b = words(block)
+    b[BEFORE], b[AT], b[KIND] = t[BLOCK], t[NUM_EDGES], kind
+    b[CHILD], b[NUM], b[PARENTS] = child, num, parents
+    t[BLOCK] = block
+    return b
 
 
 @njit(**INLINED)
-def _add_terms(t, child, n, first, parents, weights):
-    """Let a number change by n, as `_append_sum`; by edges if they are few."""
-    if n >= 8:
-        _append_sum(t, child, n, first, parents, weights)
-    elif room(t, n):
-        own, of = doubles(weights), halves(parents)
-        e, edges, ends = t[NUM_EDGES], doubles(t[EDGES]), halves(t[EDGES])
-        for i in range(n):
-            edges[2 * (e + i)] = own[i] if weights != 0 else 1.0
-            ends[4 * (e + i) + 2] = of[i]
-            ends[4 * (e + i) + 3] = child
-        t[NUM_EDGES] = e + n
-
-
-@njit(**INLINED)
-def _append_sum(t, child, n, first, parents, weights):
-    """Append the block of a sum of n numbers, which follow `first` or, if that is 0, are `parents`.
-
-    They count by `weights`, or by 1 if that is 0.
-    """
-    block = reserve(t, BLOCK_BYTES)
+def _append_edges(t, kind, child, n, parents, weights):
+    """Append a block of n edges; `weights` may be 0 for 1."""
+    block, of, apart, differ = reserve(t, BLOCK_BYTES), halves(parents), 0, 0
     if block == 0:
         return
-    b = words(block)
-    b[BEFORE], b[AT], b[KIND], b[FIRST], b[ROWS] = t[BLOCK], t[NUM_EDGES], SUM, first, n
-    b[CHILD], b[WEIGHTS], b[PARENTS] = child, weights, parents
-    t[BLOCK] = block
+    first = of[0]
+    for i in range(n):
+        apart |= of[i] ^ (first + i)
+        differ |= of[i] ^ first
+    b = _append(t, block, kind, child, n, parents)
+    b[WEIGHTS], b[PARENT] = weights, first
+    b[PATTERN] = SAME if differ == 0 else FOLLOWING if apart == 0 else SCATTERED
 
 
-@njit(**INLINED)
-def _add_quadratic(t, child, n, first, parents, product, values):
-    """Let a number be a @ (X @ a), for n numbers a, if X @ a was made last; say if it was.
-
-    a is what `_append_sum` is told; `product` is the first index of the other side if they follow.
-    """
-    block = t[BLOCK]
-    if block == 0:
-        return False
-    own = words(block)
-    if own[KIND] != PRODUCT or own[TURNED] == 0 or own[ROWS] != n or own[FIRST] != product:
-        return False
-    of, given, apart, straight = halves(own[PARENTS]), halves(parents), 0, doubles(values)
-    for j in range(n):
-        apart |= of[j] ^ given[j]
-    if apart != 0:
-        return False
-    across = doubles(values if own[TURNED] == SYMMETRIC else own[TURNED])
-    for j in range(n):
-        straight[j] += across[j]
-    _append_sum(t, child, n, first, parents, values)
-    own[TURNED] = 0
-    return True
-
-
+# ------------------------------------------------------------------------------ sums and products
 def total(a, n, out):
     """Write the sum of n numbers to `out`."""
-    result, apart, tape, child, values, fields = 0.0, 0, 0, 0, doubles(a), words(a)
-    first = fields[1] if n > 0 else 0
-    for i in range(n):  # whole numbers, as in `_read`
+    result, tape, values, fields = 0.0, _tape_of(a, STEP, n), doubles(a), words(a)
+    t, child = words(tape), 0
+    parents = reserve(t, 4 * n) if tape != 0 else 0
+    for i in range(n):
         result += values[STEP * i]
-        apart |= fields[STEP * i + 1] ^ (first + i)
-        tape |= fields[STEP * i + 2]
-    if tape != 0:
-        t, listed = words(tape), first == 0 or apart != 0 or n < 8
-        child, parents = _new_number(t), reserve(t, 4 * n if listed else 0)
-        if listed and parents != 0:
-            for i in range(n):
-                halves(parents)[i] = fields[STEP * i + 1]
         if parents != 0:
-            _add_terms(t, child, n, 0 if listed else first, parents, 0)
+            halves(parents)[i] = fields[STEP * i + 1]
+    if parents != 0:
+        child = t[NUM_NODES]
+        t[NUM_NODES] = child + 1
+        _append_edges(t, SUM, child, n, parents, 0)
     _write(out, result, child, tape)
     return 0
 
 
-@njit(**INLINED)
-def _products(a, a_step, b, b_step, n):
-    result, left, right = 0.0, doubles(a), doubles(b)
-    for i in range(n):
-        result += left[a_step * i] * right[b_step * i]
-    return result
-
-
-def dot_of_doubles(a, b, n, out):
-    """Write the sum of products of n numbers and n doubles to `out`."""
+def dot(a, b, step, n, out):
+    """Write the sum of products of n numbers and n others, or doubles (`step` is 1), to `out`."""
     tape = _tape_of(a, STEP, n)
-    if tape == 0:
-        _write(out, _products(a, STEP, b, 1, n), 0, 0)
-        return 0
-    t = words(tape)
-    _write(out, 0.0, 0, 0)
-    values, weights, parents = reserve(t, 8 * n), reserve(t, 8 * n), reserve(t, 4 * n)
-    if values != 0 and weights != 0 and parents != 0:
-        first, child = _read(a, n, values, parents), _new_number(t)
-        for i in range(n):
-            doubles(weights)[i] = doubles(b)[i]
-        _add_terms(t, child, n, first, parents, weights)
-        _write(out, _products(values, 1, weights, 1, n), child, tape)
-    return 0
-
-
-def dot(a, b, n, out):
-    """Write the sum of products of n numbers and n others to `out`."""
-    tape = _tape_of(a, STEP, n)
-    if tape == 0:
+    if tape == 0 and step == STEP:
         tape = _tape_of(b, STEP, n)
-    if tape == 0:
-        _write(out, _products(a, STEP, b, STEP, n), 0, 0)
-        return 0
-    t = words(tape)
-    _write(out, 0.0, 0, 0)
-    left, of_left = reserve(t, 8 * n), reserve(t, 4 * n)
-    right, of_right = reserve(t, 8 * n), reserve(t, 4 * n)
-    if left != 0 and of_left != 0 and right != 0 and of_right != 0:
-        i, j = _read(a, n, left, of_left), _read(b, n, right, of_right)
-        child = _new_number(t)
-        _write(out, _products(left, 1, right, 1, n), child, tape)
-        if not (
-            _add_quadratic(t, child, n, i, of_left, j, right)
-            or _add_quadratic(t, child, n, j, of_right, i, left)
-        ):
-            _add_terms(t, child, n, i, of_left, right)
-            _add_terms(t, child, n, j, of_right, left)
-    return 0
-
-
-# ------------------------------------------------------------------------------ array expressions
-SCALAR, RANGE, SCATTERED = range(3)  # what the parents of a block of entries are
-
-
-def open_block(tape, n, num, spare):
-    """Return a block of n entries that change by `num` arguments each: weights and parents.
-
-    Those of an argument stand together, one an entry; a scalar's parent is written to its kind.
-    Where there is no tape, or no memory, it is `spare`, with room for one entry: all go to that
-    place (its ADVANCE is 0), and are constants (its FIRST is 0).
-    """
-    block = 0
+    t, result, left, right, of_left, of_right = words(tape), 0.0, 0, 0, 0, 0
     if tape != 0:
-        t = words(tape)
-        block = reserve(t, BLOCK_BYTES + 16 * num)
-        weights, parents = reserve(t, 8 * n * num), reserve(t, 4 * n * num)
-        if block != 0 and weights != 0 and parents != 0:
-            b = words(block)
-            b[KIND], b[FIRST], b[ROWS], b[ARGUMENTS] = ENTRIES, t[NUM_NODES], n, num
-            b[WEIGHTS], b[PARENTS], b[ADVANCE] = weights, parents, 1
-            t[NUM_NODES] += n
-            return block
-    b = words(spare)
-    b[WEIGHTS] = b[PARENTS] = spare + BLOCK_BYTES + 16 * num
-    b[FIRST] = b[ADVANCE] = 0
-    return spare
-
-
-def close_block(tape, block, count, scalars):
-    """Append a block, of which `count` entries were filled; `scalars`: arguments that are, as bits.
-
-    An entry is a constant where its argument is.
-    """
-    b = words(block)
-    if tape == 0 or b[ADVANCE] == 0 or count == 0:
+        left, of_left = reserve(t, 8 * n), reserve(t, 4 * n)
+        right, of_right = reserve(t, 8 * n), reserve(t, 4 * n)
+    if left == 0 or of_left == 0 or right == 0 or of_right == 0:  # or constants
+        for i in range(n):
+            result += doubles(a)[STEP * i] * doubles(b)[step * i]
+        _write(out, result, 0, 0)
         return 0
-    t, kinds, n = words(tape), words(block + BLOCK_BYTES), b[ROWS]
-    for j in range(b[ARGUMENTS]):
-        parents = halves(b[PARENTS] + 4 * n * j)
-        if (scalars >> j) & 1:
-            kinds[2 * j] = SCALAR
-            continue
-        first, apart = parents[0], 0
-        kinds[2 * j + 1] = first
-        for i in range(count):
-            apart |= parents[i] ^ (first + i)
-        kinds[2 * j] = RANGE if apart == 0 and first != 0 else SCATTERED
-    b[BEFORE], b[AT], b[FILLED] = t[BLOCK], t[NUM_EDGES], count
-    t[BLOCK] = block
+    _read(a, n, left, of_left)
+    if step == STEP:
+        _read(b, n, right, of_right)
+    else:
+        for i in range(n):
+            doubles(right)[i] = doubles(b)[i]
+    for i in range(n):
+        result += doubles(left)[i] * doubles(right)[i]
+    child = t[NUM_NODES]
+    t[NUM_NODES] = child + 1
+    _write(out, result, child, tape)
+    if step == STEP and (
+        _add_quadratic(t, child, n, of_left, of_right, right)
+        or _add_quadratic(t, child, n, of_right, of_left, left)
+    ):
+        return 0
+    _append_edges(t, SUM, child, n, of_left, right)
+    if step == STEP:
+        _append_edges(t, SUM, child, n, of_right, left)
     return 0
+
+
+@njit(**INLINED)
+def _add_quadratic(t, child, n, parents, product, values):
+    """Let a number be a @ (X @ a), if X @ a, these values, was made last, of a symmetric X.
+
+    Say if it was. `parents` are the numbers a, `product` those of X @ a.
+    """
+    if t[BLOCK] == 0:
+        return False
+    b = words(t[BLOCK])
+    if b[KIND] != PRODUCT or b[SYMMETRIC] == 0 or b[NUM] != n:
+        return False
+    of, given, made, apart = halves(b[PARENTS]), halves(parents), halves(product), 0
+    for j in range(n):
+        apart |= (of[j] ^ given[j]) | (made[j] ^ (b[CHILD] + j))
+    if apart != 0:
+        return False
+    for j in range(n):
+        doubles(values)[j] *= 2.0
+    _append_edges(t, SUM, child, n, parents, values)
+    return True
+
+
+@njit(**INLINED)
+def _multiply(X, m, d, row, column, theta, out):
+    """out = X @ theta, with the bytes of X from row to row and column to column, one of them 8."""
+    if column == 8:
+        predict_rows(rows_at(X, row), theta[:d], 0, m, out)
+    else:
+        for i in range(m):
+            out[i] = 0.0
+        accumulate_rows(rows_at(X, column), theta, 0, d, out[:m])
 
 
 def matrix_vector(X, owned, m, d, row, column, theta, out):
@@ -257,102 +176,135 @@ def matrix_vector(X, owned, m, d, row, column, theta, out):
     is the address of who keeps it, 0 where nobody may free it). theta is (d,) numbers.
     """
     tape = _tape_of(theta, STEP, d)
-    own, copied = words(tape), owned != 0 or (column != 8 and row != 8)
-    copy = values = parents = block = sums = turned = 0
+    t, copied = words(tape), owned != 0 or (column != 8 and row != 8)
+    matrix = values = parents = block = sums = 0
     if tape != 0:
-        values, parents, block = reserve(own, 8 * d), reserve(own, 4 * d), reserve(own, BLOCK_BYTES)
-        copy, sums = reserve(own, 8 * m * d if copied else 0), reserve(own, 8 * m)
-        if m == d and not copied and knows(own, X, d):
-            turned, row, column = SYMMETRIC, 8 * d, 8
-        elif m == d:
-            turned = reserve(own, 8 * d)
-    if values == 0 or parents == 0 or block == 0 or copy == 0 or sums == 0:  # or constants
+        values, parents, block = reserve(t, 8 * d), reserve(t, 4 * d), reserve(t, BLOCK_BYTES)
+        matrix, sums = reserve(t, 8 * m * d) if copied else X, reserve(t, 8 * m)
+    if values == 0 or parents == 0 or block == 0 or matrix == 0 or sums == 0:  # or constants
         for i in range(m):
             s = 0.0
             for j in range(d):
                 s += doubles(X + i * row + j * column)[0] * doubles(theta)[STEP * j]
             _write(out + NUMBER * i, s, 0, 0)
         return 0
-    if copied:  # in the order of its longer steps
-        by_columns = row == 8
-        lines, length = (d, m) if by_columns else (m, d)
-        far, near = (column, row) if by_columns else (row, column)
-        for i in range(lines):
-            into = doubles(copy + 8 * i * length)
-            for j in range(length):
-                into[j] = doubles(X + i * far + j * near)[0]
-        row, column = (8, 8 * m) if by_columns else (8 * d, 8)
-        X = copy
+    if copied:
+        for i in range(m):
+            for j in range(d):
+                doubles(matrix + 8 * d * i)[j] = doubles(X + i * row + j * column)[0]
+        row, column = 8 * d, 8
     _read(theta, d, values, parents)
-    at, straight, first = doubles(values), doubles(sums), own[NUM_NODES]
-    own[NUM_NODES] = first + m
-    if turned <= SYMMETRIC:
-        predict(X, m, d, row, column, at, straight)
-    elif column == 8:  # should it become a quadratic form
-        predict_both(X, d, row, at, straight, doubles(turned))
-    else:
-        predict_both(X, d, column, at, doubles(turned), straight)
-    into, indices = doubles(out), words(out)
+    _multiply(matrix, m, d, row, column, doubles(values), doubles(sums))
+    first, into, indices = t[NUM_NODES], doubles(out), words(out)
+    t[NUM_NODES] = first + m
     for i in range(m):
-        into[STEP * i], indices[STEP * i + 1], indices[STEP * i + 2] = straight[i], first + i, tape
-    b = words(block)
-    b[BEFORE], b[AT], b[KIND], b[FIRST], b[ROWS] = own[BLOCK], own[NUM_EDGES], PRODUCT, first, m
-    b[MATRIX], b[COLUMNS], b[ROW_STRIDE], b[COLUMN_STRIDE] = X, d, row, column
-    b[PARENTS], b[TURNED] = parents, turned
-    own[BLOCK] = block
+        into[STEP * i] = doubles(sums)[i]
+        indices[STEP * i + 1], indices[STEP * i + 2] = first + i, tape
+    b = _append(t, block, PRODUCT, first, m, parents)
+    b[MATRIX], b[COLUMNS], b[ROW_STRIDE], b[COLUMN_STRIDE] = matrix, d, row, column
+    b[VALUES], b[SYMMETRIC] = values, m == d and not copied and knows(t, X, d)
+    return 0
+
+
+# ------------------------------------------------------------------------------ array expressions
+WHERE, WHOSE, FIRST, ADVANCE, SPARE, NUM_PLACES = range(6)  # what `open_entries` writes
+
+
+def open_entries(tape, n, num, out):
+    """Make room for the weights and parents of n entries that change by `num` arguments each.
+
+    Writes to `out` where the weights and the parents are to go, those of an argument together; the
+    first entry's index; and 1. Where there is no tape, or no memory, there are room for one, to
+    which all go, and 0 and 0: constants.
+    """
+    places = words(out)
+    places[WHERE] = places[WHOSE] = out + 8 * SPARE
+    places[FIRST] = places[ADVANCE] = 0
+    if tape != 0:
+        t = words(tape)
+        weights, parents = reserve(t, 8 * n * num), reserve(t, 4 * n * num)
+        if weights != 0 and parents != 0:
+            places[WHERE], places[WHOSE] = weights, parents
+            places[FIRST], places[ADVANCE] = t[NUM_NODES], 1
+            t[NUM_NODES] += n
+    return 0
+
+
+def close_entries(tape, n, num, places, count):
+    """Append the blocks of entries, of which `count` were filled: one an argument."""
+    at = words(places)
+    if at[ADVANCE] != 0 and count != 0:
+        for j in range(num):
+            parents, weights = at[WHOSE] + 4 * n * j, at[WHERE] + 8 * n * j
+            _append_edges(words(tape), ENTRIES, at[FIRST], count, parents, weights)
     return 0
 
 
 # ---------------------------------------------------------------------------------- the way back
 # An infinite weight of what a branch left out, whose adjoint is 0, must not make a nan.
 @njit(**INLINED)
-def _back_entries(t, b, kinds):
-    n, count, adjoints = b[ROWS], b[FILLED], doubles(t[ADJOINTS])
-    u = doubles(t[ADJOINTS] + 8 * b[FIRST])
-    for j in range(b[ARGUMENTS]):
-        weights, kind, first = doubles(b[WEIGHTS] + 8 * n * j), kinds[2 * j], kinds[2 * j + 1]
-        if kind == SCALAR:
+def _back_edges(t, b):
+    kind, n, weights, first = b[KIND], b[NUM], b[WEIGHTS], b[PARENT]
+    adjoints, flow, a = doubles(t[ADJOINTS]), stack_vector(_LENGTH), 0.0
+    if kind == SUM:
+        a = adjoints[b[CHILD]]
+        if a == 0.0:
+            return
+    for begin in range(0, n, _LENGTH):
+        num, own = min(_LENGTH, n - begin), doubles(weights + 8 * begin)
+        if kind == ENTRIES:
+            u = doubles(t[ADJOINTS] + 8 * (b[CHILD] + begin))
+            for i in range(num):
+                flow[i] = u[i] * own[i] if u[i] != 0.0 else 0.0
+        elif weights != 0:
+            for i in range(num):
+                flow[i] = a * own[i]
+        else:
+            flow[:num] = a
+        if b[PATTERN] == FOLLOWING:
+            into = doubles(t[ADJOINTS] + 8 * (first + begin))
+            for i in range(num):
+                into[i] += flow[i]
+        elif b[PATTERN] == SAME:
             s = 0.0
-            for i in range(count):
-                s += u[i] * weights[i] if u[i] != 0.0 else 0.0
+            for i in range(num):
+                s += flow[i]
             adjoints[first] += s
-        elif kind == RANGE:
-            into = doubles(t[ADJOINTS] + 8 * first)
-            for i in range(count):
-                into[i] += u[i] * weights[i] if u[i] != 0.0 else 0.0
         else:
             # Neighbours with one parent together: each would else wait for the last in memory.
-            parents, s = halves(b[PARENTS] + 4 * n * j), 0.0
+            parents, s = halves(b[PARENTS] + 4 * begin), 0.0
             last = parents[0]
-            for i in range(count):
+            for i in range(num):
                 if parents[i] != last:
                     adjoints[INDEX(last)] += s
                     last, s = parents[i], 0.0
-                s += u[i] * weights[i] if u[i] != 0.0 else 0.0
+                s += flow[i]
             adjoints[INDEX(last)] += s
 
 
 @njit(**INLINED)
-def _back_sum(t, b):
-    adjoints, u, weights = doubles(t[ADJOINTS]), doubles(t[ADJOINTS] + 8 * b[FIRST]), b[WEIGHTS]
-    a, factors = adjoints[b[CHILD]], doubles(weights)
-    if a == 0.0:
+def _back_product(t, b):
+    """The product of the transposed matrix and the adjoints."""
+    m, d, X, row, column = b[NUM], b[COLUMNS], b[MATRIX], b[ROW_STRIDE], b[COLUMN_STRIDE]
+    u, sums = doubles(t[ADJOINTS] + 8 * b[CHILD]), doubles(b[VALUES])
+    size = 0.0
+    for i in range(m):
+        size += abs(u[i])
+    if size == 0.0:
         return
-    if b[FIRST] == 0:
-        parents, s = halves(b[PARENTS]), 0.0
-        last = parents[0]
-        for i in range(b[ROWS]):
-            if parents[i] != last:
-                adjoints[INDEX(last)] += s
-                last, s = parents[i], 0.0
-            s += a * factors[i] if weights != 0 else a
-        adjoints[INDEX(last)] += s
-    elif weights == 0:
-        for i in range(b[ROWS]):
-            u[i] += a
-    else:
-        for i in range(b[ROWS]):
-            u[i] += a * factors[i]
+    _multiply(X, d, m, column, row, u, sums)
+    size = 0.0
+    for j in range(d):
+        size += abs(sums[j])
+    if not size < np.inf:  # perhaps for a row that is not finite, and was left out by a branch
+        for j in range(d):
+            sums[j] = 0.0
+        for i in range(m):
+            if u[i] != 0.0:
+                for j in range(d):
+                    sums[j] += doubles(X + i * row + j * column)[0] * u[i]
+    for j in range(d):
+        doubles(t[ADJOINTS])[INDEX(halves(b[PARENTS])[j])] += sums[j]
 
 
 def finish(tape, root, grad, dim):
@@ -376,17 +328,9 @@ def finish(tape, root, grad, dim):
                 break
             b = words(block)
             if b[KIND] == PRODUCT:
-                parents, u = halves(b[PARENTS]), doubles(t[ADJOINTS] + 8 * b[FIRST])
-                m, d, row, column = b[ROWS], b[COLUMNS], b[ROW_STRIDE], b[COLUMN_STRIDE]
-                size = 0.0
-                for i in range(m):
-                    size += abs(u[i])
-                if size != 0.0:
-                    back(b[MATRIX], m, d, row, column, u, adjoints, parents)
-            elif b[KIND] == ENTRIES:
-                _back_entries(t, b, words(block + BLOCK_BYTES))
+                _back_product(t, b)
             else:
-                _back_sum(t, b)
+                _back_edges(t, b)
             block = b[BEFORE]
     for j in range(dim):
         slopes[j] = adjoints[j + 1]

@@ -12,9 +12,10 @@ from numba import njit, types
 from numba.extending import intrinsic, models, overload, register_model
 
 from .. import linked
-from ..arithmetic import INLINED
+from ..arithmetic import INLINED, OURS
 from ..internals import array_expressions, array_over, cgutils, make_array
 from ..kinds import DOUBLE, DOUBLES, HALF, WORD, WORDS
+from ..linked import address_of
 from . import arena, sweep
 from .duals import ONE, REAL, Active, Dual, f8, value_of
 
@@ -51,6 +52,7 @@ class TracedType(Active):
 
 
 Traced = TracedType()
+MOST_ARGUMENTS = 16  # of an array expression that is made of entries
 
 
 @register_model(TracedType)
@@ -103,7 +105,7 @@ def _is_active(kind):
 class EntryByEntry:
     """A target context in which the entries of an array expression are computed with duals.
 
-    They make one block of the tape: for each active argument, the weights of all entries.
+    They make a block of the tape for each active argument: the weights of all entries.
     """
 
     def __init__(self, context):
@@ -113,36 +115,27 @@ class EntryByEntry:
         return getattr(self._context, name)
 
     def before(self, builder, kinds, arguments):
-        """Open a block with room for all entries."""
+        """Make room for all entries."""
         context = self._context
         active = [pair for pair in zip(kinds, arguments, strict=True) if _is_active(pair[0])]
-        self._is_array = [isinstance(kind, types.Array) for kind, _ in active]
         size, tape = _size(context, builder, kinds, arguments), WORD(0)
         for kind, argument in active:
             own = _tape_of(context, builder, kind, argument)
             tape = builder.select(builder.icmp_unsigned("!=", tape, WORD(0)), tape, own)
-        num = len(active)
-        spare = cgutils.alloca_once(builder, WORD, size=sweep.BLOCK_BYTES // 8 + 2 * num + 1)
-        given = [tape, size, WORD(num), builder.ptrtoint(spare, WORD)]
-        block = linked.emit(context, builder, sweep.open_block, given)
-        self._tape, self._block, self._size = tape, block, size
-        words = builder.inttoptr(block, WORDS)
-        weights, parents, first, step = (
-            builder.load(builder.gep(words, [WORD(word)]))
-            for word in (sweep.WEIGHTS, sweep.PARENTS, sweep.FIRST, sweep.ADVANCE)
+        self._tape, self._size, self._num = tape, size, WORD(len(active))
+        self._places = cgutils.alloca_once(builder, WORD, size=sweep.NUM_PLACES)
+        given = [tape, size, self._num, builder.ptrtoint(self._places, WORD)]
+        linked.emit(context, builder, sweep.open_entries, given)
+        weights, parents, self._first, self._step = (
+            builder.load(builder.gep(self._places, [WORD(place)]))
+            for place in (sweep.WHERE, sweep.WHOSE, sweep.FIRST, sweep.ADVANCE)
         )
         self._weights = builder.inttoptr(weights, DOUBLES)
         self._parents = builder.inttoptr(parents, HALF.as_pointer())
-        self._first, self._step = first, step
-        for lane, (kind, argument) in enumerate(active):
-            if kind is Traced:
-                index = cgutils.create_struct_proxy(Traced)(context, builder, argument).index
-                place = sweep.BLOCK_BYTES // 8 + 2 * lane + 1
-                builder.store(index, builder.gep(words, [WORD(place)]))
         self._count = cgutils.alloca_once_value(builder, WORD(0))
 
     def compile_subroutine(self, builder, function, signature, **options):
-        self._dual = Dual(len(self._is_array))
+        self._dual = Dual(self._num.constant)
         swap = {Traced: self._dual}
         args = [swap.get(kind, kind) for kind in signature.args]
         self._signature = self._dual(*args)
@@ -166,8 +159,7 @@ class EntryByEntry:
             weight = builder.extract_element(partials, HALF(lane))
             place = builder.add(at, builder.mul(builder.mul(self._step, self._size), WORD(lane)))
             builder.store(weight, builder.gep(self._weights, [place]))
-            if self._is_array[lane]:
-                builder.store(builder.trunc(index, HALF), builder.gep(self._parents, [place]))
+            builder.store(builder.trunc(index, HALF), builder.gep(self._parents, [place]))
         builder.store(builder.add(count, WORD(1)), self._count)
         made = cgutils.create_struct_proxy(Traced)(context, builder)
         made.value, made.tape = value, self._tape
@@ -175,10 +167,10 @@ class EntryByEntry:
         return made._getvalue()
 
     def after(self, builder):
-        """Close the block."""
-        scalars = sum(1 << lane for lane, array in enumerate(self._is_array) if not array)
-        given = [self._tape, self._block, builder.load(self._count), WORD(scalars)]
-        linked.emit(self._context, builder, sweep.close_block, given)
+        """Append the blocks."""
+        places, count = builder.ptrtoint(self._places, WORD), builder.load(self._count)
+        given = [self._tape, self._size, self._num, places, count]
+        linked.emit(self._context, builder, sweep.close_entries, given)
 
 
 def _size(context, builder, kinds, arguments):
@@ -202,18 +194,18 @@ def _tape_of(context, builder, kind, argument):
     """The tape of a number, or of an array in one piece or one row; 0 where all are constants."""
     if not isinstance(kind, types.Array):
         return cgutils.create_struct_proxy(Traced)(context, builder, argument).tape
+    array = make_array(kind)(context, builder, argument)
+    step, size = WORD(sweep.STEP), array.nitems
     if kind.ndim == 1:
-        given = _start_and_step(context, builder, kind, argument)
-    else:
-        array = make_array(kind)(context, builder, argument)
-        given = builder.ptrtoint(array.data, WORD), WORD(arena.NUMBER // 8), array.nitems
+        step = builder.sdiv(builder.extract_value(array.strides, 0), WORD(8))
+    given = builder.ptrtoint(array.data, WORD), step, size
     return linked.emit(context, builder, sweep.tape_of, given)
 
 
 def entry_by_entry(returned, kinds):
     """Return the context for an array expression of these types, or None for numba's own."""
     number = sum(_is_active(kind) for kind in kinds)
-    if getattr(returned, "dtype", None) is not Traced or number > sweep.MOST_ARGUMENTS:
+    if getattr(returned, "dtype", None) is not Traced or number > MOST_ARGUMENTS:
         return None
     for kind in kinds:
         if not isinstance(getattr(kind, "dtype", kind), (TracedType, *REAL)):
@@ -227,144 +219,98 @@ array_expressions(entry_by_entry)
 
 
 # ------------------------------------------------------------------------- sums, products, passes
-def _start_and_step(context, builder, kind, array):
-    view = make_array(kind)(context, builder, array)
-    step = builder.sdiv(builder.extract_value(view.strides, 0), WORD(8))
-    return builder.ptrtoint(view.data, WORD), step, builder.extract_value(view.shape, 0)
+@intrinsic
+def _room(typingctx):
+    """Room for a number, (1,), until the function that asks returns."""
+    kind = types.Array(Traced, 1, "C")
 
+    def codegen(context, builder, signature, args):
+        data = cgutils.alloca_once(builder, context.get_data_type(Traced))
+        return array_over(context, builder, kind, data, [WORD(1)])
 
-def _number_from(context, builder, function, given):
-    """Emit a call of a native function that writes a number, and return that."""
-    room = cgutils.alloca_once(builder, context.get_data_type(Traced))
-    linked.emit(context, builder, function, [*given, builder.ptrtoint(room, WORD)])
-    return context.unpack_value(builder, Traced, room)
+    return kind(), codegen
 
 
 @intrinsic
-def _total(typingctx, a):
-    """The sum of a vector in one piece."""
+def _owner_of(typingctx, array):
+    """The address of who keeps an array, 0 where nobody may free it."""
 
     def codegen(context, builder, signature, args):
-        start, _, size = _start_and_step(context, builder, signature.args[0], args[0])
-        return _number_from(context, builder, sweep.total, [start, size])
+        return builder.ptrtoint(make_array(array)(context, builder, args[0]).meminfo, WORD)
 
-    return Traced(a), codegen
-
-
-@intrinsic
-def _dot(typingctx, a, b):
-    """The sum of products of two vectors of one length, in one piece, of Traced or doubles."""
-
-    def codegen(context, builder, signature, args):
-        sides = zip(signature.args, args, strict=True)
-        numbers, others = sorted(sides, key=lambda side: side[0].dtype is f8)
-        left, _, size = _start_and_step(context, builder, *numbers)
-        right, _, _ = _start_and_step(context, builder, *others)
-        function = sweep.dot_of_doubles if others[0].dtype is f8 else sweep.dot
-        return _number_from(context, builder, function, [left, right, size])
-
-    return Traced(a, b), codegen
+    return types.int64(array), codegen
 
 
-@intrinsic
-def _matrix_vector(typingctx, X, theta, out):
-    """Write X @ theta to `out`; X holds doubles."""
-
-    def codegen(context, builder, signature, args):
-        matrix = make_array(signature.args[0])(context, builder, args[0])
-        owner = builder.ptrtoint(matrix.meminfo, WORD)
-        shape = [builder.extract_value(matrix.shape, i) for i in range(2)]
-        steps = [builder.extract_value(matrix.strides, i) for i in range(2)]
-        start, _, _ = _start_and_step(context, builder, signature.args[1], args[1])
-        into, _, _ = _start_and_step(context, builder, signature.args[2], args[2])
-        data = builder.ptrtoint(matrix.data, WORD)
-        given = [data, owner, *shape, *steps, start, into]
-        linked.emit(context, builder, sweep.matrix_vector, given)
-        return context.get_dummy_value()
-
-    return types.void(X, theta, out), codegen
+_sum, _dot, _matrix_vector = map(linked.native, (sweep.total, sweep.dot, sweep.matrix_vector))
 
 
-def as_doubles(a):
-    """The array, of float64 if it is not of the tape."""
+@njit(**OURS)
+def total(a):
+    a, out = np.ascontiguousarray(a), _room()
+    _sum(address_of(a), a.size, address_of(out))
+    return out[0]
 
 
 def in_one_piece(a):
-    """The vector in one piece, of float64 if it is not of the tape."""
-
-
-@overload(as_doubles, jit_options=INLINED)
-def _as_doubles(a):
-    if a.dtype in (Traced, f8):
-        return lambda a: a
-    return lambda a: a.astype(np.float64)
+    """The vector in one piece, of numbers of the tape or else of float64."""
 
 
 @overload(in_one_piece, jit_options=INLINED)
 def _in_one_piece(a):
-    if a.layout == "C":
-        return lambda a: as_doubles(a)
-    return lambda a: as_doubles(a.copy())
+    if a.dtype is Traced:
+        return lambda a: np.ascontiguousarray(a)
+    return lambda a: np.ascontiguousarray(np.asarray(a, np.float64))
 
 
-def sum_of(a):
-    return lambda a, axis=None, dtype=None: _total(in_one_piece(a.ravel()))
+@njit(**OURS)
+def numbers_times_vector(a, b):
+    left, right, out = in_one_piece(a), in_one_piece(b), _room()
+    _dot(address_of(left), address_of(right), right.itemsize // 8, left.size, address_of(out))
+    return out[0]
 
 
-def vector_vector(a, b):
-    if a.size != b.size:
-        raise ValueError("the two sides of a product differ in length")
-    return _dot(in_one_piece(a), in_one_piece(b))
+@njit(**OURS)
+def constants_times_numbers(a, b):
+    return numbers_times_vector(b, a)
 
 
-def constant_times_vector(a, b):
-    if a.shape[1] != b.size:
-        raise ValueError("the two sides of a product differ in length")
+@njit(**OURS)
+def constants_times_vector(a, b):
+    X, theta = np.asarray(a, np.float64), in_one_piece(b)
     out = np.empty(a.shape[0], b.dtype)
-    _matrix_vector(as_doubles(a), in_one_piece(b), out)
+    (m, d), (row, column) = X.shape, X.strides
+    start, into = address_of(theta), address_of(out)
+    _matrix_vector(address_of(X), _owner_of(X), m, d, row, column, start, into)
     return out
 
 
-def matrix_vector(a, b):
-    if a.shape[1] != b.size:
-        raise ValueError("the two sides of a product differ in length")
-    right = in_one_piece(b)
+@njit(**OURS)
+def rows_times_vector(a, b):
     out = np.empty(a.shape[0], a.dtype)
     for i in range(a.shape[0]):
-        out[i] = _dot(in_one_piece(a[i]), right)
+        out[i] = np.dot(a[i], b)
     return out
+
+
+PRODUCTS = {
+    (1, 1): (constants_times_numbers, numbers_times_vector),
+    (2, 1): (constants_times_vector, rows_times_vector),
+}
 
 
 def product(a, b):
-    shapes = getattr(a, "ndim", 0), getattr(b, "ndim", 0)
-    if shapes == (1, 1):
-        return vector_vector
-    if shapes == (2, 1):
-        return matrix_vector if a.dtype is Traced else constant_times_vector
-    return None
+    known = PRODUCTS.get((getattr(a, "ndim", 0), getattr(b, "ndim", 0)))
+    return known and known[a.dtype is Traced]
 
 
-@njit(**INLINED)
-def combined(slopes, theta):
-    return _dot(slopes, in_one_piece(theta))
+def sum_of(a):
+    return lambda a, axis=None, dtype=None: total(a.ravel())
 
 
-TracedType.own.update({"sum": sum_of, "product": product, "combine": combined})
+TracedType.own.update({"sum": sum_of, "product": product})
 
 
 # --------------------------------------------------------------- in and out of the fused function
-@intrinsic
-def begin(typingctx, theta, tape):
-    """Start the tape anew; return the address of the parameters on it, or 0."""
-
-    def codegen(context, builder, signature, args):
-        kinds = zip(signature.args, args, strict=True)
-        (x, _, size), (words, _, _) = (_start_and_step(context, builder, *pair) for pair in kinds)
-        return linked.emit(context, builder, arena.start, [words, x, size])
-
-    return types.int64(theta, tape), codegen
-
-
 @intrinsic
 def numbers_at(typingctx, address, dim):
     """The (dim,) parameters on the tape."""
@@ -380,32 +326,30 @@ def numbers_at(typingctx, address, dim):
 
 
 @intrinsic
-def end(typingctx, result, tape, grad):
-    """Write the gradient of the result; return 1 when memory has run out, else 0."""
-    if not isinstance(result, (Active, *REAL)):
+def index_of(typingctx, number):
+    """The index of a number, 0 of a plain one."""
+    if not isinstance(number, (TracedType, *REAL)):
         return None
 
     def codegen(context, builder, signature, args):
-        index = WORD(0)
-        if signature.args[0] is Traced:
-            index = cgutils.create_struct_proxy(Traced)(context, builder, args[0]).index
-        words, _, _ = _start_and_step(context, builder, signature.args[1], args[1])
-        slopes, _, size = _start_and_step(context, builder, signature.args[2], args[2])
-        return linked.emit(context, builder, sweep.finish, [words, index, slopes, size])
+        return number.unpack(context, builder, args[0])[1][0] if number is Traced else WORD(0)
 
-    return types.int64(result, tape, grad), codegen
+    return types.int64(number), codegen
+
+
+begin, finish = linked.native(arena.start), linked.native(sweep.finish)
 
 
 def fused_with_tape(logdensity, dim):
     """Return fused(theta, grad, tape, *data), in numba's subset; `logdensity` is a dispatcher."""
 
     def fused(theta, grad, tape, *data):
-        address = begin(theta, tape)
+        address = begin(address_of(tape), address_of(theta), theta.size)
         if address == 0:
             raise MemoryError("no memory for the gradient")
         result = logdensity(numbers_at(address, dim), *data)
         value = value_of(result)
-        if end(result, tape, grad) != 0:
+        if finish(address_of(tape), index_of(result), address_of(grad), grad.size) != 0:
             raise MemoryError("no memory for the gradient")
         return value
 
