@@ -68,18 +68,18 @@ def _append(t, block, kind, child, num, parents):
 
 
 @njit(**INLINED)
-def _append_edges(t, kind, child, n, parents, weights):
+def _append_edges(t, kind, child, n, parents, weights, pattern=SCATTERED):
     """Append a block of n edges; `weights` may be 0 for 1."""
-    block, of, apart, differ = reserve(t, BLOCK_BYTES), halves(parents), 0, 0
+    block, of, apart = reserve(t, BLOCK_BYTES), halves(parents), 0
     if block == 0:
         return
     first = of[0]
-    for i in range(n):
-        apart |= of[i] ^ (first + i)
-        differ |= of[i] ^ first
+    if pattern == SCATTERED:  # as far as is known
+        for i in range(n):
+            apart |= of[i] ^ (first + i)
+        pattern = FOLLOWING if apart == 0 else SCATTERED
     b = _append(t, block, kind, child, n, parents)
-    b[WEIGHTS], b[PARENT] = weights, first
-    b[PATTERN] = SAME if differ == 0 else FOLLOWING if apart == 0 else SCATTERED
+    b[WEIGHTS], b[PARENT], b[PATTERN] = weights, first, pattern
 
 
 # ------------------------------------------------------------------------------ sums and products
@@ -230,13 +230,17 @@ def open_entries(tape, n, num, out):
     return 0
 
 
-def close_entries(tape, n, num, places, count):
-    """Append the blocks of entries, of which `count` were filled: one an argument."""
+def close_entries(tape, n, num, places, count, scalars):
+    """Append the blocks of entries, of which `count` were filled: one an argument.
+
+    The arguments that are `scalars`, given as bits, have one parent.
+    """
     at = words(places)
     if at[ADVANCE] != 0 and count != 0:
         for j in range(num):
             parents, weights = at[WHOSE] + 4 * n * j, at[WHERE] + 8 * n * j
-            _append_edges(words(tape), ENTRIES, at[FIRST], count, parents, weights)
+            pattern = SAME if (scalars >> j) & 1 else SCATTERED
+            _append_edges(words(tape), ENTRIES, at[FIRST], count, parents, weights, pattern)
     return 0
 
 

@@ -122,6 +122,7 @@ class EntryByEntry:
         for kind, argument in active:
             own = _tape_of(context, builder, kind, argument)
             tape = builder.select(builder.icmp_unsigned("!=", tape, WORD(0)), tape, own)
+        self._is_array = [isinstance(kind, types.Array) for kind, _ in active]
         self._tape, self._size, self._num = tape, size, WORD(len(active))
         self._places = cgutils.alloca_once(builder, WORD, size=sweep.NUM_PLACES)
         given = [tape, size, self._num, builder.ptrtoint(self._places, WORD)]
@@ -157,9 +158,11 @@ class EntryByEntry:
         at = builder.mul(count, self._step)
         for lane, index in enumerate(indices):
             weight = builder.extract_element(partials, HALF(lane))
-            place = builder.add(at, builder.mul(builder.mul(self._step, self._size), WORD(lane)))
+            line = builder.mul(builder.mul(self._step, self._size), WORD(lane))
+            place = builder.add(line, at)
             builder.store(weight, builder.gep(self._weights, [place]))
-            builder.store(builder.trunc(index, HALF), builder.gep(self._parents, [place]))
+            parent = builder.gep(self._parents, [place if self._is_array[lane] else line])
+            builder.store(builder.trunc(index, HALF), parent)
         builder.store(builder.add(count, WORD(1)), self._count)
         made = cgutils.create_struct_proxy(Traced)(context, builder)
         made.value, made.tape = value, self._tape
@@ -168,8 +171,9 @@ class EntryByEntry:
 
     def after(self, builder):
         """Append the blocks."""
+        scalars = WORD(sum(1 << lane for lane, array in enumerate(self._is_array) if not array))
         places, count = builder.ptrtoint(self._places, WORD), builder.load(self._count)
-        given = [self._tape, self._size, self._num, places, count]
+        given = [self._tape, self._size, self._num, places, count, scalars]
         linked.emit(self._context, builder, sweep.close_entries, given)
 
 
