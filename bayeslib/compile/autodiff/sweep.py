@@ -14,7 +14,6 @@ from numba import njit
 
 from ..arithmetic import INLINED
 from ..functions.regression import accumulate_rows, predict_rows
-from ..internals import stack_vector
 from ..linked import INDEX, doubles, halves, rows_at, words
 from .arena import ADJOINTS, BLOCK, EDGES, NUM_EDGES, NUM_NODES, NUMBER, clear, knows, reserve
 
@@ -23,10 +22,9 @@ BEFORE, AT, KIND, CHILD, NUM, PARENTS = range(6)
 WEIGHTS, PARENT, PATTERN = 6, 7, 8
 MATRIX, COLUMNS, ROW_STRIDE, COLUMN_STRIDE, VALUES, SYMMETRIC = range(6, 12)
 BLOCK_BYTES = 12 * 8
-SUM, ENTRIES, PRODUCT = range(3)  # edges to one child, to a child each
+TOTAL, SUM, ENTRIES, PRODUCT = range(4)  # edges to one child, without weights, to a child each
 SAME, FOLLOWING, SCATTERED = range(3)  # what the parents are to each other
 STEP = NUMBER // 8  # words from one number to the next
-_LENGTH = 256  # edges at a time, which stay in the first cache
 
 
 # ------------------------------------------------------------------------------ blocks and numbers
@@ -69,7 +67,7 @@ def _append(t, block, kind, child, num, parents):
 
 @njit(**INLINED)
 def _append_edges(t, kind, child, n, parents, weights, pattern=SCATTERED):
-    """Append a block of n edges; `weights` may be 0 for 1."""
+    """Append a block of n edges; those of a TOTAL have no weights, but 1."""
     block, of, apart = reserve(t, BLOCK_BYTES), halves(parents), 0
     if block == 0:
         return
@@ -95,7 +93,7 @@ def total(a, n, out):
     if parents != 0:
         child = t[NUM_NODES]
         t[NUM_NODES] = child + 1
-        _append_edges(t, SUM, child, n, parents, 0)
+        _append_edges(t, TOTAL, child, n, parents, 0)
     _write(out, result, child, tape)
     return 0
 
@@ -247,43 +245,37 @@ def close_entries(tape, n, num, places, count, scalars):
 # ---------------------------------------------------------------------------------- the way back
 # An infinite weight of what a branch left out, whose adjoint is 0, must not make a nan.
 @njit(**INLINED)
+def _flow(kind, a, u, weights, i):
+    """What edge i hands on: of the one child's adjoint, or its own child's."""
+    if kind == ENTRIES:
+        return u[i] * weights[i] if u[i] != 0.0 else 0.0
+    return a * weights[i] if kind == SUM else a
+
+
+@njit(**INLINED)
 def _back_edges(t, b):
-    kind, n, weights, first = b[KIND], b[NUM], b[WEIGHTS], b[PARENT]
-    adjoints, flow, a = doubles(t[ADJOINTS]), stack_vector(_LENGTH), 0.0
-    if kind == SUM:
-        a = adjoints[b[CHILD]]
-        if a == 0.0:
-            return
-    for begin in range(0, n, _LENGTH):
-        num, own = min(_LENGTH, n - begin), doubles(weights + 8 * begin)
-        if kind == ENTRIES:
-            u = doubles(t[ADJOINTS] + 8 * (b[CHILD] + begin))
-            for i in range(num):
-                flow[i] = u[i] * own[i] if u[i] != 0.0 else 0.0
-        elif weights != 0:
-            for i in range(num):
-                flow[i] = a * own[i]
-        else:
-            flow[:num] = a
-        if b[PATTERN] == FOLLOWING:
-            into = doubles(t[ADJOINTS] + 8 * (first + begin))
-            for i in range(num):
-                into[i] += flow[i]
-        elif b[PATTERN] == SAME:
-            s = 0.0
-            for i in range(num):
-                s += flow[i]
-            adjoints[first] += s
-        else:
-            # Neighbours with one parent together: each would else wait for the last in memory.
-            parents, s = halves(b[PARENTS] + 4 * begin), 0.0
-            last = parents[0]
-            for i in range(num):
-                if parents[i] != last:
-                    adjoints[INDEX(last)] += s
-                    last, s = parents[i], 0.0
-                s += flow[i]
-            adjoints[INDEX(last)] += s
+    kind, n, first, weights = b[KIND], b[NUM], b[PARENT], doubles(b[WEIGHTS])
+    adjoints, u = doubles(t[ADJOINTS]), doubles(t[ADJOINTS] + 8 * b[CHILD])
+    a, s = u[0], 0.0
+    if a == 0.0 and kind != ENTRIES:
+        return
+    if b[PATTERN] == FOLLOWING:
+        into = doubles(t[ADJOINTS] + 8 * first)
+        for i in range(n):
+            into[i] += _flow(kind, a, u, weights, i)
+    elif b[PATTERN] == SAME:
+        for i in range(n):
+            s += _flow(kind, a, u, weights, i)
+        adjoints[first] += s
+    else:
+        # Neighbours with one parent together: each would else wait for the last in memory.
+        parents = halves(b[PARENTS])
+        for i in range(n):
+            if parents[i] != first:
+                adjoints[INDEX(first)] += s
+                first, s = parents[i], 0.0
+            s += _flow(kind, a, u, weights, i)
+        adjoints[INDEX(first)] += s
 
 
 @njit(**INLINED)
