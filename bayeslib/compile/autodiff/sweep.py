@@ -49,11 +49,26 @@ def _write(out, value, index, tape):
 
 @njit(**INLINED)
 def _read(numbers, n, values, parents):
-    """Copy n numbers' values and indices."""
-    given, fields, into, of = doubles(numbers), words(numbers), doubles(values), halves(parents)
-    for i in range(n):  # both read before anything is written: LLVM then loads them together
-        value, index = given[STEP * i], fields[STEP * i + 1]
+    """Copy n numbers' values and indices; return the pattern of these.
+
+    All three words are read, once, before anything is written: LLVM loads whole numbers together,
+    parts of them, or one that may have changed, one by one.
+    """
+    given, fields, of, apart, tapes = doubles(numbers), words(numbers), halves(parents), 0, 0
+    first, into = fields[1], doubles(values)
+    for i in range(n):
+        value, index, tape = given[STEP * i], fields[STEP * i + 1], fields[STEP * i + 2]
         into[i], of[i] = value, index
+        apart |= index ^ (first + i)
+        tapes |= tape
+    return FOLLOWING if apart == 0 and tapes != 0 else SCATTERED
+
+
+@njit(**INLINED)
+def _new_number(t):
+    """Return the index of a number that is made."""
+    t[NUM_NODES] += 1
+    return t[NUM_NODES] - 1
 
 
 @njit(**INLINED)
@@ -66,34 +81,30 @@ def _append(t, block, kind, child, num, parents):
 
 
 @njit(**INLINED)
-def _append_edges(t, kind, child, n, parents, weights, pattern=SCATTERED):
+def _append_edges(t, kind, child, n, parents, pattern, weights):
     """Append a block of n edges; those of a TOTAL have no weights, but 1."""
-    block, of, apart = reserve(t, BLOCK_BYTES), halves(parents), 0
-    if block == 0:
-        return
-    first = of[0]
-    if pattern == SCATTERED:  # as far as is known
-        for i in range(n):
-            apart |= of[i] ^ (first + i)
-        pattern = FOLLOWING if apart == 0 else SCATTERED
-    b = _append(t, block, kind, child, n, parents)
-    b[WEIGHTS], b[PARENT], b[PATTERN] = weights, first, pattern
+    block = reserve(t, BLOCK_BYTES)
+    if block != 0:
+        b = _append(t, block, kind, child, n, parents)
+        b[WEIGHTS], b[PARENT], b[PATTERN] = weights, halves(parents)[0], pattern
 
 
 # ------------------------------------------------------------------------------ sums and products
 def total(a, n, out):
     """Write the sum of n numbers to `out`."""
-    result, tape, values, fields = 0.0, _tape_of(a, STEP, n), doubles(a), words(a)
-    t, child = words(tape), 0
-    parents = reserve(t, 4 * n) if tape != 0 else 0
-    for i in range(n):
+    result, apart, tape, child, values, fields = 0.0, 0, 0, 0, doubles(a), words(a)
+    first = fields[1] if n > 0 else 0
+    for i in range(n):  # whole numbers, as in `_read`
         result += values[STEP * i]
+        apart |= fields[STEP * i + 1] ^ (first + i)
+        tape |= fields[STEP * i + 2]
+    if tape != 0:
+        t, pattern = words(tape), FOLLOWING if apart == 0 else SCATTERED
+        child, parents = _new_number(t), reserve(t, 4 * n)
         if parents != 0:
-            halves(parents)[i] = fields[STEP * i + 1]
-    if parents != 0:
-        child = t[NUM_NODES]
-        t[NUM_NODES] = child + 1
-        _append_edges(t, TOTAL, child, n, parents, 0)
+            for i in range(n if pattern == SCATTERED else 1):
+                halves(parents)[i] = fields[STEP * i + 1]
+            _append_edges(t, TOTAL, child, n, parents, pattern, 0)
     _write(out, result, child, tape)
     return 0
 
@@ -106,36 +117,35 @@ def dot(a, b, step, n, out):
     t, result, left, right, of_left, of_right = words(tape), 0.0, 0, 0, 0, 0
     if tape != 0:
         left, of_left = reserve(t, 8 * n), reserve(t, 4 * n)
-        right, of_right = reserve(t, 8 * n), reserve(t, 4 * n)
+        right, of_right = reserve(t, 8 * n), reserve(t, 4 * n if step == STEP else 0)
     if left == 0 or of_left == 0 or right == 0 or of_right == 0:  # or constants
         for i in range(n):
             result += doubles(a)[STEP * i] * doubles(b)[step * i]
         _write(out, result, 0, 0)
         return 0
-    _read(a, n, left, of_left)
+    pattern = other = _read(a, n, left, of_left)
     if step == STEP:
-        _read(b, n, right, of_right)
+        other = _read(b, n, right, of_right)
     else:
         for i in range(n):
             doubles(right)[i] = doubles(b)[i]
     for i in range(n):
         result += doubles(left)[i] * doubles(right)[i]
-    child = t[NUM_NODES]
-    t[NUM_NODES] = child + 1
+    child = _new_number(t)
     _write(out, result, child, tape)
     if step == STEP and (
-        _add_quadratic(t, child, n, of_left, of_right, right)
-        or _add_quadratic(t, child, n, of_right, of_left, left)
+        _add_quadratic(t, child, n, of_left, pattern, of_right, right)
+        or _add_quadratic(t, child, n, of_right, other, of_left, left)
     ):
         return 0
-    _append_edges(t, SUM, child, n, of_left, right)
+    _append_edges(t, SUM, child, n, of_left, pattern, right)
     if step == STEP:
-        _append_edges(t, SUM, child, n, of_right, left)
+        _append_edges(t, SUM, child, n, of_right, other, left)
     return 0
 
 
 @njit(**INLINED)
-def _add_quadratic(t, child, n, parents, product, values):
+def _add_quadratic(t, child, n, parents, pattern, product, values):
     """Let a number be a @ (X @ a), if X @ a, these values, was made last, of a symmetric X.
 
     Say if it was. `parents` are the numbers a, `product` those of X @ a.
@@ -152,7 +162,7 @@ def _add_quadratic(t, child, n, parents, product, values):
         return False
     for j in range(n):
         doubles(values)[j] *= 2.0
-    _append_edges(t, SUM, child, n, parents, values)
+    _append_edges(t, SUM, child, n, parents, pattern, values)
     return True
 
 
@@ -237,8 +247,13 @@ def close_entries(tape, n, num, places, count, scalars):
     if at[ADVANCE] != 0 and count != 0:
         for j in range(num):
             parents, weights = at[WHOSE] + 4 * n * j, at[WHERE] + 8 * n * j
-            pattern = SAME if (scalars >> j) & 1 else SCATTERED
-            _append_edges(words(tape), ENTRIES, at[FIRST], count, parents, weights, pattern)
+            pattern = SAME
+            if not (scalars >> j) & 1:
+                of, apart = halves(parents), 0
+                for i in range(count):
+                    apart |= of[i] ^ (of[0] + i)
+                pattern = FOLLOWING if apart == 0 else SCATTERED
+            _append_edges(words(tape), ENTRIES, at[FIRST], count, parents, pattern, weights)
     return 0
 
 
