@@ -268,8 +268,8 @@ def _flow(kind, a, u, weights, i):
 
 
 @njit(**INLINED)
-def _back_edges(t, b):
-    kind, n, first, weights = b[KIND], b[NUM], b[PARENT], doubles(b[WEIGHTS])
+def _back_edges(t, b, kind):
+    n, first, weights = b[NUM], b[PARENT], doubles(b[WEIGHTS])
     adjoints, u = doubles(t[ADJOINTS]), doubles(t[ADJOINTS] + 8 * b[CHILD])
     a, s = u[0], 0.0
     if a == 0.0 and kind != ENTRIES:
@@ -340,8 +340,12 @@ def finish(tape, root, grad, dim):
             b = words(block)
             if b[KIND] == PRODUCT:
                 _back_product(t, b)
+            elif b[KIND] == ENTRIES:  # each kind by itself: loops that do not ask
+                _back_edges(t, b, ENTRIES)
+            elif b[KIND] == SUM:
+                _back_edges(t, b, SUM)
             else:
-                _back_edges(t, b)
+                _back_edges(t, b, TOTAL)
             block = b[BEFORE]
     for j in range(dim):
         slopes[j] = adjoints[j + 1]
