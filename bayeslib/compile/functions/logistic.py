@@ -25,13 +25,13 @@ _E2, _E3, _E4, _E5, _E6, _E7, _E8, _E9, _E10, _E11, _E12, _E13 = _EXP[2:]
 
 
 @intrinsic
-def _bits(typingctx, x):
+def bits_of(typingctx, x):
     """The 64 bits of a double."""
     return INT(FLOAT), lambda context, builder, signature, args: builder.bitcast(args[0], WORD)
 
 
 @intrinsic
-def _double(typingctx, bits):
+def double_of(typingctx, bits):
     """The double of these 64 bits."""
     return FLOAT(INT), lambda context, builder, signature, args: builder.bitcast(args[0], DOUBLE)
 
@@ -46,7 +46,7 @@ def exp_negative(x):
     p = ((((_E13 * r + _E12) * r + _E11) * r + _E10) * r + _E9) * r + _E8
     p = (((((p * r + _E7) * r + _E6) * r + _E5) * r + _E4) * r + _E3) * r + _E2
     p = (p * r + 1.0) * r + 1.0
-    return p * _double((_bits(shifted) + _BIAS) << 52) * _SCALE
+    return p * double_of((bits_of(shifted) + _BIAS) << 52) * _SCALE
 
 
 @njit(**EXACT)

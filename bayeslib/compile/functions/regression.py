@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 from numba import njit, types
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 
 from ...errors import BayeslibError
-from ..arithmetic import INLINED
-from ..internals import cgutils, make_array, stack_vector
-from ..kinds import DOUBLE, REAL, WORD
-from ..linked import doubles, emit, rows_at
-from .logistic import exp_negative, log1pexp, sigmoid
+from ..arithmetic import INLINED, OURS
+from ..internals import stack_vector
+from ..kinds import REAL
+from ..linked import address_of, doubles, native, rows_at
+from .logistic import bits_of, double_of, exp_negative, log1pexp, sigmoid
 
 ROWS = 64  # a block of X stays in the first cache between the two times that it is read
 _LOG_2PI = math.log(2.0 * math.pi)
@@ -79,14 +79,12 @@ def _over_rows(name, sum_block):
 
     passed = njit(**INLINED)(rows)
 
-    def linked(theta, grad, X, y, n, dim, out):
-        """The same of doubles at addresses, for `emit`; `grad` may be 0."""
+    def linked(theta, grad, X, y, n, dim):
+        """The bits of the same, of doubles at addresses, for `emit`; `grad` may be 0."""
         beta, X, y = doubles(theta)[:dim], rows_at(X, 8 * dim), doubles(y)[:n]
         if grad != 0:
-            doubles(out)[0] = passed(beta, doubles(grad)[:dim], X, y)
-        else:
-            doubles(out)[0] = passed(beta, None, X, y)
-        return 0
+            return bits_of(passed(beta, doubles(grad)[:dim], X, y))
+        return bits_of(passed(beta, None, X, y))
 
     linked.__name__ = linked.__qualname__ = name
     return passed, linked
@@ -246,26 +244,18 @@ def _is_doubles(kind):
 def _register(function, one_pass, rows, linked):
     function.__compiled__ = one_pass.__compiled__ = (rows,)
 
-    @intrinsic
-    def call(typingctx, theta, grad, X, y):
-        """Call what is linked, with arrays of doubles in C order; `grad` may be None."""
+    call = native(linked)
 
-        def codegen(context, builder, signature, args):
-            views = [
-                None if kind is types.none else make_array(kind)(context, builder, value)
-                for kind, value in zip(signature.args, args, strict=True)
-            ]
-            places = [builder.ptrtoint(view.data, WORD) if view else WORD(0) for view in views]
-            sizes = [builder.extract_value(views[2].shape, axis) for axis in range(2)]
-            out = cgutils.alloca_once(builder, DOUBLE)
-            emit(context, builder, linked, [*places, *sizes, builder.ptrtoint(out, WORD)])
-            return builder.load(out)
+    def of_doubles(theta, grad, X, y):
+        places = address_of(theta), address_of(grad), address_of(X), address_of(y)
+        return double_of(call(places[0], places[1], places[2], places[3], y.size, theta.size))
 
-        return types.float64(theta, grad, X, y), codegen
+    of_doubles.__qualname__ = f"of_doubles{linked.__name__}"
+    of_doubles = njit(**OURS)(of_doubles)
 
     @overload(one_pass, jit_options=INLINED)
     def compiled_pass(theta, grad, X, y):
-        run = call if all(map(_is_doubles, (theta, grad, X, y))) else rows
+        run = of_doubles if all(map(_is_doubles, (theta, grad, X, y))) else rows
 
         def checked(theta, grad, X, y):
             if X.shape[0] != y.size or X.shape[1] != theta.size:
