@@ -16,8 +16,8 @@ from ..kinds import INT
 from ..linked import doubles, words
 
 # The words of a tape.
-EDGES, NUM_EDGES, MAX_EDGES, NUM_NODES, ADJOINTS, MAX_ADJOINTS = range(6)
-BLOCK, CHUNK, USED, SIZE, WANTED, FAILED = range(6, 12)
+EDGES, NUM_EDGES, MAX_EDGES, NUM_NODES, ADJOINTS = range(5)
+BLOCK, CHUNK, USED, SIZE, WANTED, FAILED = range(5, 11)
 MATRICES, MOST_MATRICES = 16, 4  # symmetric ones: address and rows of each
 NUM_WORDS = MATRICES + 2 * MOST_MATRICES
 ROUNDING = 1e-13  # of an entry, in the roots of the diagonal's
@@ -55,8 +55,7 @@ def _is_symmetric(array):
 
 def _free(words):
     chunk = int(words[CHUNK])
-    for address in (words[EDGES], words[ADJOINTS]):
-        _raw_free(int(address))
+    _raw_free(int(words[EDGES]))
     while chunk:
         before = ctypes.c_int64.from_address(chunk).value
         _raw_free(chunk)
@@ -75,32 +74,32 @@ for _name, _function in (("realloc", ctypes.pythonapi.PyMem_RawRealloc), ("free"
 
 
 # --------------------------------------------------------------------- room for edges and the like
-@njit(**INLINED)
-def room(t, more):
-    """Say whether there is room for `more` edges, having made it."""
+def grow(tape, more):
+    """Make room for `more` edges; without memory, forget all edges and note the failure.
+
+    Return where the edges are.
+    """
+    t = words(tape)
     need = t[NUM_EDGES] + more
-    if need <= t[MAX_EDGES]:
-        return True
-    size = max(2 * t[MAX_EDGES], need, _FIRST_EDGES)
-    found = reallocate(t[EDGES], size * EDGE)
-    if found == 0:
-        t[FAILED] = 1
-        return False
-    t[EDGES], t[MAX_EDGES] = found, size
-    return True
+    if need > t[MAX_EDGES]:
+        size = max(2 * t[MAX_EDGES], need, _FIRST_EDGES)
+        found = reallocate(t[EDGES], size * EDGE)
+        if found != 0:
+            t[EDGES], t[MAX_EDGES] = found, size
+        else:
+            t[FAILED], t[NUM_EDGES] = 1, 0
+    return t[EDGES]
+
+
+_grow = njit(**INLINED)(grow)
 
 
 @njit(**INLINED)
 def clear(t):
     """Set the adjoints of all numbers to 0; say whether there was room for them, and all else."""
     num = t[NUM_NODES]
-    if num > t[MAX_ADJOINTS] and t[FAILED] == 0:
-        found = reallocate(t[ADJOINTS], 8 * 2 * num)
-        if found == 0 or num > MOST:
-            t[FAILED] = 1
-        else:
-            t[ADJOINTS], t[MAX_ADJOINTS] = found, 2 * num
-    if t[FAILED] != 0:
+    t[ADJOINTS] = reserve(t, 8 * num)
+    if t[FAILED] != 0 or num > MOST:
         return False
     adjoints = doubles(t[ADJOINTS])
     for k in range(num):
@@ -153,21 +152,13 @@ def _release_from(chunk):
         chunk = before
 
 
-def grow(tape, more):
-    """Make room for `more` edges; without memory, forget all edges and note the failure."""
-    t = words(tape)
-    if not room(t, more):
-        t[NUM_EDGES] = 0
-    return 0
-
-
 def start(tape, theta, dim):
     """Begin anew; return the address of the parameters as (dim,) numbers of the tape, or 0."""
     t = words(tape)
     _empty_arena(t)
     t[NUM_EDGES], t[NUM_NODES], t[BLOCK], t[FAILED] = 0, dim + 1, 0, 0
     numbers = reserve(t, NUMBER * dim)
-    if numbers == 0 or not room(t, _FIRST_EDGES):
+    if numbers == 0 or _grow(tape, _FIRST_EDGES) == 0:
         return 0
     values, out, fields = doubles(theta), doubles(numbers), words(numbers)
     for j in range(dim):
