@@ -222,13 +222,13 @@ def open_entries(tape, n, num, out):
     """Make room for the weights and parents of n entries that change by `num` arguments each.
 
     Writes to `out` where the weights and the parents are to go, those of an argument together; the
-    first entry's index; and 1. Where there is no tape, or no memory, there are room for one, to
-    which all go, and 0 and 0: constants.
+    first entry's index; and 1. Where there is no tape, no entry or no memory, there are room for
+    one, to which all go, and 0 and 0: constants.
     """
     places = words(out)
     places[WHERE] = places[WHOSE] = out + 8 * SPARE
     places[FIRST] = places[ADVANCE] = 0
-    if tape != 0:
+    if tape != 0 and n != 0:
         t = words(tape)
         weights, parents = reserve(t, 8 * n * num), reserve(t, 4 * n * num)
         if weights != 0 and parents != 0:

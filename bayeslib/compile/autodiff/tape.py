@@ -134,6 +134,17 @@ class EntryByEntry:
         self._weights = builder.inttoptr(weights, DOUBLES)
         self._parents = builder.inttoptr(parents, HALF.as_pointer())
         self._count = cgutils.alloca_once_value(builder, WORD(0))
+        for lane, (kind, argument) in enumerate(active):
+            if kind is Traced:
+                self._store_parent(builder, argument, self._line(builder, lane))
+
+    def _line(self, builder, lane):
+        """Where the weights and parents of an argument begin."""
+        return builder.mul(builder.mul(self._step, self._size), WORD(lane))
+
+    def _store_parent(self, builder, number, place):
+        index = cgutils.create_struct_proxy(Traced)(self._context, builder, number).index
+        builder.store(builder.trunc(index, HALF), builder.gep(self._parents, [place]))
 
     def compile_subroutine(self, builder, function, signature, **options):
         self._dual = Dual(self._num.constant)
@@ -143,26 +154,25 @@ class EntryByEntry:
         return self._context.compile_subroutine(builder, function, self._signature, **options)
 
     def call_internal(self, builder, fndesc, signature, args):
-        context, dual, given, indices = self._context, self._dual, [], []
+        context, dual, given, active = self._context, self._dual, [], []
         for kind, number in zip(signature.args, args, strict=True):
             if kind is Traced:
-                traced = cgutils.create_struct_proxy(Traced)(context, builder, number)
-                lanes = [float(lane == len(indices)) for lane in range(dual.k)]
+                lanes = [float(lane == len(active)) for lane in range(dual.k)]
                 partials = ir.Constant(ir.VectorType(DOUBLE, dual.k), lanes)
-                number = dual.pack(context, builder, traced.value, [(ONE, partials)])
-                indices.append(traced.index)
+                active.append(number)
+                value = Traced.unpack(context, builder, number)[0]
+                number = dual.pack(context, builder, value, [(ONE, partials)])
             given.append(number)
         result = context.call_internal(builder, fndesc, self._signature, given)
         value, partials = dual.unpack(context, builder, result)
         count = builder.load(self._count)
         at = builder.mul(count, self._step)
-        for lane, index in enumerate(indices):
+        for lane, number in enumerate(active):
             weight = builder.extract_element(partials, HALF(lane))
-            line = builder.mul(builder.mul(self._step, self._size), WORD(lane))
-            place = builder.add(line, at)
+            place = builder.add(self._line(builder, lane), at)
             builder.store(weight, builder.gep(self._weights, [place]))
-            parent = builder.gep(self._parents, [place if self._is_array[lane] else line])
-            builder.store(builder.trunc(index, HALF), parent)
+            if self._is_array[lane]:
+                self._store_parent(builder, number, place)
         builder.store(builder.add(count, WORD(1)), self._count)
         made = cgutils.create_struct_proxy(Traced)(context, builder)
         made.value, made.tape = value, self._tape
