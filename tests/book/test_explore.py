@@ -319,9 +319,7 @@ def alone():
     """A page with a figure that plays by itself."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BAYESLIB_PRERENDER", "1")
-        page = explore(
-            Drawing(), alt="A power", play="power", autoplay=True, start={"power": -3}, **RANGES
-        ).html
+        page = page_of(play="power", autoplay=True, start={"power": -3})
     return f"<!doctype html><html lang=en><title>t</title>{page}"
 
 

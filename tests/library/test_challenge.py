@@ -265,13 +265,9 @@ def test_an_axis_with_too_few_points_shows_in_the_error_of_a_grid(num_points):
     assert miss < found.log_evidence.mcse + 1e-6
 
 
-def falling(theta):
-    return -np.sum(theta)
-
-
 @pytest.mark.parametrize("num_points", [20, 61])
 def test_a_density_cut_off_by_the_bounds_hardly_adds_to_the_error_of_a_grid(num_points):
-    target = bl.Target(falling, dim=2)
+    target = bl.Target(lambda theta: -np.sum(theta), dim=2)
     found = bl.grid_posterior(target, [(0.0, 10.0)] * 2, num_points=num_points)
     miss = abs(found.log_evidence.value - 2.0 * np.log1p(-np.exp(-10.0)))
     assert miss < found.log_evidence.mcse < 10.0 * miss

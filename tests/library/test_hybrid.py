@@ -15,11 +15,7 @@ NUM_DRAWS = {"score": 1, "baseline": 1, "loo": 4, "rao_blackwell": 1, "reparam":
 Z_LIMIT = float(stats.norm.isf(1e-6 / 32 / 2))  # of at most 32 numbers in a test
 
 
-def square(theta):
-    return theta[0] ** 2
-
-
-SQUARE = bl.Target(square, dim=1)
+SQUARE = bl.Target(lambda theta: theta[0] ** 2, dim=1)
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 

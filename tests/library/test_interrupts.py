@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 from test_doors import FITS, WEIGHTED
+from test_fits import pairs
 
 import bayeslib as bl
 from bayeslib import posteriors, waiting
@@ -115,11 +116,6 @@ def test_a_fit_keeps_where_it_had_come_to(how, interrupt, monkeypatch):
     interrupt(0, advi_ascent, "ascent_kernel")
     with pytest.raises(KeyboardInterrupt):
         bl.advi(target, rng=1, **how)
-
-
-def pairs(num, rng):
-    theta = rng.standard_normal(num)
-    return theta, theta + rng.standard_normal(num)
 
 
 def test_what_was_fitted_or_learned_is_kept(interrupt):

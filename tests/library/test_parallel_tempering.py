@@ -181,12 +181,8 @@ def test_the_number_of_rungs_follows_the_dimension():
     np.testing.assert_allclose(draws.settings["barrier"], expected, rtol=0.12)
 
 
-def cauchy(theta):
-    return -math.log1p(theta[0] ** 2)
-
-
 def test_a_density_whose_power_is_not_integrable_is_refused():
-    target = bl.Target(cauchy, dim=1)
+    target = bl.Target(lambda theta: -math.log1p(theta[0] ** 2), dim=1)
     with pytest.raises(bl.ImproperError, match="pass inverse_temperatures= that begin higher"):
         bl.parallel_tempering(target, None, num_samples=5000, num_warmup=5000, rng=1)
     draws = bl.parallel_tempering(target, None, reference=WIDE, num_samples=5000, rng=1)

@@ -431,10 +431,7 @@ def test_a_density_of_any_name():
 
 
 def test_starts_are_told_in_the_parameters():
-    def nowhere(p):
-        return -np.inf if p.s > 2.0 else -p.s
-
-    target = bl.Target(nowhere, parameters={"s": bl.positive()})
+    target = bl.Target(lambda p: -np.inf if p.s > 2.0 else -p.s, parameters={"s": bl.positive()})
     with pytest.raises(bl.StartError, match=r"initial_position=\[3\.0\] is -inf"):
         bl.nuts(target, {"s": 3.0}, rng=1, num_chains=1)
     with pytest.raises(bl.BayeslibError, match="leapfrog moves numbers one by one"):

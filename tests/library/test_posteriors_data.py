@@ -89,16 +89,18 @@ def test_coal_mining_far_out_is_impossible_not_undefined():
 # Truths
 
 
+STEPS = np.column_stack([np.ones(6), np.arange(6) - 2.5])
+SEPARATED = (np.arange(6) > 2.5).astype(float)
+
+
 @pytest.mark.parametrize("prior_scale", [0.3, 6.0])
 def test_separated_data_with_a_long_tail(prior_scale):
     """No maximum of the likelihood: the posterior leans on the prior, far from Gaussian."""
-    x = np.column_stack([np.ones(6), np.arange(6) - 2.5])
-    labels = (np.arange(6) > 2.5).astype(float)
-    truth = posteriors.logistic_regression(x, labels, prior_scale=prior_scale).truth
+    truth = posteriors.logistic_regression(STEPS, SEPARATED, prior_scale=prior_scale).truth
     a = np.linspace(-14.0 * prior_scale, 14.0 * prior_scale, 1201)
     grid = np.stack(np.meshgrid(a, a, indexing="ij"), axis=-1).reshape(-1, 2)
     log_p = log_normal_prior(grid, prior_scale)
-    for row, y in zip(x, labels, strict=True):
+    for row, y in zip(STEPS, SEPARATED, strict=True):
         log_p += special.log_expit((grid @ row) * (2.0 * y - 1.0))
     weights = np.exp(log_p - log_p.max())
     step = a[1] - a[0]
@@ -108,9 +110,7 @@ def test_separated_data_with_a_long_tail(prior_scale):
 
 
 def test_a_truth_that_would_take_too_long_is_not_known():
-    x = np.column_stack([np.ones(6), np.arange(6) - 2.5])
-    labels = (np.arange(6) > 2.5).astype(float)
-    assert posteriors.logistic_regression(x, labels, prior_scale=1e4).truth is None
+    assert posteriors.logistic_regression(STEPS, SEPARATED, prior_scale=1e4).truth is None
 
 
 def test_challenger_in_numbers_that_others_published():

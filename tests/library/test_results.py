@@ -77,7 +77,6 @@ def test_names_and_shapes():
 FEW = np.zeros((1, 3, 2))
 
 test_what_disagrees_is_refused = refused(
-    (lambda: Draws(np.zeros((3, 2))), "values must have shape"),
     (lambda: Draws(FEW, log_weights=np.zeros(3)), "log_weights must have shape"),
     (lambda: Draws(FEW, log_weights=[[0.0, np.nan, 1.0]]), r"log_weights\[0, 1\] is nan"),
     (lambda: Draws(FEW, log_weights=[[0.0, -np.inf, np.inf]]), r"log_weights\[0, 2\] is inf"),

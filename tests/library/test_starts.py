@@ -19,10 +19,7 @@ def test_starts_come_in_mirrored_pairs():
 
 
 def test_a_mirror_image_without_density_is_replaced():
-    def positive(theta):
-        return -theta[0] if theta[0] > 0.0 else -np.inf
-
-    starts, _ = initial_positions(
-        Target(positive, dim=1), None, [np.random.default_rng(i) for i in range(4)]
-    )
+    target = Target(lambda theta: -theta[0] if theta[0] > 0.0 else -np.inf, dim=1)
+    generators = [np.random.default_rng(i) for i in range(4)]
+    starts, _ = initial_positions(target, None, generators)
     assert np.all(starts > 0.0)

@@ -51,10 +51,6 @@ def both(theta, rng, slope):
     return theta[1:] + slope * rng.standard_normal(2)
 
 
-def square(theta):
-    return theta[0] ** 2 + 0.5 * theta[1] ** 2
-
-
 def no_warmup(function, *arguments, **options):
     return lambda **run: function(*arguments, **run | {"num_warmup": 0} | options)
 
@@ -128,8 +124,8 @@ RUNS = {
     "ising_sample wolff": warmed(bl.ising_sample, (5, 4), inverse_temperature=0.3, method="wolff"),
     "boltzmann": lambda num_samples, **run: MACHINE.sample(num_samples, **run),
     "anneal": lambda num_samples, num_warmup, **run: bl.anneal(
-        square, STARTS, propose=jump, initial_temperature=3.0, final_temperature=0.1,
-        num_iterations=60, **run,
+        lambda theta: theta[0] ** 2 + 0.5 * theta[1] ** 2, STARTS, propose=jump,
+        initial_temperature=3.0, final_temperature=0.1, num_iterations=60, **run,
     ),
 }  # fmt: skip
 

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from calling import quietly
-from densities import elliptic
+from densities import elliptic, raising
 
 from bayeslib import Draws, Target, gibbs, interval, lower, metropolis, nuts, positive, slice_sample
 from bayeslib.chains.far import tail_index
@@ -38,10 +38,6 @@ def test_a_single_draw_has_a_summary(n):
     assert draws.problems and "nuts" in str(draws.summary()) and draws._repr_html_()
 
 
-def student(theta, freedom):
-    return -0.5 * (freedom + 1.0) * np.log1p(theta[0] ** 2 / freedom)
-
-
 def product(theta, freedom):
     return -0.5 * (freedom + 1.0) * np.sum(np.log1p(theta**2 / freedom))
 
@@ -63,28 +59,22 @@ def test_the_index_of_known_tails(density, dim, index):
     assert num_evals == 4 * dim
 
 
-def laplace(theta):
-    return -np.sum(np.abs(theta))
-
-
 def nearly_gaussian(theta):
     return -0.5 * np.sum(theta**2) if np.max(np.abs(theta)) < 100.0 else -np.inf
 
 
-def raises(theta):
-    if theta[0] > 100.0:
-        raise ValueError("too far")
-    return -0.5 * theta[0] ** 2
-
-
-@pytest.mark.parametrize("density", [laplace, nearly_gaussian, raises])
-def test_tails_that_are_no_power_have_no_index(density):
+@pytest.mark.parametrize(
+    ("density", "data"),
+    [(lambda theta: -np.sum(np.abs(theta)), ()), (nearly_gaussian, ()), (raising, (100.0,))],
+)
+def test_tails_that_are_no_power_have_no_index(density, data):
+    target = Target(density, dim=2, data=data, gradient=None)
     far = np.random.default_rng(1).standard_normal((2, 500, 2))
     far[0, 0] = 40.0
-    found, num_evals = tail_index(Target(density, dim=2, gradient=None), far)
+    found, num_evals = tail_index(target, far)
     assert found > 100.0 and num_evals == 8
-    assert tail_index(Target(density, dim=2, gradient=None), far[:, 1:]) == (np.inf, 0)
-    assert tail_index(Target(density, dim=2, gradient=None), 0.0 * far) == (np.inf, 0)
+    assert tail_index(target, far[:, 1:]) == (np.inf, 0)
+    assert tail_index(target, 0.0 * far) == (np.inf, 0)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +82,7 @@ def test_tails_that_are_no_power_have_no_index(density):
 )
 def test_moments_that_do_not_exist_are_spoken_of(freedom, words):
     """In every run, and never where they exist."""
-    target = Target(student, dim=1, data=(freedom,))
+    target = Target(product, dim=1, data=(freedom,))
     said = 0
     for seed in range(10):
         draws = slice_sample(target, rng=seed)
@@ -116,10 +106,8 @@ def test_a_tail_without_an_integral_is_spoken_of():
 
 
 def test_a_density_that_is_not_that_of_the_draws_is_not_asked():
-    def far_steps(theta, rng):
-        return rng.standard_t(2.0)
-
-    draws = gibbs([far_steps], np.zeros((4, 1)) + np.arange(4)[:, None], num_samples=2000, rng=1)
+    starts = np.arange(4.0)[:, None]
+    draws = gibbs([lambda theta, rng: rng.standard_t(2.0)], starts, num_samples=2000, rng=1)
     assert np.abs(draws.values).max() > 6.0 * draws.values.std()
     assert "tail_index" not in draws.settings
 
@@ -145,25 +133,17 @@ def test_a_bounded_parameter_that_runs_for_ever_is_spoken_of(sampler, density, c
         assert re.search(where or "^(?!.*ran to)", problems)
 
 
-def unused(p):
-    return -0.5 * p.b[0] ** 2
-
-
 def difference(p):
     return -0.5 * (p.b[0] + p.b[1]) ** 2 / 0.01**2
-
-
-def wide(p):
-    return difference(p) - 0.5 * np.sum(p.b**2) / 1e6**2
 
 
 @pytest.mark.parametrize(
     ("density", "said"),
     [
-        (unused, r"is flat in the direction [+-]1 b\[1\] as far"),
+        (lambda p: -0.5 * p.b[0] ** 2, r"is flat in the direction [+-]1 b\[1\] as far"),
         (difference, r"is flat in the direction ([+]1 b\[0\] -1|-1 b\[0\] [+]1) b\[1\] as far"),
         (lambda p: 0.5 * np.sum(p.b**2), "rises in the direction"),
-        (wide, None),
+        (lambda p: difference(p) - 0.5 * np.sum(p.b**2) / 1e6**2, None),
     ],
 )
 def test_a_direction_without_end_is_all_that_is_spoken_of(density, said):

@@ -274,11 +274,8 @@ def test_what_only_dual_numbers_can_do_is_done_by_them(monkeypatch):
     def refuse(*_, **__):
         raise NotImplementedError
 
-    def density(theta):
-        return -0.5 * np.sum(theta**2)
-
     monkeypatch.setattr("bayeslib.compile.linked.emit", refuse)
-    target = Target(density, dim=30)
+    target = Target(lambda theta: -0.5 * np.sum(theta**2), dim=30)
     np.testing.assert_allclose(target.gradient(np.ones(30)), -np.ones(30), rtol=1e-15)
 
 
@@ -302,12 +299,8 @@ def test_errors_are_in_words():
 # ---- support, exceptions, threads, memory ----
 
 
-def bounded(theta):
-    return np.sum(np.log(theta)) - np.sum(theta)
-
-
 def test_the_support_and_infinities():
-    target = Target(bounded, dim=30, support=[(0.0, None)] * 30)
+    target = Target(lambda t: np.sum(np.log(t)) - np.sum(t), dim=30, support=[(0.0, None)] * 30)
     np.testing.assert_allclose(target.gradient(np.full(30, 2.0)), np.full(30, -0.5), rtol=1e-15)
     theta = np.ones(30)
     theta[3] = -1.0

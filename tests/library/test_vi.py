@@ -92,10 +92,6 @@ def test_draws_outside_make_the_bound_minus_infinity():
 # The gradient
 
 
-def fit_of(target, start, *, seed=1, dense=False, **how):
-    return Fit(target, start, np.random.default_rng(seed), dense=dense, **how)
-
-
 def frozen_bound(target, mean, scale, z, sticking):
     """The bound with common random numbers as a function of local steps a (dim,), b (dim, dim)."""
 
@@ -117,7 +113,8 @@ def test_steps_follow_the_slope_of_the_bound(dense, sticking):
     """Against central differences with common random numbers, to 1e-6."""
     target = bl.unconstrained(posteriors.banana(1.2, width=0.5))
     mean, scale, size = np.array([0.4, -0.3]), 0.3, 1e-7
-    fit = fit_of(target, mean, scale=scale, dense=dense, num_draws=7, sticking=sticking, seed=5)
+    rng = np.random.default_rng(5)
+    fit = Fit(target, mean, rng, scale=scale, dense=dense, num_draws=7, sticking=sticking)
     for _ in range(30):  # to a scale that is not a multiple of the identity
         fit.run(0.01, 1)
     mean, scale = unpack(fit.climb.parameters, 2)

@@ -32,11 +32,8 @@ EVIDENCE = integrate.quad(posterior, 0.0, 100.0, points=(5.0,), epsabs=1e-13, li
 
 def average(f):
     """The posterior mean of a function in the running example."""
-
-    def weighed(theta):
-        return f(theta) * posterior(theta)
-
-    return integrate.quad(weighed, 0.0, 100.0, points=(5.0,), epsabs=1e-13)[0] / EVIDENCE
+    whole = integrate.quad(lambda t: f(t) * posterior(t), 0.0, 100.0, points=(5.0,), epsabs=1e-13)
+    return whole[0] / EVIDENCE
 
 
 def highest(power):
