@@ -11,7 +11,7 @@ _PIECE = 100_000  # numbers looked at at once
 _MOST = 4  # dimensions asked about
 _REACH = (1e1, 1e3)  # times the distance of the farthest draw
 _ENDLESS = 1e10  # where every usual prior has fallen
-_FEW = 10  # draws, which may disagree by chance
+_FEW = 100  # draws, which may disagree by chance
 
 
 @np.errstate(all="ignore")
@@ -121,8 +121,8 @@ def endless(target, values, gradient):
     first = found.argmax()
     how, where = "rises" if above[first] else "is flat", along(ways[first], target.names)
     return (
-        f"the log density {how} in the direction {where} as far as {_ENDLESS:g}: is a prior "
-        "missing, a sign wrong, or the posterior as far away (then rescale)?"
+        f"the log density {how} in the direction {where} as far as {_ENDLESS:g}: it is improper "
+        "(is a prior missing, or a sign wrong?), or as far away (then rescale)"
     ), spent
 
 

@@ -25,7 +25,7 @@ def test_a_run_ends_well():
 def test_matches_the_page_in_other_coordinates(max_steps_out, order):
     """Widths of one where theta is width * u; every evaluation of both is counted."""
     target, start, width = gaussian2(), np.array([0.5, -1.0]), np.array([0.8, 1.1])
-    options = {"max_steps_out": max_steps_out, "order": order, "num_samples": 200, "rng": 7}
+    options = {"max_steps_out": max_steps_out, "order": order, "num_samples": 150, "rng": 7}
     draws = slice_sample(target, start, width=width, num_warmup=0, num_chains=1, **options)
     asked = []
 
