@@ -485,7 +485,7 @@ _STEP = 0.25
 _HARES = _populations(np.array([[0.6, 0.4, 0.4, 0.6]]))[0] + 0.2 * _rng.normal(size=(10, 2))
 put(
     lotka_volterra, {"r": bl.positive(4), "sigma": bl.positive()}, (_HARES, _STEP),
-    _lotka_volterra, lambda d: (np.log(d["r"]), np.log(d["sigma"])), 5,
+    _lotka_volterra, lambda d: (np.log(d["r"]), np.log(d["sigma"])), 5, num_samples=2000,
 )  # fmt: skip
 
 
