@@ -11,7 +11,7 @@ _PIECE = 100_000  # numbers looked at at once
 _MOST = 4  # dimensions asked about
 _REACH = (1e1, 1e3)  # times the distance of the farthest draw
 _ENDLESS = 1e10  # where every usual prior has fallen
-_FEW = 100  # draws, which may disagree by chance
+_FEW = 100  # draws, from which one cannot tell
 
 
 @np.errstate(all="ignore")
@@ -76,11 +76,12 @@ def tail_index(target, values, *, gradient=False):
 def disagree(values):
     """Say whether halves of the chains, (num_chains, num_samples, dim), lie apart.
 
-    So they do when they are worth less than ten draws, as all those of an improper density.
+    So they do when they are worth less than ten draws, as all those of an improper density; of
+    fewer than a hundred it is taken for granted.
     """
     half = values.shape[1] // 2
     if half < _FEW:
-        return False
+        return True
     parts = [part for chain in values for part in (chain[:half], chain[half : 2 * half])]
     apart = np.var([part.mean(axis=0) for part in parts], axis=0)
     spread = np.mean([part.var(axis=0) for part in parts], axis=0)
@@ -99,7 +100,7 @@ def endless(target, values, gradient):
     said : str or None
     num_evals : int
     """
-    if not disagree(values):
+    if values.shape[1] < 2 * _FEW or not disagree(values):
         return None, 0
     bound, draws, last = target.bind(gradient), values.reshape(-1, target.dim), values[:, -1]
     some, ways = draws[:: max(1, len(draws) // _ENOUGH)], last - draws.mean(axis=0)

@@ -10,6 +10,7 @@ from densities import elliptic, raising
 from bayeslib import Draws, Target, gibbs, interval, lower, metropolis, nuts, positive, slice_sample
 from bayeslib.chains.far import tail_index
 from bayeslib.diagnostics.tails import tail_shape
+from bayeslib.errors import BayeslibWarning
 
 
 @pytest.mark.parametrize(
@@ -154,7 +155,10 @@ def test_a_direction_without_end_is_all_that_is_spoken_of(density, said):
 
 def test_draws_far_out_that_agree_are_no_alarm():
     far = Target(lambda theta: -0.5 * (theta[0] / 1e11 - 50.0) ** 2, dim=1, gradient=None)
-    assert not slice_sample(far, np.linspace(4.9e12, 5.1e12, 4)[:, None], rng=1).problems
+    starts = np.linspace(4.9e12, 5.1e12, 4)[:, None]
+    assert not slice_sample(far, starts, rng=1).problems
+    with pytest.warns(BayeslibWarning, match="reach beyond"):
+        slice_sample(far, starts, num_samples=100, rng=1)  # too few to agree
 
 
 @pytest.mark.parametrize("sampler", [slice_sample, metropolis])
