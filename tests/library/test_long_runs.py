@@ -81,39 +81,29 @@ def test_nothing_is_compiled_for_parallel_loops():
         assert "prange" not in text and "parallel=True" not in text, path
 
 
-class Watched(futures.Executor):
-    """Passes jobs on, remembers them, and says when it has all four."""
+class Dying(futures.Executor):
+    """Runs two chains to their end, takes two more, and loses the process of one of them."""
 
     def __init__(self, pool):
-        self.pool, self.jobs, self.has_all = pool, [], threading.Event()
+        self.pool, self.jobs, self.others = pool, [], set(multiprocessing.active_children())
 
     def submit(self, function, *arguments):
+        if len(self.jobs) == 2:
+            futures.wait(self.jobs)
         self.jobs.append(self.pool.submit(function, *arguments))
         if len(self.jobs) == 4:
-            self.has_all.set()
+            worker = (set(multiprocessing.active_children()) - self.others).pop()
+            os.kill(worker.pid, signal.SIGKILL)
         return self.jobs[-1]
 
 
 @needs_signals
 def test_a_pool_that_loses_a_process_keeps_the_chains_that_came_back():
-    """Two workers, four chains: one worker is killed while the later chains run."""
     target = Target(slow, dim=1, data=(20_000,), gradient=None)
     options = {"num_samples": 4000, "num_warmup": 0, "scale": 2.0, "rng": 1}
-    children = set(multiprocessing.active_children())
     pool = futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn"))
-    executor = Watched(pool)
-
-    def kill():
-        executor.has_all.wait()
-        futures.wait(executor.jobs[:2])
-        worker = (set(multiprocessing.active_children()) - children).pop()
-        os.kill(worker.pid, signal.SIGKILL)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
     with pool, pytest.raises(futures.BrokenExecutor) as caught:
-        metropolis(target, None, executor=executor, **options)
-    killer.join()
+        metropolis(target, None, executor=Dying(pool), **options)
     error = caught.value
     assert "of 4 chains these were lost: 2, 3. The draws" in error.__notes__[0]
     first = metropolis(target, None, **{**options, "num_samples": 100}).values[:2]
