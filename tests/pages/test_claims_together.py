@@ -60,3 +60,12 @@ def test_the_prior_beats_a_chain_on_eight_schools():
         }
         size = {n: np.square(error(r, "eight schools")).mean() for n, r in rows.items()}
         assert size["Monte Carlo from the prior"] < size["Metropolis"]
+
+
+def test_weighted_draws_of_a_fit_pass_on_eight_schools():
+    """One method passes everywhere: here, where the limit of k-hat is near, with fresh seeds."""
+    play, error = page("together", "play", "error")
+    for seed in (11, 12, 13, 14):
+        row = play("ADVI + PSIS", "eight schools", 20_000, seed)
+        assert not row.flags, row
+        assert np.sqrt(np.square(error(row, "eight schools")).mean()) < 0.05
