@@ -246,6 +246,13 @@ def divergence_problem(draws):
     return f"{said}: {remedy}"
 
 
+def settings_with_noise(draws):
+    """The settings, and what noisy gradients did, which only draws of all coordinates tell."""
+    if not {"virial", "temperature"} & set(draws.settings):
+        return draws.settings
+    return draws.settings | {"noise": noise_problems(draws)}
+
+
 def noise_problems(draws):
     """List what noisy gradients did that the run itself could see."""
     if "noise" in draws.settings:  # said when the draws still had all coordinates

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import BayeslibError, TargetError, ZeroWeightsError, warn
 from ..results import Draws, Estimate
-from ..results.families import mean_and_error
+from ..results.estimate import mean_and_error
 from ..validate import (
     as_choice,
     as_count,

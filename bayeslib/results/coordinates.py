@@ -57,26 +57,26 @@ class Transform:
     def __post_init__(self):
         support = self.support
         try:
-            alone = len(support) == 2 and np.ndim(support[0]) == np.ndim(support[1]) == 0
-            if alone and tuple(support) != (None, None):
-                support = (support,)
-            support = as_support(support, len(support))
+            pair = len(support) == 2 and np.ndim(support[0]) == np.ndim(support[1]) == 0
+            single = pair and tuple(support) != (None, None)
+            support = as_support(support, 1 if single else len(support))
         except (TypeError, ValueError):
             raise BayeslibError(
                 "support must be pairs (low, high) with low < high, one a parameter, got "
                 f"{self.support!r}"
             ) from None
         blocks, size = tuple(map(tuple, self.blocks)), len(support)
-        parameters, coordinates, curves, end, dim = [], [], [], 0, 0
-        for kind, first, several in (*sorted(blocks, key=lambda block: block[1]), ("", size, 0)):
-            parameters += range(end, first)
-            coordinates += range(dim, dim + first - end)
-            dim, end = dim + first - end, first + several
+        tied = {first: (kind, several) for kind, first, several in blocks}
+        alone, curves, i, dim = [], [], 0, 0
+        while i < size:
+            kind, several = tied.get(i, (None, 1))
+            num = CURVES[kind].num_coordinates(several) if kind else 1
             if kind:
-                places = slice(dim, dim + CURVES[kind].num_coordinates(several))
-                curves.append((kind, slice(first, end), places))
-                dim = places.stop
-        alone = np.array(parameters, dtype=int), np.array(coordinates, dtype=int)
+                curves.append((kind, slice(i, i + several), slice(dim, dim + num)))
+            else:
+                alone.append((i, dim))
+            i, dim = i + several, dim + num
+        alone = tuple(np.reshape(alone, (-1, 2)).astype(int).T)
         ends = np.reshape(support, (size, 2))[alone[0]]
         finite = np.isfinite(ends)
         vars(self).update(

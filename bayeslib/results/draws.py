@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import reprlib
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from .. import diagnostics
+from ..diagnostics.trouble import find_problems, settings_with_noise
 from ..errors import BayeslibError, BayeslibTypeError, ZeroWeightsError
 from ..validate import as_array, as_count, as_rng, check_each, check_fits, check_shape
-from .estimate import Estimate
-from .families import family_totals, mean_and_error
+from .estimate import Estimate, family_totals, mean_and_error
 from .files import write
-from .named import as_names, named, settings_with_noise, variables
+from .named import as_names, named, variables
 from .rows import apply_rows, each_row
 from .summary import PROBABILITIES, QUANTILES, Summarised, tabulate
 
@@ -340,8 +340,6 @@ class Draws(Summarised):
     @property
     def problems(self):
         """Why these draws are not to be trusted, tuple of str; empty is no proof that they are."""
-        from ..diagnostics.trouble import find_problems
-
         self._check_some()
         return find_problems(self)
 
@@ -422,7 +420,7 @@ class Draws(Summarised):
         >>> print(path.name, np.array_equal(again.values, draws.values))
         run.npz True
         """
-        return write(path, "Draws", {f.name: getattr(self, f.name) for f in fields(self)})
+        return write(path, self)
 
     def to_arviz(
         self, *, log_likelihood=None, posterior_predictive=None, observed_data=None, dims=None,

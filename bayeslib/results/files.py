@@ -6,11 +6,13 @@ import re
 import secrets
 import sys
 import zipfile
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
+from .coordinates import Transform
 from .estimate import Estimate
 
 FORMAT = 1
@@ -18,17 +20,15 @@ _HEADER = "header"
 _KINDS = "biufcSUmM"  # what an array may hold without being pickled
 
 
-def write(path, kind, fields):
-    """Write `fields` to `path` at once or not at all.
+def write(path, result):
+    """Write a result to `path` at once or not at all.
 
     Parameters
     ----------
     path : str or path-like
         ``.npz`` is added when it is missing.
-    kind : str
-        What the fields make up.
-    fields : dict
-        Numbers, text, arrays, estimates, None, and tuples, lists and dictionaries of them.
+    result : dataclass
+        Of numbers, text, arrays, estimates, None, and tuples, lists and dictionaries of them.
 
     Returns
     -------
@@ -44,7 +44,8 @@ def write(path, kind, fields):
     """
     path = _with_suffix(_as_path(path))
     arrays = {}
-    tree = {name: _encode(value, name, arrays) for name, value in fields.items()}
+    tree = {f.name: _encode(getattr(result, f.name), f.name, arrays) for f in fields(result)}
+    kind = type(result).__name__
     header = {"format": FORMAT, "bayeslib": version(), "kind": kind, "fields": tree}
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(path.parent)!r} to save {path.name} in")
@@ -103,8 +104,8 @@ def read(path):
                     f"{header['format']}; this version reads formats up to {FORMAT}: install a "
                     "newer one"
                 )
-            fields = {name: _decode(value, members) for name, value in header["fields"].items()}
-            return header["kind"], fields
+            found = {name: _decode(value, members) for name, value in header["fields"].items()}
+            return header["kind"], found
     except (OSError, BayeslibError):
         raise
     except Exception as error:  # there is no end to what a damaged archive provokes
@@ -142,6 +143,8 @@ def _encode(value, place, arrays):
         return {"scalar" if isinstance(value, np.generic) else "array": name}
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, Transform):
+        value = {"support": value.support, "blocks": value.blocks}
     if isinstance(value, Estimate):
         parts = (value.value, value.mcse, value.num_evals)
         return {"estimate": _encode(parts, place, arrays)}

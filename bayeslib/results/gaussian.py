@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy
@@ -338,11 +338,7 @@ class Gaussian(Summarised):
         >>> print(again.kl(q))
         0.0
         """
-        parts = {f.name: getattr(self, f.name) for f in fields(self)}
-        if self.transform is not None:
-            of = self.transform
-            parts["transform"] = {"support": of.support, "blocks": of.blocks}
-        return write(path, "Gaussian", parts)
+        return write(path, self)
 
     def __repr__(self):
         method = f"{self.method}, " if self.method else ""

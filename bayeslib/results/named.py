@@ -91,12 +91,3 @@ def as_names(names, dim):
     if taken := [n for n in variables(names) if not callable(getattr(np.ndarray, n, len))]:
         raise BayeslibError(f"every array has a .{taken[0]}: in names= call it {taken[0]}_")
     return names
-
-
-def settings_with_noise(draws):
-    """The settings, and what noisy gradients did, which only draws of all coordinates tell."""
-    if not {"virial", "temperature"} & set(draws.settings):
-        return draws.settings
-    from ..diagnostics.trouble import noise_problems
-
-    return draws.settings | {"noise": noise_problems(draws)}

@@ -6,10 +6,10 @@ import numpy as np
 
 from ..compile.compiler import paired
 from ..compile.functions import sigmoid
+from ..diagnostics.trouble import settings_with_noise
 from ..errors import BayeslibError
 from ..results import Draws
 from ..results.coordinates import Transform
-from ..results.named import settings_with_noise
 from ..validate import as_floats, as_positions
 from .parameters import place_one
 from .target import Target, as_target
