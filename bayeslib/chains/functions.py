@@ -7,7 +7,6 @@ What does not compile is called back in Python, slowly, and draws the same.
 
 import copy
 import ctypes
-from types import SimpleNamespace
 
 import cloudpickle
 import numpy as np
@@ -21,6 +20,7 @@ from ..compile.entry import PROTOTYPE
 from ..compile.kinds import GENERATOR
 from ..errors import BayeslibError, BayeslibTypeError, warn
 from ..validate import frozen, shown
+from .loop import Unasked
 
 
 @intrinsic
@@ -103,8 +103,6 @@ class UserFunction:
         How messages name it.
     compiled : bool
         Whether it runs as machine code.
-    reason : str
-        Why not.
     """
 
     attempts = 1  # in plain Python, to find out what the compiled function raised
@@ -113,7 +111,7 @@ class UserFunction:
     def __init__(self, function, name, takes, data, given="data"):
         self.function, self.data = as_function(function, name, takes, data, given), data
         self.name, self.takes, self.label = name, takes, f"{name}={self.function.__name__!r}"
-        self.compiled, self.reason = not config.DISABLE_JIT, ""
+        self.compiled = not config.DISABLE_JIT
 
     def __getstate__(self):
         function = Portable(self.function)
@@ -131,6 +129,14 @@ class UserFunction:
     def _bound(self, wrapped, data, dim):
         wrapped.__name__ = self.function.__name__
         return bind("fused", wrapped, data, dim)
+
+    def why_plain(self, theta, rng):
+        """Return why it cannot run as machine code, or None if it can, or need not."""
+        try:
+            if self.compiled:
+                self.try_compiled(theta, rng)
+        except BayeslibError as error:
+            return str(error)
 
     def error(self, callback, point, *again):
         """Return the error that a callback met, or None; where it is not kept, ask ``again``."""
@@ -153,7 +159,7 @@ class UserFunction:
 
 
 class Draws(UserFunction):
-    """function(theta, rng, *data) -> as many numbers as it draws, or one."""
+    """function(theta, rng, *data) -> as many numbers as it draws, `size`, or one."""
 
     attempts = 1000
 
@@ -199,20 +205,14 @@ class Draws(UserFunction):
 
         return Interpreted(fill)
 
-    def compile(self, theta, rng):
-        """See whether it draws the same when compiled, else let it run as plain Python."""
-        if not self.compiled:
-            return
+    def try_compiled(self, theta, rng):
+        """Raise if it does not compile, or does not draw the same then."""
         trial, plain, out = copy.deepcopy(rng), copy.deepcopy(rng), np.empty(theta.size)
-        try:
-            self.bind(trial, theta.size)(theta, out)
-        except BayeslibError as error:
-            self.compiled, self.reason = False, str(error)
-            return
+        self.bind(trial, theta.size)(theta, out)
         drawn = self(theta, plain)
         same = repr(trial.bit_generator.state) == repr(plain.bit_generator.state)
         if not (same and np.allclose(out[: self.size], drawn, rtol=1e-6, equal_nan=True)):
-            self.compiled, self.reason = False, f"{self.label} draws otherwise when compiled"
+            raise BayeslibError(f"{self.label} draws otherwise when compiled")
 
 
 class Compares(UserFunction):
@@ -235,35 +235,31 @@ class Compares(UserFunction):
             return Interpreted(self)
         return self._bound(_comparing(self.function), self.data, dim)
 
-    def compile(self, theta, rng):
-        """See whether it compiles, else let it run as plain Python."""
-        try:
-            self.bind(theta.size)
-        except BayeslibError as error:
-            self.compiled, self.reason = False, str(error)
+    def try_compiled(self, theta, rng):
+        """Raise if it does not compile."""
+        self.bind(theta.size)
 
 
 def compile_all(functions, theta, rng, who):
     """Compile all that there are, or let all run as plain Python, with a warning; say which."""
     functions = [function for function in functions if function is not None]
     for function in functions:
-        function.compile(theta, rng)
-        if function.reason:
-            warn(f"{who} as plain Python, which is slow: {function.reason}")
+        if reason := function.why_plain(theta, rng):
+            warn(f"{who} as plain Python, which is slow: {reason}")
             for one in functions:
                 one.compiled = False
     return all(function.compiled for function in functions)
 
 
-# In place of a callback that there is not: it is asked for at address 0.
-NO_CALLBACK = SimpleNamespace(address=0, handle=np.zeros(1, dtype=np.int64))
-
-
 def bind_moves(run, propose, compare):
-    """Return a run's callbacks of a proposal, and of what compares two states, if anything."""
+    """Return what a run's state holds of a proposal, and of what compares two states, if any."""
     dim = run.target.dim
-    run.kept = propose.bind(run.rng, dim), NO_CALLBACK if compare is None else compare.bind(dim)
-    return run.kept
+    move, comparison = propose.bind(run.rng, dim), compare.bind(dim) if compare else Unasked(dim)
+    run.kept = move, comparison
+    return {
+        "propose": move.address, "propose_handle": move.handle,
+        "compare": comparison.address, "compare_handle": comparison.handle,
+    }  # fmt: skip
 
 
 def error_of_moves(run):

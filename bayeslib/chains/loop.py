@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import from_dtype, types
 
-from ..compile.callback import Kernel, borrowed, density, helper, together
+from ..compile.callback import STOP, Kernel, borrowed, density, helper, together
 from ..compile.kinds import ADDRESS, GENERATOR, HANDLE, INT, INTS, MATRIX, VECTOR
 
 # Why a chain ended early: the density was +inf, the posterior is improper, a function of the
@@ -58,6 +58,27 @@ class Density(NamedTuple):
         dim, account = bound.failed_at.size, np.zeros(1, dtype=Account)[0]
         points = np.full((2, dim), np.nan)
         return cls(bound.address, bound.handle, np.empty(dim), points, account)
+
+
+class Unasked:
+    """In place of a target and its `Bound`, where a step knows by itself how likely a state is."""
+
+    address = num_errors = 0
+
+    def __init__(self, dim):
+        self.dim, self.failed_at = dim, np.empty(dim)
+        self.handle = np.zeros(1, dtype=np.int64)
+
+    def bind(self, gradient):
+        """Return another, for a chain of its own."""
+        return Unasked(self.dim)
+
+    def __call__(self, theta, gradient):
+        return 0.0
+
+    def stop(self):
+        """Ask the loop that runs on this handle to return; it does after one step."""
+        self.handle[0] += STOP
 
 
 @helper

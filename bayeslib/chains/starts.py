@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import GradientError, StartError, warn
-from ..validate import as_positions, blame, shown
+from ..validate import as_positions, blame, check_fits, shown
 
 _TRIES = 100
 _NAN = "look for 0/0, inf - inf, or the logarithm or root of a negative number"
@@ -47,22 +47,35 @@ def initial_positions(target, initial_position, generators, *, gradient=False, d
     else:
         starts = as_positions(initial_position, "initial_position", target.dim, num_chains)
         num_evals = num_chains
-        if num_chains > 1 and np.all(starts == starts[0]):
-            dim = target._place(starts[0]).size
-            warn(
-                f"all {num_chains} chains start at the same point, so R-hat cannot show a chain "
-                f"that is stuck; pass {num_chains} starts, shape ({num_chains}, {dim}), "
-                "or initial_position=None"
-            )
+        shape = num_chains, target._place(starts[0]).size
+        remedy = f"pass {num_chains} starts, shape {shape}, or initial_position=None"
+        warn_of_one_start(starts, "point", remedy)
     target.verify(starts[0], gradient=gradient)
     for start in np.unique(starts, axis=0):
-        if not target.finite(start, gradient=gradient):
-            _raise_value(target, start)
-        if gradient:
-            _check_gradient_finite(target, start)
+        _check_start(target, start, gradient)
     if gradient:
         num_evals += target.check_gradient(starts[0], thorough=False)
     return starts, num_evals
+
+
+def warn_of_one_start(starts, what, remedy):
+    """Warn if several chains begin at the same point, or `what` it is called."""
+    if len(starts) > 1 and np.all(starts == starts[0]):
+        warn(
+            f"all {len(starts)} chains start at the same {what}, so R-hat cannot show a chain that "
+            f"is stuck; {remedy}"
+        )
+
+
+def as_states(states, shape, num_chains):
+    """Return starts, (num_chains, *shape), from that or from one for all, which is warned of."""
+    several = (num_chains, *shape)
+    rule = f"have shape {shape}, or {several} for one state a chain"
+    check_fits(states.shape in (shape, several), states, "initial", rule)
+    states = np.broadcast_to(states, several)
+    remedy = "pass one state a chain, or leave `initial` out, which draws them"
+    warn_of_one_start(states, "state", remedy)
+    return states
 
 
 def _draw_starts(target, generators, draw, gradient):
@@ -105,22 +118,17 @@ def scatter(uniforms, support):
     return start
 
 
-def _raise_value(target, start):
-    value = target(start)
-    if np.isnan(value):
-        reason = f"is nan; {_NAN}"
-    elif value < 0:
-        reason = "is -inf: this is outside the support; start where the density is positive"
-    else:
+def _check_start(target, start, gradient):
+    where = f"at initial_position={shown(target._place(start))}"
+    if not target.finite(start, gradient=gradient):
+        value = target(start)
         reason = "is +inf: it overflows there, or the density is not integrable"
-    words = f"the log density at initial_position={shown(target._place(start))} {reason}"
-    raise StartError(blame(target, words))
-
-
-def _check_gradient_finite(target, start):
-    gradient = target.gradient(start)
-    for i in np.flatnonzero(~np.isfinite(gradient)):
-        raise GradientError(
-            f"the gradient at initial_position={shown(target._place(start))} is "
-            f"{gradient[i]} in component {i} ({target.names[i]})"
-        )
+        if np.isnan(value):
+            reason = f"is nan; {_NAN}"
+        elif value < 0:
+            reason = "is -inf: this is outside the support; start where the density is positive"
+        raise StartError(blame(target, f"the log density {where} {reason}"))
+    slope = target.gradient(start) if gradient else np.zeros(0)
+    for i in np.flatnonzero(~np.isfinite(slope)):
+        name = target.names[i]
+        raise GradientError(f"the gradient {where} is {slope[i]} in component {i} ({name})")

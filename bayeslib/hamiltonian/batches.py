@@ -251,8 +251,6 @@ def sample(algorithm, target, initial_position, setting, options, *, settings, *
 
     def prepare(starts, generators):
         nonlocal spent
-        if rows is None:
-            return
         for start in np.unique(starts, axis=0):
             check_additive(target, rows, start)
             spent += 2
@@ -261,8 +259,8 @@ def sample(algorithm, target, initial_position, setting, options, *, settings, *
             spent += 1
 
     draws = algorithm.sample(
-        target, initial_position, {"setting": setting, **options}, prepare=prepare, tails=False,
-        settings=settings | setting.settings, **how,
+        target, initial_position, {"setting": setting, **options}, prepare=rows and prepare,
+        tails=False, settings=settings | setting.settings, **how,
     )  # fmt: skip
     warn(heat_problem(draws), negative_problem(draws))
     warn_of_divergences(draws, 'there a chain stays: see stats["diverging"]')

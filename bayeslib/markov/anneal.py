@@ -103,8 +103,8 @@ class Cooling(NamedTuple):
     temperatures: VECTOR
     propose: ADDRESS
     propose_handle: HANDLE
-    change: ADDRESS  # 0 where the energy itself is asked
-    change_handle: HANDLE
+    compare: ADDRESS  # the change of energy, 0 where the energy itself is asked
+    compare_handle: HANDLE
 
 
 Note = record(accepted="?")
@@ -135,8 +135,8 @@ def anneal_step(target, rng, energy, c, note):
 @helper
 def uphill(target, energy, c):
     """Return how far the proposal lies above, +inf where its energy is nan, and its energy."""
-    if c.change != 0:
-        rise = ask(target, c.change, c.proposal, c.position, c.change_handle)
+    if c.compare != 0:
+        rise = ask(target, c.compare, c.proposal, c.position, c.compare_handle)
         new = energy + rise
     else:
         new = density(target.address, c.proposal, target.unused, target.handle)
@@ -145,11 +145,10 @@ def uphill(target, energy, c):
 
 
 def initial(run, start, propose, compare, temperatures):
-    propose, change = bind_moves(run, propose, compare)
     return laid_out(
         Cooling, position=start, proposal=start, best=start, temperatures=temperatures,
-        lowest={"energy": run.bound(start, np.empty(start.size))}, propose=propose.address,
-        propose_handle=propose.handle, change=change.address, change_handle=change.handle,
+        lowest={"energy": run.bound(start, np.empty(start.size))},
+        **bind_moves(run, propose, compare),
     )  # fmt: skip
 
 

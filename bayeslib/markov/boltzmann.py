@@ -8,9 +8,9 @@ import numpy as np
 from .. import diagnostics
 from ..chains.algorithm import Algorithm
 from ..chains.blocks import spawn
-from ..chains.loop import Chain, laid_out, record
+from ..chains.loop import Chain, Unasked, laid_out, record
 from ..chains.run import into_draws
-from ..chains.sweeps import Unasked, one_a_chain
+from ..chains.starts import as_states
 from ..compile.callback import helper
 from ..compile.functions import sigmoid
 from ..compile.kinds import INTS, MATRIX, VECTOR
@@ -357,7 +357,7 @@ class BoltzmannMachine:
         n, held = self.num_units, 0
         starts = np.full((num_chains, n), np.nan)
         if initial is not None:
-            starts[:] = one_a_chain(as_binary(initial, "initial", n), (n,), num_chains)
+            starts[:] = as_states(as_binary(initial, "initial", n), (n,), num_chains)
         if clamped is not None:
             held, clamped = self.num_visible, as_binary(clamped, "clamped", self.num_visible)
             check_fits(clamped.ndim == 1, clamped, "clamped", "be one row of visible units")

@@ -69,22 +69,21 @@ def gibbs_step(target, rng, log_p, s, note):
 
 
 def initial(run, start, conditionals, known, scan):
-    dim = start.size
-    callbacks = conditionals.bind(run.rng, dim)
+    run.kept = callbacks = [one.bind(run.rng, start.size) for one in conditionals]
     handles = np.stack([callback.handle for callback in callbacks])
     for callback, handle in zip(callbacks, handles, strict=True):
         callback.handle = handle
-    run.kept = conditionals, callbacks
     return laid_out(
-        Sweep, position=start, drawn=(dim,), handles=handles,
+        Sweep, start.size, position=start, handles=handles,
         conditionals=np.array([callback.address for callback in callbacks]),
-        ends=np.cumsum([0, *(block.size for block in conditionals.blocks)]),
-        places=np.concatenate(conditionals.blocks), scan=SCANS.index(scan), known=known,
+        ends=np.cumsum([0, *(one.size for one in conditionals)]),
+        places=np.concatenate([one.block for one in conditionals]),
+        scan=SCANS.index(scan), known=known,
     )  # fmt: skip
 
 
 def raised(run):
-    (conditionals, callbacks), s, status = run.kept, run.state, run.account.status
+    s, status = run.state, run.account.status
     k, theta = s.now.conditional, s.position
     if k < 0 and status != FINE:
         return BayeslibError(
@@ -92,10 +91,14 @@ def raised(run):
             f"{run.bound(theta, s.drawn)}: they do not belong to this target, or draw outside its "
             "support"
         )
+    one = run.options["conditionals"][k]
     if status == UNDEFINED:
-        return conditionals.not_finite(k, s.drawn, theta)
-    rng = copy.deepcopy(run.rng)
-    return conditionals.functions[k].error(callbacks[k], theta, theta, rng)
+        return BayeslibError(
+            f"{one.label} drew {shown(s.drawn[: one.size])} for the coordinates "
+            f"{one.block.tolist()} at theta={shown(theta)}: a draw must be finite; look for a "
+            "scale or a shape that is zero, negative or nan there"
+        )
+    return one.error(run.kept[k], theta, theta, copy.deepcopy(run.rng))
 
 
 GIBBS = Algorithm("gibbs", Chain(gibbs_step, Sweep, Note), initial, raised=raised)
@@ -228,17 +231,16 @@ def gibbs(
     """
     counts = as_counts(num_samples, num_warmup, num_chains)
     as_choice(scan, "scan", SCANS)
-    functions, known = Conditionals(conditionals, data), target is not None
+    functions, known = as_conditionals(conditionals, data), target is not None
     joint = as_target(target) if known else _flat_target(initial_position, names)
     if known and names is not None and tuple(names) != joint.names:
         raise BayeslibError(f"names={tuple(names)} are not those of the target, {joint.names}")
     if blocks is not None:
-        blocks = as_blocks(blocks, joint.names, len(functions.functions))
+        blocks = as_blocks(blocks, joint.names, len(functions))
     settings = {"scan": scan, "checked": known}
 
     def prepare(starts, generators):
-        functions.arrange(blocks, starts[0], generators[0])
-        settings["compiled"] = functions.compiled
+        settings["compiled"] = arrange(functions, blocks, starts[0], generators[0])
         if known:
             check_conditionals(functions, joint, starts, generators[0])
 
@@ -253,89 +255,62 @@ def gibbs(
     return dataclasses.replace(draws, logdensity=None, num_evals=draws.num_evals - counts[2])
 
 
-class Conditionals:
-    """What a Gibbs sampler draws from, to be arranged once and bound once a chain.
+def as_conditionals(functions, data):
+    """Return the conditionals as `Draws`, checked."""
+    if callable(functions) or not np.iterable(functions):
+        raise BayeslibTypeError(
+            f"conditionals must be a sequence of functions, got {functions!r}; for a single "
+            "one write conditionals=[function]"
+        )
+    data, found = as_data(data), []
+    for k, function in enumerate(functions):
+        found.append(Draws(function, f"conditionals[{k}]", "theta", data))
+        found[k].name = found[k].label = f"conditionals[{k}] ({found[k].function.__name__})"
+    if not found:
+        raise BayeslibError("conditionals is empty; pass one function for each coordinate")
+    return found
+
+
+def arrange(conditionals, blocks, theta, rng):
+    """Try every conditional at `theta`, note in its `block` what it draws; compile them if all can.
 
     Parameters
     ----------
-    functions : sequence of callable
-        conditional(theta, rng, *data) -> a number, or an array (k,) for k coordinates.
-    data : tuple of arrays and numbers
+    conditionals : list of Draws
+    blocks : list of numpy.ndarray of int64, or None
+        None deals the coordinates out in order.
+    theta : numpy.ndarray, shape (dim,)
+    rng : Generator
+        Left as it is.
 
-    Attributes
-    ----------
-    functions : list of Draws
-    blocks : list of numpy.ndarray of int64
-        The coordinates that each draws; set by `arrange`, as is the next.
-    compiled : bool
+    Returns
+    -------
+    bool
         Whether all run as machine code.
+
+    Raises
+    ------
+    BayeslibError
+        If a conditional draws from something else than the generator it is given, returns another
+        number of values than it has coordinates, or if a coordinate is left out.
     """
-
-    def __init__(self, functions, data):
-        if callable(functions) or not np.iterable(functions):
-            raise BayeslibTypeError(
-                f"conditionals must be a sequence of functions, got {functions!r}; for a single "
-                "one write conditionals=[function]"
-            )
-        data, functions = as_data(data), list(functions)
-        if not functions:
-            raise BayeslibError("conditionals is empty; pass one function for each coordinate")
-        self.functions, self.blocks = [], None
-        for k, function in enumerate(functions):
-            draws = Draws(function, f"conditionals[{k}]", "theta", data)
-            draws.name = draws.label = f"conditionals[{k}] ({draws.function.__name__})"
-            self.functions.append(draws)
-
-    def arrange(self, blocks, theta, rng):
-        """Try every function at `theta` and note which coordinates it draws.
-
-        Parameters
-        ----------
-        blocks : list of numpy.ndarray of int64, or None
-            None deals the coordinates out in order.
-        theta : numpy.ndarray, shape (dim,)
-        rng : Generator
-            Left as it is.
-
-        Raises
-        ------
-        BayeslibError
-            If a function draws from something else than the generator it is given, returns
-            another number of values than it has coordinates, or if a coordinate is left out.
-        """
-        sizes = [function.twice(theta, rng).size for function in self.functions]
-        self.blocks = self._dealt(sizes, theta.size) if blocks is None else blocks
-        for function, block, size in zip(self.functions, self.blocks, sizes, strict=True):
-            if block.size != size:
-                raise BayeslibError(
-                    f"{function.label} must return one value for each of its coordinates "
-                    f"{block.tolist()}, got {size}"
-                )
-            function.size = size
-        self.compiled = compile_all(self.functions, theta, rng, "the conditionals run")
-
-    def _dealt(self, sizes, dim):
-        if sum(sizes) != dim:
-            returned = ", ".join(map(str, sizes))
+    sizes = [one.twice(theta, rng).size for one in conditionals]
+    if blocks is None:
+        if sum(sizes) != theta.size:
             raise BayeslibError(
-                f"the conditionals return {returned} values, {sum(sizes)} in all, but there are "
-                f"{dim} coordinates; each must be drawn by one of them, in order, or say which by "
-                "blocks="
+                f"the conditionals return {', '.join(map(str, sizes))} values, {sum(sizes)} in "
+                f"all, but there are {theta.size} coordinates; each must be drawn by one of them, "
+                "in order, or say which by blocks="
             )
-        return np.split(np.arange(dim), np.cumsum(sizes)[:-1])
-
-    def bind(self, rng, dim):
-        """Return a callback for each, which draws from `rng` and writes the first of its vector."""
-        return [function.bind(rng, dim) for function in self.functions]
-
-    def not_finite(self, k, drawn, theta):
-        """Return the error that conditional k drew what is not finite."""
-        block = self.blocks[k]
-        return BayeslibError(
-            f"{self.functions[k].label} drew {shown(drawn[: block.size])} for the coordinates "
-            f"{block.tolist()} at theta={shown(theta)}: a draw must be finite; look for a scale or "
-            "a shape that is zero, negative or nan there"
-        )
+        blocks = np.split(np.arange(theta.size), np.cumsum(sizes)[:-1])
+    for one, block, size in zip(conditionals, blocks, sizes, strict=True):
+        if block.size != size:
+            raise BayeslibError(
+                f"{one.label} must return one value for each of its coordinates "
+                f"{block.tolist()}, got {size}"
+            )
+        one.block, one.size = block, size
+    return compile_all(conditionals, theta, rng, "the conditionals run")
 
 
 def as_blocks(blocks, names, num_conditionals):
@@ -369,10 +344,6 @@ def _place(entry, k, names):
     return as_count(entry, f"a number in blocks[{k}]", minimum=0, maximum=len(names) - 1)
 
 
-def _flat(theta):
-    return 0.0
-
-
 def _flat_target(initial_position, names):
     """Return a target that knows no more than how many coordinates there are."""
     if initial_position is None:
@@ -384,4 +355,4 @@ def _flat_target(initial_position, names):
     dim = len(names) if names is not None else (shape[-1] if shape else 1)
     if dim == 0:
         raise BayeslibTypeError("initial_position is empty; it must have one entry a coordinate")
-    return Target(_flat, dim=dim, gradient=None, names=names)
+    return Target(lambda theta: 0.0, dim=dim, gradient=None, names=names)

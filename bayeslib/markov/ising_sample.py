@@ -8,9 +8,9 @@ from numba import types
 
 from ..chains.algorithm import Algorithm
 from ..chains.blocks import spawn
-from ..chains.loop import Chain, copy, laid_out, record
+from ..chains.loop import Chain, Unasked, copy, laid_out, record
 from ..chains.run import into_draws
-from ..chains.sweeps import Unasked, one_a_chain
+from ..chains.starts import as_states
 from ..compile.callback import borrowed, helper
 from ..compile.kinds import FLOAT, INT, INTS, MATRIX, VECTOR
 from ..errors import BayeslibError
@@ -18,8 +18,6 @@ from ..validate import as_choice, as_counts, as_floats, as_rng, check_each, chec
 from .ising_model import as_model, bordered, tables
 
 METHODS = ("systematic", "checkerboard", "random", "wolff")
-
-
 SYSTEMATIC, CHECKERBOARD, RANDOM, WOLFF = range(4)
 
 
@@ -40,7 +38,7 @@ class Spins(NamedTuple):
     sums: types.int64[:, ::1]  # of each site's spin over the draws
 
 
-Note = record(_cluster_size="i8")
+Note = record(cluster_size="i8")
 
 
 @helper
@@ -159,7 +157,7 @@ def measure(s):
 def ising_step(target, rng, log_p, s, note):
     """Sweep, or flip a cluster; measure the lattice unless this is the warm-up."""
     if s.order == WOLFF:
-        note._cluster_size = flip_cluster(rng, s)
+        note.cluster_size = flip_cluster(rng, s)
         target.account.num_evals += 1
     else:
         sweep(rng, s)
@@ -177,7 +175,7 @@ def as_starts(initial, shape, num_chains):
         initial = np.full(shape, 1 if initial == "up" else -1)
     spins = as_floats(initial, "initial")
     check_each(spins, "initial", "-1 or 1", np.abs(spins) == 1.0)
-    return list(one_a_chain(spins, shape, num_chains))
+    return list(as_states(spins, shape, num_chains))
 
 
 def initial(run, start, model, method):
@@ -199,14 +197,7 @@ def settings(run):
     return {"lattices": s.lattice[1:-1, 1:-1].copy(), "mean_spins": s.sums / summed}
 
 
-def stats(run):
-    by_clusters = run.options["method"] == "wolff"
-    return {"cluster_size": run.notes["_cluster_size"][:-1]} if by_clusters else {}
-
-
-ISING = Algorithm(
-    "ising", Chain(ising_step, Spins, Note, seconds=4), initial, settings, stats=stats
-)
+ISING = Algorithm("ising", Chain(ising_step, Spins, Note, seconds=4), initial, settings)
 
 
 def ising_sample(
@@ -347,7 +338,8 @@ def ising_sample(
     def join(*found):
         draws = made(*found)
         log_p = -model.beta * model.num_sites * draws.values[:, :, 0]
-        return dataclasses.replace(draws, logdensity=log_p)
+        stats = draws.stats if method == "wolff" else {}
+        return dataclasses.replace(draws, logdensity=log_p, stats=stats)
 
     return ISING.run(
         Unasked(2), starts, spawn(rng, num_chains), {"model": model, "method": method},

@@ -121,10 +121,10 @@ def learn(
     machine = _parted(machine, rng)
     known = machine.num_units <= MOST_UNITS
     trace, norms, converged = [machine.log_likelihood(data) if known else np.nan], [], False
-    interrupted = False
+    exact, interrupted = num_sweeps is None, False
     try:
-        for _ in range(num_iterations):
-            if num_sweeps is None:
+        while len(norms) < num_iterations and not (exact and converged):
+            if exact:
                 slope = machine.gradient(data)
                 converged = _largest(*slope) <= tolerance
             else:
@@ -135,17 +135,14 @@ def learn(
                 converged = all(
                     np.all(np.abs(one.value) <= _NOISE * np.nan_to_num(one.mcse)) for one in found
                 )
-            largest = _largest(*slope)
-            if converged and num_sweeps is None:
-                norms.append(largest)
-                trace.append(trace[-1])
-                break
-            moved = type(machine)(
-                machine.weights + rate * slope.weights, machine.biases + rate * slope.biases,
-                num_visible=machine.num_visible,
-            )  # fmt: skip
+            moved = machine
+            if not (exact and converged):
+                moved = type(machine)(
+                    machine.weights + rate * slope.weights, machine.biases + rate * slope.biases,
+                    num_visible=machine.num_visible,
+                )  # fmt: skip
             trace.append(moved.log_likelihood(data) if known else np.nan)
-            norms.append(largest)
+            norms.append(_largest(*slope))
             machine = moved
     except KeyboardInterrupt:
         if not norms:

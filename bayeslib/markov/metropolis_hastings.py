@@ -22,8 +22,8 @@ class Moves(NamedTuple):
     proposal: VECTOR
     propose: ADDRESS
     propose_handle: HANDLE
-    log_ratio: ADDRESS  # 0 for a symmetric proposal
-    log_ratio_handle: HANDLE
+    compare: ADDRESS  # the log ratio, 0 for a symmetric proposal
+    compare_handle: HANDLE
 
 
 Note = record(acceptance_rate="f8", accepted="?")
@@ -45,20 +45,16 @@ def metropolis_hastings_step(target, rng, log_p, m, note):
 @helper
 def correction(target, log_new, m):
     """Return log q(theta | theta') - log q(theta' | theta), where it matters."""
-    if m.log_ratio == 0 or log_new == -np.inf:
+    if m.compare == 0 or log_new == -np.inf:
         return 0.0
-    value = ask(target, m.log_ratio, m.proposal, m.position, m.log_ratio_handle)
+    value = ask(target, m.compare, m.proposal, m.position, m.compare_handle)
     if not value < np.inf and not ended(target):
         target.account.status = UNDEFINED
     return value
 
 
 def initial(run, start, propose, compare):
-    move, ratio = bind_moves(run, propose, compare)
-    return laid_out(
-        Moves, start.size, position=start, propose=move.address, propose_handle=move.handle,
-        log_ratio=ratio.address, log_ratio_handle=ratio.handle,
-    )  # fmt: skip
+    return laid_out(Moves, start.size, position=start, **bind_moves(run, propose, compare))
 
 
 def raised(run):

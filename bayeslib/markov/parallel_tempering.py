@@ -7,9 +7,8 @@ import numpy as np
 from numba import from_dtype, types
 
 from ..chains.algorithm import Algorithm
-from ..chains.loop import Chain, accepts, ask, copy, ended, judged, laid_out, record
+from ..chains.loop import Chain, Unasked, accepts, ask, copy, ended, judged, laid_out, record
 from ..chains.run import FAR
-from ..chains.sweeps import Unasked
 from ..compile.callback import density, helper
 from ..compile.kinds import ADDRESS, HANDLE, INT, INTS, MATRIX, VECTOR
 from ..diagnostics import mcse
@@ -18,14 +17,8 @@ from ..errors import BayeslibError, ImproperError, StartError, warn
 from ..results import Estimate
 from ..target.transforms import walked
 from ..validate import as_counts, as_scale, shown
-from .adaptation import Tuning, learn_walk, set_scale, tuned, walk_windows
 from .ladder import as_ladder, log_normaliser, respace
-from .metropolis import Walk, propose
-
-# What became of a replica: it has been at the hottest rung, and then at the coldest.
-_HEATED, _COOLED = 1, 2
-
-Progress = record(round_trips="i8")
+from .metropolis import Tuning, Walk, learn_walk, propose, set_scale, tuned, walk_windows
 
 
 class Ladder(NamedTuple):
@@ -45,11 +38,9 @@ class Ladder(NamedTuple):
     reference: ADDRESS  # 0 where there is none
     reference_handle: HANDLE
     replica: INTS  # which is at each rung
-    history: INTS  # of each replica
     swaps: MATRIX  # of neighbours: probabilities summed, attempts
     replicas: INT[:, ::1]  # a row a draw, as in `log_ratios`
     log_ratios: MATRIX
-    now: Progress
 
 
 Note = record(acceptance_rate="f8", accepted="?")
@@ -60,15 +51,12 @@ def parallel_tempering_step(target, rng, log_p, x, note):
     t, num_rungs, num_warmup = target.account.t, x.betas.size, x.windows[x.windows.size - 1]
     if t == num_warmup:
         x.swaps[:] = 0.0
-        x.history[:] = 0
-        x.now.round_trips = 0
     for k in range(num_rungs):
         move_rung(target, rng, x, k, note)
         if ended(target):
             return log_p
     for k in range(t % 2, num_rungs - 1, 2):
         exchange(x, k, rng.random())
-    follow(x)
     if t >= num_warmup:
         n = t - num_warmup
         for k in range(num_rungs):
@@ -144,17 +132,6 @@ def exchange(x, k, uniform):
     x.replica[k], x.replica[k + 1] = x.replica[k + 1], x.replica[k]
 
 
-@helper
-def follow(x):
-    """Note which replicas have been at the ends; count the round trips from the hottest."""
-    hot, cold = x.replica[0], x.replica[x.replica.size - 1]
-    if x.history[hot] == _COOLED:
-        x.now.round_trips += 1
-    x.history[hot] = _HEATED
-    if x.history[cold] == _HEATED:
-        x.history[cold] = _COOLED
-
-
 def initial(run, start, reference, betas, scale, moves_rungs):
     dim, num_rungs, num_samples = start.size, betas.size, run.num_samples
     tunings = np.zeros(num_rungs, dtype=Tuning)
@@ -172,8 +149,8 @@ def initial(run, start, reference, betas, scale, moves_rungs):
         moments=np.zeros((num_rungs, 2, dim)), tunings=tunings,
         windows=walk_windows(run.num_warmup, dim if adapts else 0),
         reference=other.address, reference_handle=other.handle,
-        replica=np.arange(num_rungs), history=np.zeros(num_rungs, dtype=np.int64),
-        swaps=(2, num_rungs - 1), replicas=np.zeros((num_samples, num_rungs), dtype=np.int64),
+        replica=np.arange(num_rungs), swaps=(2, num_rungs - 1),
+        replicas=np.zeros((num_samples, num_rungs), dtype=np.int64),
         log_ratios=(num_samples if reference else 0, num_rungs),
     )  # fmt: skip
     return x._replace(position=x.states[-1])
@@ -192,11 +169,23 @@ def swap_rates(x):
     return x.swaps[0] / np.maximum(x.swaps[1], 1.0)
 
 
+def round_trips(replicas):
+    """Count the replicas' ways from the hottest rung to the coldest and back."""
+    trips = 0
+    for one in range(replicas.shape[1]):
+        ends = (replicas[:, 0] == one) * 1 - (replicas[:, -1] == one)
+        ends = ends[ends != 0]
+        arrivals = ends[np.diff(ends, prepend=0) != 0]
+        trips += max(np.sum(arrivals == 1) - 1, 0)
+    return int(trips)
+
+
 def settings(run):
     x, rates = run.state, swap_rates(run.state)
+    made = max(run.done - run.num_warmup, 0)
     return {
         "inverse_temperatures": x.betas.copy(), "scale": x.scales, "swap_acceptance": rates,
-        "barrier": float(np.sum(1.0 - rates)), "round_trips": int(x.now.round_trips),
+        "barrier": float(np.sum(1.0 - rates)), "round_trips": round_trips(x.replicas[:made]),
     }  # fmt: skip
 
 

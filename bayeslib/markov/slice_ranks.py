@@ -43,11 +43,11 @@ def rank_kernel(target, rng, i, width, num_moves, states, position, ranks):
 
 
 def check_conditionals(conditionals, target, starts, rng):
-    """Compare arranged `Conditionals` with the slices of `target`.
+    """Compare arranged conditionals with the slices of `target`.
 
     Parameters
     ----------
-    conditionals : Conditionals
+    conditionals : list of Draws
     target : Target
     starts : numpy.ndarray, shape (num_chains, dim)
     rng : Generator
@@ -60,49 +60,49 @@ def check_conditionals(conditionals, target, starts, rng):
         uniform at a false-alarm rate of `FALSE_ALARM` in all.
     """
     rng = copy.deepcopy(rng)
-    callbacks, bound = conditionals.bind(rng, target.dim), target.bind(gradient=False)
-    pairs = [(k, i) for k, block in enumerate(conditionals.blocks) for i in block]
+    moves = [(one, one.bind(rng, target.dim)) for one in conditionals]
+    bound = target.bind(gradient=False)
+    pairs = [(k, i) for k, one in enumerate(conditionals) for i in one.block]
     num_pairs = min(len(pairs), _MOST_COORDINATES)
     pairs = [pairs[j] for j in np.linspace(0, len(pairs) - 1, num_pairs).astype(int)]
     # A wrong conditional may drive the chain to where it is nearly right: look at the starts too.
     places = [start for start in starts[[0, -1][: len(starts)]] if abs(target(start)) < _LARGEST]
-    places += [_swept(conditionals, target, callbacks, start, rng) for start in starts[[0, -1]]]
+    places += [_swept(moves, target, start, rng) for start in starts[[0, -1]]]
     ranks = {pair: [] for pair in pairs}
     for place in places:
         for k in sorted({k for k, _ in pairs}):
-            states = _drawn(conditionals, target, callbacks, k, place, _PILOTS + NUM_DRAWS, rng)
+            states = _drawn(*moves[k], target, place, _PILOTS + NUM_DRAWS, rng)
             for i in (i for j, i in pairs if j == k):
                 pilots, tested = np.split(states, [_PILOTS])
                 ranks[k, i].append(_ranked(target, bound, i, pilots, tested, rng))
     level = FALSE_ALARM / (2.0 * len(pairs) * (len(places) + 1))
     for (k, i), found in ranks.items():
         for some in (np.concatenate(found), *found):
-            _judge(conditionals, target, k, i, some, level)
+            _judge(conditionals[k].label, target.names[i], some, level)
 
 
-def _swept(conditionals, target, callbacks, theta, rng):
-    for _ in range(_SWEEPS):
-        for k in range(len(callbacks)):
-            (theta,) = _drawn(conditionals, target, callbacks, k, theta, 1, rng)
+def _swept(moves, target, theta, rng):
+    for move in _SWEEPS * moves:
+        (theta,) = _drawn(*move, target, theta, 1, rng)
     return theta
 
 
-def _drawn(conditionals, target, callbacks, k, theta, number, rng):
-    """Return `number` states, (number, dim), with the block of conditional k drawn anew."""
-    callback, block = callbacks[k], conditionals.blocks[k]
+def _drawn(conditional, callback, target, theta, number, rng):
+    """Return `number` states, (number, dim), with the conditional's block drawn anew."""
     states, out = np.tile(theta, (number, 1)), np.empty(theta.size)
     for state in states:
         callback(theta, out)
         if callback.handle[-1] != 0:
-            raise conditionals.functions[k].error(callback, theta, theta, copy.deepcopy(rng))
-        state[block] = out[: block.size]
+            raise conditional.error(callback, theta, theta, copy.deepcopy(rng))
+        state[conditional.block] = out[: conditional.size]
     values = target.many(states)
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise BayeslibError(
-            f"{conditionals.functions[k].label} drew {shown(states[bad[0], block])} for "
-            f"{', '.join(target.names[i] for i in block[:5])}, where the log density of the target "
-            f"is {values[bad[0]]}: it draws outside the support, or belongs to another target"
+            f"{conditional.label} drew {shown(states[bad[0], conditional.block])} for "
+            f"{', '.join(target.names[i] for i in conditional.block[:5])}, where the log density "
+            f"of the target is {values[bad[0]]}: it draws outside the support, or belongs to "
+            "another target"
         )
     return states
 
@@ -136,11 +136,11 @@ def _discrete_ranks(target, i, values, tested, rng):
     return smaller + own * rng.random(len(tested))
 
 
-def _judge(conditionals, target, k, i, ranks, level):
+def _judge(label, name, ranks, level):
     if ranks.size == 0:
         return
     limit = np.sqrt(np.log(2.0 / level) / (2.0 * ranks.size))  # Massart's constant
-    folded = _folded(ranks)
+    folded = np.abs(2.0 * ranks - 1.0)  # uniform too, and not where a spread is wrong
     if _distance(ranks) <= limit and _distance(folded) <= limit:
         return
     if abs(ranks.mean() - 0.5) > abs(folded.mean() - 0.5):
@@ -148,18 +148,13 @@ def _judge(conditionals, target, k, i, ranks, level):
     else:
         how = "too far spread" if folded.mean() > 0.5 else "too close together"
     raise BayeslibError(
-        f"{conditionals.functions[k].label} does not draw {target.names[i]} from the conditional "
+        f"{label} does not draw {name} from the conditional "
         f"of the target: its draws are {how} (a right one would be refused once in "
         f"{1.0 / FALSE_ALARM:.0e} runs). NumPy's gamma and exponential take a scale, which is 1 / "
         "rate, its normal a standard deviation, not a variance; and all but the block itself must "
         "be the present state. If it is no draw but an update that leaves the conditional "
         "invariant, such as a Metropolis or a slice step, leave out target"
     )
-
-
-def _folded(ranks):
-    """Uniform too, and not where a spread is wrong."""
-    return np.abs(2.0 * ranks - 1.0)
 
 
 def _distance(ranks):

@@ -17,7 +17,7 @@ from ..validate import as_choice, as_count, as_counts, as_scale, shown
 _MOST_SHRINKS = 1000  # an interval of floats is a point after fewer
 _OFTEN = 0.1  # draws that reached the limit, above which it is said
 
-Window = record(updates="i8", adapts="?")
+Window = record(updates="i8")  # of every coordinate, since it began
 
 
 class Slices(NamedTuple):
@@ -29,6 +29,7 @@ class Slices(NamedTuple):
     average: VECTOR  # of log_width
     most: INT  # steps out of an interval
     at_random: types.boolean
+    adapts: types.boolean
     window: Window
 
 
@@ -47,7 +48,7 @@ def slice_step(target, rng, log_p, s, note):
             return log_p
         if out == s.most and s.most > 0:
             note.reached_max_steps_out = True
-        if s.window.adapts:
+        if s.adapts and target.account.warming:
             balance(i, out, inside, s)
     note.num_evals = target.account.num_evals - before
     return log_p
@@ -108,21 +109,19 @@ def balance(i, out, rejected, s):
 
 def learn_widths(t, windows, target, rng, log_p, s, note):
     """Go on from the averages at a window's end."""
-    window = s.window
-    if not window.adapts or t + 1 != windows[target.account.window]:
+    if not s.adapts or t + 1 != windows[target.account.window]:
         return
-    window.updates = 0
+    s.window.updates = 0
     for i in range(s.width.size):
         s.log_width[i] = s.average[i]
         s.width[i] = np.exp(s.average[i])
-    window.adapts = t + 1 < windows[windows.size - 1]
 
 
 def initial(run, start, width, max_steps_out, at_random):
     dim, adapts = start.size, width is None
     return laid_out(
         Slices, dim, position=start, width=np.ones(dim) if adapts else width, most=max_steps_out,
-        at_random=at_random, window={"adapts": adapts and run.num_warmup > 0},
+        at_random=at_random, adapts=adapts,
     )  # fmt: skip
 
 
@@ -137,7 +136,7 @@ def raised(run):
 SLICE_SAMPLE = Algorithm(
     "slice_sample", Chain(slice_step, Slices, Note, learn=learn_widths, seconds=3), initial,
     lambda run: {"width": run.state.width},
-    lambda num_warmup, s: warmup_windows(num_warmup, s.window.adapts), raised=raised,
+    lambda num_warmup, s: warmup_windows(num_warmup, s.adapts), raised=raised,
 )  # fmt: skip
 
 

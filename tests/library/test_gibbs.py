@@ -14,7 +14,7 @@ from stepping import Z_LIMIT, swap_z
 
 import bayeslib as bl
 from bayeslib.chains.blocks import Outcome
-from bayeslib.markov.gibbs import Conditionals
+from bayeslib.markov.gibbs import arrange, as_conditionals
 
 ALPHA = 1e-6
 Y = np.array([1.2, -0.3, 2.1, 0.8, 1.5, 0.1])
@@ -123,16 +123,15 @@ def test_numpys_variates_are_the_same_compiled(conditional, dim):
 @pytest.mark.trust("S7", of="gibbs")
 def test_compiled_conditionals_are_ratios_of_the_joint():
     """Mean and sd of a normal conditional, read off two draws, at 50 random states."""
-    conditionals = Conditionals((draw_mean, draw_precision), DATA)
-    conditionals.arrange(None, STARTS[0], np.random.default_rng(0))
-    assert conditionals.compiled
+    conditionals = as_conditionals((draw_mean, draw_precision), DATA)
+    assert arrange(conditionals, None, STARTS[0], np.random.default_rng(0))
     target, rng, worst = normal_target(), np.random.default_rng(6), 0.0
     for _ in range(50):
         theta, new = np.array([rng.normal(), rng.gamma(1.0)]), rng.normal()
         x, z = np.empty(2), np.empty(2)
         for n in range(2):
             z[n] = np.random.default_rng(n).standard_normal()
-            callback, out = conditionals.bind(np.random.default_rng(n), 2)[0], np.empty(2)
+            callback, out = conditionals[0].bind(np.random.default_rng(n), 2), np.empty(2)
             callback(theta, out)
             x[n] = out[0]
         sd = (x[1] - x[0]) / (z[1] - z[0])

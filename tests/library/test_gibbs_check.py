@@ -8,14 +8,14 @@ from test_gibbs import DATA, STARTS, draw_mean, draw_precision, normal_target
 
 import bayeslib as bl
 from bayeslib import posteriors
-from bayeslib.markov.gibbs import Conditionals
+from bayeslib.markov.gibbs import arrange, as_conditionals
 from bayeslib.markov.slice_ranks import check_conditionals
 
 
 def checks(functions, data, target, starts, seeds):
     """Check conditionals against a target from these starts, with each seed."""
-    conditionals = Conditionals(functions, data)
-    conditionals.arrange(None, starts[0], np.random.default_rng(1))
+    conditionals = as_conditionals(functions, data)
+    arrange(conditionals, None, starts[0], np.random.default_rng(1))
     for seed in seeds:
         rng = np.random.default_rng(seed)
         yield partial(check_conditionals, conditionals, target, starts, rng)
