@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..diagnostics.trouble import divergence_problem
 from ..errors import warn
 from ..validate import as_rng, check_memory
 from ..waiting import blocks
@@ -43,6 +44,8 @@ class Algorithm:
         joined(draws) -> the draws of all chains, completed.
     at_window : callable, optional
         at_window(run) is called where a window of the warm-up ends, the last excepted.
+    diverged : str
+        Where a reader finds the transitions that diverged.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Algorithm:
     keeps_draws: bool = True
     joined: Callable = lambda draws: draws
     at_window: Callable | None = None
+    diverged: str = ""
 
     def __reduce__(self):
         return pkgutil.resolve_name, (f"{self.initial.__module__}:{self.name.upper()}",)
@@ -162,7 +166,10 @@ class Algorithm:
             draws.settings["fixed"] = [target.names[i] for i in fixed]
         if said := np.isfinite(draws.values).all() and runaway(target, draws.values):
             draws.settings["runaway"] = said
-        if not np.any(draws.stats.get("diverging")):  # of which the sampler warns
+        if problem := divergence_problem(draws):
+            by_chain = ", ".join(map(str, draws.stats["diverging"].sum(axis=1)))
+            warn(f"{problem} (by chain: {by_chain}; {self.diverged})")
+        else:
             warn(draws.settings.get("runaway"))
         if draws.settings["interrupted"] or not tails or not np.isfinite(draws.values).all():
             return draws

@@ -17,7 +17,7 @@ from ..compile.compiler import as_arguments
 from ..diagnostics.trouble import heat_problem, negative_problem
 from ..errors import BayeslibError, warn
 from ..validate import as_bool, as_count, as_position, check_memory, shown
-from .dynamics import as_metric, warn_of_divergences
+from .dynamics import as_metric
 from .noisy import OUTSIDE, Noisy
 
 _TOLERANCE = 1e-6  # of what is summed: far above rounding, far below a term that is missing
@@ -42,6 +42,9 @@ class Rows:
             aligned(np.resize(a, (size, *a.shape[1:])), writeable=True) if i in self.which else a
             for i, a in enumerate(self.cut(data, 0, size))
         )
+
+
+STAYS = 'there a chain stays: see stats["diverging"]'
 
 
 class Setting(NamedTuple):
@@ -263,6 +266,5 @@ def sample(algorithm, target, initial_position, setting, options, *, settings, *
         tails=False, settings=settings | setting.settings, **how,
     )  # fmt: skip
     warn(heat_problem(draws), negative_problem(draws))
-    warn_of_divergences(draws, 'there a chain stays: see stats["diverging"]')
     known = draws.logdensity if rows is None else None
     return dataclasses.replace(draws, logdensity=known, num_evals=draws.num_evals + spent)

@@ -1,4 +1,4 @@
-"""What the Hamiltonian samplers share: momenta, leapfrog steps, and how long a step is.
+"""What the Hamiltonian samplers share: momenta and leapfrog steps.
 
 `metric` is the inverse mass matrix M^-1: (1, dim) its diagonal, or (dim, dim). `root` is its root,
 of the same shape: the roots of the diagonal, or the lower Cholesky factor.
@@ -6,23 +6,11 @@ of the same shape: the roots of the diagonal, or the lower Cholesky factor.
 
 import numpy as np
 
-from ..chains.loop import FINE, IMPROPER, copy, log_density_and_gradient, record
-from ..chains.warmup import learn_root, variance
+from ..chains.loop import log_density_and_gradient
 from ..compile.callback import helper
-from ..diagnostics.trouble import divergence_problem
-from ..errors import BayeslibError, warn
-from ..validate import as_covariance, as_fraction, as_positive, as_scale
+from ..validate import as_covariance, as_scale
 
 DIVERGENT = 1000.0  # an energy error that no stable trajectory makes (Stan's rule)
-_LARGEST_STEP = 1e7
-_SMALLEST_STEP = 1e-12
-
-# value: the step size. wanted: the acceptance rate to aim at, 0 where the step is kept. average: of
-# the logarithm of the step. deficit: of acceptance, a running mean. centre: what the logarithm
-# shrinks to. count: steps since it was begun anew. begun: whether it was since the metric changed.
-Step = record(
-    value="f8", wanted="f8", average="f8", deficit="f8", centre="f8", count="f8", begun="?"
-)
 
 
 @helper
@@ -100,74 +88,6 @@ def integrate(target, position, momentum, gradient, metric, step_size, num_steps
     return log_p, num_steps
 
 
-@helper
-def find_step(target, rng, log_p, x, position, momentum, gradient):
-    """Double or halve the step until one step's acceptance crosses 0.8; restart the averaging.
-
-    `x` is a sampler's state; there is room for a trajectory's end. Where the density is nan or
-    +inf the step is too long, and no more is said of it.
-    """
-    step, direction, goal, account = x.step, 0.0, np.log(0.8), target.account
-    num_nan = account.num_nan
-    while _SMALLEST_STEP < step.value < _LARGEST_STEP:
-        draw_momentum(rng, x.root, momentum)
-        copy(x.position, position)
-        copy(x.gradient, gradient)
-        before = kinetic_energy(momentum, x.metric) - log_p
-        log_new, _ = integrate(target, position, momentum, gradient, x.metric, step.value, 1)
-        change = before - (kinetic_energy(momentum, x.metric) - log_new)
-        above = goal < change < np.inf  # false for nan
-        stopped = target.handle[target.handle.size - 1] != 0
-        if stopped or (direction != 0.0 and above != (direction > 0.0)):
-            break
-        direction = 1.0 if above else -1.0
-        step.value *= 2.0**direction
-    account.num_nan, account.status = num_nan, FINE
-    if step.value >= _LARGEST_STEP:
-        account.status = IMPROPER
-        copy(x.position, target.points[1])
-    step.centre = np.log(10.0 * step.value)
-    step.average = step.deficit = step.count = 0.0
-    step.begun = True
-
-
-@helper
-def average_step(step, probability):
-    """Nesterov's dual averaging, with the constants of Hoffman and Gelman (2014)."""
-    step.count += 1.0
-    n = step.count
-    step.deficit += (step.wanted - probability - step.deficit) / (n + 10.0)
-    log_step = step.centre - np.sqrt(n) / 0.05 * step.deficit
-    step.average += n**-0.75 * (log_step - step.average)
-    step.value = np.exp(log_step)
-
-
-@helper
-def learn_metric(t, windows, window, x):
-    """Learn M^-1 from the draws, in the middle windows, as Stan does; say whether it changed."""
-    metric, moments = x.metric, x.moments
-    if not learn_root(t, windows, window, x.position, moments, x.root, False):
-        return False
-    for i in range(metric.shape[1]):
-        if moments.shape[0] == 2:
-            metric[0, i] = moments[1, i]
-            continue
-        metric[i, i] = variance(x.root, i)
-        for j in range(i + 1, metric.shape[1]):
-            metric[i, j] = metric[j, i] = moments[1 + i, j]
-    return True
-
-
-def as_step(step_size, target_accept, num_warmup):
-    """Return what a `Step` begins with: adapted to `target_accept` where `step_size` is None."""
-    target_accept = as_fraction(target_accept, "target_accept")
-    if step_size is not None:
-        return {"value": as_positive(step_size, "step_size"), "begun": True}
-    if num_warmup == 0:
-        raise BayeslibError("num_warmup=0 leaves no time to find a step size; pass step_size")
-    return {"value": 1.0, "wanted": target_accept}
-
-
 def as_metric(value, dim, name="inverse_mass_matrix"):
     """Return M^-1 and its root."""
     if value is None or np.ndim(value) < 2:
@@ -175,11 +95,3 @@ def as_metric(value, dim, name="inverse_mass_matrix"):
         return metric, np.sqrt(metric)
     metric = as_covariance(value, name, dim)
     return metric, np.ascontiguousarray(np.linalg.cholesky(metric))
-
-
-def warn_of_divergences(draws, where):
-    """Warn, once and on the sampler's caller, of transitions that diverged."""
-    problem = divergence_problem(draws)
-    if problem:
-        by_chain = draws.stats["diverging"].sum(axis=1)
-        warn(f"{problem} (by chain: {', '.join(map(str, by_chain))}; {where})")

@@ -11,19 +11,8 @@ from ..compile.kinds import FLOAT, INT, MATRIX, VECTOR
 from ..errors import BayeslibError
 from ..target.transforms import walked
 from ..validate import as_count, as_counts, as_real
-from .dynamics import (
-    DIVERGENT,
-    Step,
-    as_metric,
-    as_step,
-    average_step,
-    draw_momentum,
-    find_step,
-    integrate,
-    kinetic_energy,
-    learn_metric,
-    warn_of_divergences,
-)
+from .dynamics import DIVERGENT, as_metric, draw_momentum, integrate, kinetic_energy
+from .warmup import Step, as_step, begin_hmc, learn_hmc
 
 
 class Motion(NamedTuple):
@@ -76,24 +65,6 @@ def hmc_step(target, rng, log_p, x, note):
     return log_new
 
 
-def begin_hmc(t, windows, target, rng, log_p, x):
-    """Find a first step, for a new metric too."""
-    if not x.step.begun:
-        find_step(target, rng, log_p, x, x.proposal, x.momentum, x.slope)
-
-
-def learn_hmc(t, windows, target, rng, log_p, x, note):
-    """Learn the step size and the metric; freeze both at the end of the warm-up."""
-    target.account.num_outside = 0
-    if x.step.wanted == 0.0:
-        return
-    average_step(x.step, note.acceptance_rate)
-    if learn_metric(t, windows, target.account.window, x):
-        x.step.begun = False
-    if t + 1 == windows[windows.size - 1]:
-        x.step.value = np.exp(x.step.average)
-
-
 def initial(run, start, num_steps, metric, root, step, learns, jitter):
     return laid_out(
         Motion, start.size, position=start, metric=metric, root=root, num_steps=num_steps,
@@ -113,6 +84,7 @@ def settings(run):
 HMC = Algorithm(
     "hmc", Chain(hmc_step, Motion, Note, begin=begin_hmc, learn=learn_hmc, seconds=6), initial,
     settings, lambda num_warmup, x: warmup_windows(num_warmup, len(x.moments) > 0), gradient=True,
+    diverged='they began at values[stats["diverging"]]',
 )  # fmt: skip
 
 
@@ -244,7 +216,7 @@ def hmc(
         raise BayeslibError(f"jitter must be below 1, a share of the step size, got {jitter}")
     step = as_step(step_size, target_accept, counts[1])
     metric, root = as_metric(inverse_mass_matrix, dim)
-    draws = HMC.sample(
+    return HMC.sample(
         target, initial_position,
         {
             "num_steps": num_steps, "metric": metric, "root": root, "step": step, "jitter": jitter,
@@ -256,5 +228,3 @@ def hmc(
             "target_accept": float(target_accept), "jitter": jitter,
         },
     )  # fmt: skip
-    warn_of_divergences(draws, 'they began at values[stats["diverging"]]')
-    return draws

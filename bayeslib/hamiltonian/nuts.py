@@ -15,15 +15,14 @@ from ..compile.callback import helper
 from ..compile.kinds import INT, MATRIX, VECTOR
 from ..target.transforms import walked
 from ..validate import as_choice, as_count, as_counts
-from .dynamics import DIVERGENT, Step, as_metric, as_step, warn_of_divergences
+from .dynamics import DIVERGENT, as_metric
 from .hmc import settings as hmc_settings
-from .nuts_warmup import DENSE, DIAGONAL, UNIT, Memory, begin_nuts, learn_nuts, metric_windows
+from .warmup import DENSE, METRICS, Memory, Step, as_step, begin_nuts, learn_nuts, metric_windows
 
 TURNED, FULL, DIVERGED = range(3)  # how a trajectory ended
 _SHIFT = 50.0  # a log weight this far above the others' rescales their sum
 _DEEPEST = 20  # a million gradients a draw
 _DIVERGENCES = 1000  # positions kept, a chain
-_METRICS = {"unit": UNIT, "diag": DIAGONAL, "dense": DENSE}
 
 Q, P, FORCE = range(3)  # rows of an end of the trajectory: position, momentum, force on it
 
@@ -283,7 +282,7 @@ NUTS = Algorithm(
     "nuts", Chain(nuts_step, Tree, Note, begin=begin_nuts, learn=learn_nuts, seconds=7), initial,
     lambda run: hmc_settings(run) | {"divergences": run.state.divergences},
     lambda num_warmup, tree: metric_windows(num_warmup, tree.learned), gradient=True,
-    joined=joined,
+    joined=joined, diverged='the steps began at settings["divergences"]',
 )  # fmt: skip
 
 
@@ -438,12 +437,12 @@ def nuts(
     dim = target.dim
     counts = as_counts(num_samples, num_warmup, num_chains)
     max_tree_depth = as_count(max_tree_depth, "max_tree_depth", maximum=_DEEPEST)
-    learned = _METRICS[as_choice(metric, "metric", _METRICS)]
+    learned = METRICS[as_choice(metric, "metric", METRICS)]
     step = as_step(step_size, target_accept, counts[1])
     if inverse_mass_matrix is not None or step_size is not None:
-        learned = UNIT
+        learned = METRICS["unit"]
     inverse_mass, root = as_metric(np.eye(dim) if learned == DENSE else inverse_mass_matrix, dim)
-    draws = NUTS.sample(
+    return NUTS.sample(
         target, initial_position,
         {
             "step": step, "metric": inverse_mass, "root": root, "learned": learned,
@@ -455,5 +454,3 @@ def nuts(
             "max_tree_depth": max_tree_depth, "metric": metric,
         },
     )  # fmt: skip
-    warn_of_divergences(draws, 'the steps began at settings["divergences"]')
-    return draws

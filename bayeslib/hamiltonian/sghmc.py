@@ -11,7 +11,7 @@ from ..compile.kinds import FLOAT, INT, MATRIX, VECTOR
 from ..errors import BayeslibError
 from ..target.transforms import walked
 from ..validate import as_count, as_counts, as_positive, as_scale
-from .batches import account, as_setting, prepared, sample
+from .batches import STAYS, account, as_setting, prepared, sample
 from .dynamics import draw_momentum, kinetic_energy
 from .noisy import MOVING, Noisy, estimate, follows, moved, times_metric
 
@@ -97,8 +97,9 @@ def settings(run):
 
 
 SGHMC = Algorithm(
-    "sghmc", Chain(sghmc_step, Motion, Note, target=Noisy), initial, settings, gradient=True
-)
+    "sghmc", Chain(sghmc_step, Motion, Note, target=Noisy), initial, settings, gradient=True,
+    diverged=STAYS,
+)  # fmt: skip
 
 
 def sghmc(

@@ -10,7 +10,7 @@ from ..chains.loop import Chain, laid_out, record
 from ..compile.kinds import INT, MATRIX, VECTOR
 from ..target.transforms import walked
 from ..validate import as_counts, as_one_each, as_positive, check_each, check_memory
-from .batches import account, as_setting, prepared, sample
+from .batches import STAYS, account, as_setting, prepared, sample
 from .noisy import MOVING, Noisy, add_normals, estimate, follows, moved, times_metric
 
 _BLOCKS = 50  # of weighted draws that follow each other, at most, in each chain
@@ -60,8 +60,9 @@ def initial(run, start, setting, step_sizes):
 
 
 SGLD = Algorithm(
-    "sgld", Chain(sgld_step, Langevin, Note, target=Noisy), initial, account, gradient=True
-)
+    "sgld", Chain(sgld_step, Langevin, Note, target=Noisy), initial, account, gradient=True,
+    diverged=STAYS,
+)  # fmt: skip
 
 
 def sgld(

@@ -140,7 +140,7 @@ def _judge(label, name, ranks, level):
     if ranks.size == 0:
         return
     limit = np.sqrt(np.log(2.0 / level) / (2.0 * ranks.size))  # Massart's constant
-    folded = np.abs(2.0 * ranks - 1.0)  # uniform too, and not where a spread is wrong
+    folded = _folded(ranks)
     if _distance(ranks) <= limit and _distance(folded) <= limit:
         return
     if abs(ranks.mean() - 0.5) > abs(folded.mean() - 0.5):
@@ -155,6 +155,11 @@ def _judge(label, name, ranks, level):
         "be the present state. If it is no draw but an update that leaves the conditional "
         "invariant, such as a Metropolis or a slice step, leave out target"
     )
+
+
+def _folded(ranks):
+    """Uniform too, and not where a spread is wrong."""
+    return np.abs(2.0 * ranks - 1.0)
 
 
 def _distance(ranks):

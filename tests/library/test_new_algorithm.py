@@ -17,7 +17,7 @@ from bayeslib.chains.algorithm import Algorithm
 from bayeslib.chains.loop import Chain, acceptance, copy, laid_out, log_density_and_gradient, record
 from bayeslib.compile.callback import helper
 from bayeslib.compile.kinds import VECTOR
-from bayeslib.hamiltonian.dynamics import Step, as_step, average_step
+from bayeslib.hamiltonian.warmup import Step, as_step, average_step
 
 
 class Lean(NamedTuple):

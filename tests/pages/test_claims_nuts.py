@@ -7,7 +7,7 @@ from twins import page, quiet
 
 import bayeslib as bl
 from bayeslib import posteriors
-from bayeslib.hamiltonian.nuts_warmup import DENSE, DIAGONAL, metric_windows
+from bayeslib.hamiltonian.warmup import DENSE, DIAGONAL, metric_windows
 from needles.exercises.nuts import _always, _multinomial, _pick
 
 pytestmark = quiet

@@ -4,8 +4,9 @@ import numpy as np
 from planting import Bug
 
 from bayeslib.compile.callback import helper
-from bayeslib.hamiltonian.dynamics import average_step, kick_and_drift
+from bayeslib.hamiltonian.dynamics import kick_and_drift
 from bayeslib.hamiltonian.hmc import accepts, hmc_step
+from bayeslib.hamiltonian.warmup import average_step
 
 
 def accepts_always(rng, log_ratio, note):

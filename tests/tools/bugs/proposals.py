@@ -17,7 +17,7 @@ def wrong_sign(target, log_new, m):
 
 
 def way_back(target, log_new, m):
-    return ask(target, m.log_ratio, m.position, m.proposal, m.log_ratio_handle)
+    return ask(target, m.compare, m.position, m.proposal, m.compare_handle)
 
 
 def without_q(target, rng, log_p, x, note):

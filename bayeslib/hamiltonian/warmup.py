@@ -1,15 +1,20 @@
-"""How the No-U-Turn Sampler learns its step size and its metric in the warm-up."""
+"""How Hamiltonian samplers learn their step size and their metric in the warm-up."""
 
 import numpy as np
 
-from ..chains.loop import record
-from ..chains.warmup import add, warmup_windows
+from ..chains.loop import FINE, IMPROPER, copy, record
+from ..chains.warmup import add, learn_root, variance, warmup_windows
 from ..compile.callback import helper
-from .dynamics import average_step, find_step, learn_metric
+from ..errors import BayeslibError
+from ..validate import as_fraction, as_positive
+from .dynamics import draw_momentum, integrate, kinetic_energy
 
 # What is learned: nothing, the diagonal from draws and gradients, or the covariance of the draws.
 UNIT, DIAGONAL, DENSE = range(3)
+METRICS = {"unit": UNIT, "diag": DIAGONAL, "dense": DENSE}
 
+_LARGEST_STEP = 1e7
+_SMALLEST_STEP = 1e-12
 _SMALLEST, _LARGEST = 1e-20, 1e20
 _FEWEST = 4  # draws before a variance is believed
 _FULL_EVERY = 8  # iterations of the warm-up from one full trajectory to the next
@@ -18,12 +23,105 @@ _FEW_LOST = 1.0 / 1500.0
 _LEAST = 0.7  # of the averaged step; a funnel is to show its divergences
 _STEEPNESS = 8.0  # the share of lost transitions grows about as this power of the step
 
+# value: the step size. wanted: the acceptance rate to aim at, 0 where the step is kept. average: of
+# the logarithm of the step. deficit: of acceptance, a running mean. centre: what the logarithm
+# shrinks to. count: steps since it was begun anew. begun: whether it was since the metric changed.
+Step = record(
+    value="f8", wanted="f8", average="f8", deficit="f8", centre="f8", count="f8", begun="?"
+)
+
 # front, back: draws in the two estimates of a diagonal metric. deepest: how deep the trajectory may
 # be. reached: depth of the last that was let grow. watched, lost: transitions. num_diverged: of
 # those that are kept.
 Memory = record(
     front="f8", back="f8", deepest="i8", reached="i8", watched="f8", lost="f8", num_diverged="i8"
 )
+
+
+def as_step(step_size, target_accept, num_warmup):
+    """Return what a `Step` begins with: adapted to `target_accept` where `step_size` is None."""
+    target_accept = as_fraction(target_accept, "target_accept")
+    if step_size is not None:
+        return {"value": as_positive(step_size, "step_size"), "begun": True}
+    if num_warmup == 0:
+        raise BayeslibError("num_warmup=0 leaves no time to find a step size; pass step_size")
+    return {"value": 1.0, "wanted": target_accept}
+
+
+@helper
+def find_step(target, rng, log_p, x, position, momentum, gradient):
+    """Double or halve the step until one step's acceptance crosses 0.8; restart the averaging.
+
+    `x` is a sampler's state; there is room for a trajectory's end. Where the density is nan or
+    +inf the step is too long, and no more is said of it.
+    """
+    step, direction, goal, account = x.step, 0.0, np.log(0.8), target.account
+    num_nan = account.num_nan
+    while _SMALLEST_STEP < step.value < _LARGEST_STEP:
+        draw_momentum(rng, x.root, momentum)
+        copy(x.position, position)
+        copy(x.gradient, gradient)
+        before = kinetic_energy(momentum, x.metric) - log_p
+        log_new, _ = integrate(target, position, momentum, gradient, x.metric, step.value, 1)
+        change = before - (kinetic_energy(momentum, x.metric) - log_new)
+        above = goal < change < np.inf  # false for nan
+        stopped = target.handle[target.handle.size - 1] != 0
+        if stopped or (direction != 0.0 and above != (direction > 0.0)):
+            break
+        direction = 1.0 if above else -1.0
+        step.value *= 2.0**direction
+    account.num_nan, account.status = num_nan, FINE
+    if step.value >= _LARGEST_STEP:
+        account.status = IMPROPER
+        copy(x.position, target.points[1])
+    step.centre = np.log(10.0 * step.value)
+    step.average = step.deficit = step.count = 0.0
+    step.begun = True
+
+
+@helper
+def average_step(step, probability):
+    """Nesterov's dual averaging, with the constants of Hoffman and Gelman (2014)."""
+    step.count += 1.0
+    n = step.count
+    step.deficit += (step.wanted - probability - step.deficit) / (n + 10.0)
+    log_step = step.centre - np.sqrt(n) / 0.05 * step.deficit
+    step.average += n**-0.75 * (log_step - step.average)
+    step.value = np.exp(log_step)
+
+
+@helper
+def learn_metric(t, windows, window, x):
+    """Learn M^-1 from the draws, in the middle windows, as Stan does; say whether it changed."""
+    metric, moments = x.metric, x.moments
+    if not learn_root(t, windows, window, x.position, moments, x.root, False):
+        return False
+    for i in range(metric.shape[1]):
+        if moments.shape[0] == 2:
+            metric[0, i] = moments[1, i]
+            continue
+        metric[i, i] = variance(x.root, i)
+        for j in range(i + 1, metric.shape[1]):
+            metric[i, j] = metric[j, i] = moments[1 + i, j]
+    return True
+
+
+def begin_hmc(t, windows, target, rng, log_p, x):
+    """Find a first step, for a new metric too."""
+    if not x.step.begun:
+        find_step(target, rng, log_p, x, x.proposal, x.momentum, x.slope)
+
+
+def learn_hmc(t, windows, target, rng, log_p, x, note):
+    """Learn the step size and the metric; freeze both at the end of the warm-up."""
+    target.account.num_outside = 0
+    if x.step.wanted == 0.0:
+        return
+    average_step(x.step, note.acceptance_rate)
+    if learn_metric(t, windows, target.account.window, x):
+        x.step.begun = False
+    if t + 1 == windows[windows.size - 1]:
+        x.step.value = np.exp(x.step.average)
 
 
 def metric_windows(num_warmup, learned):
