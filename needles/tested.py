@@ -289,10 +289,11 @@ def fits(tests):
 
 
 def fit_table(runs):
-    """Return {method: answers, of these wrong, of these unflagged}, and of all."""
+    """Return {method: silent answers, of these wrong, flagged ones, of these wrong}, and of all."""
     rows = {}
     for run in runs:
-        counts = np.array([run["runs"], run["wrong"], run["silent"]])
+        quiet, lies = run["unflagged"], run["silent"]
+        counts = np.array([quiet, lies, run["runs"] - quiet, run["wrong"] - lies])
         for name in (run["method"], "all"):
             rows[name] = rows.get(name, 0) + counts
     if rows:
