@@ -226,8 +226,8 @@ def pathfinder(
         Paths to take the best of: as many as there are starts, 4 when they are drawn. With one
         start, of shape (dim,), only None or 1 will do.
     history : int
-        Steps of the optimiser that each inverse Hessian is made of: more, twice the dimension or
-        all of the path, where many parameters are correlated.
+        Steps of the optimiser that each inverse Hessian is made of: where many parameters are
+        correlated all of the path, for which any large number will do.
     max_iterations : int
         Of the optimiser.
     num_elbo_draws : int
@@ -298,15 +298,18 @@ def pathfinder(
     >>> print(q.mean.round(2), target.truth.mean.round(2))
     [-1.17 -2.21] [-1.31 -2.69]
 
-    This is Laplace's Gaussian. Chains that start from its draws, with its covariance as their
-    metric, here need fifty steps of warm-up and not a thousand; :ref:`elsewhere a bad metric makes
-    draws dearer <sec-pathfinder-when>`. (With bounds, fit and sample ``free``, as in the last
-    example of `laplace`.)
+    This is Laplace's Gaussian. Chains take starts and metric from it, and fifty steps of warm-up:
 
     >>> how = dict(initial_position=q.sample(4, rng=2), inverse_mass_matrix=q.cov, num_warmup=50)
     >>> draws = bl.nuts(target, **how, rng=3)
     >>> print(draws.expect(), draws.problems)
     [-1.321 ± 0.011, -2.727 ± 0.023] ()
+
+    Two parameters are too few for that to save much. With twenty that are correlated, a metric
+    from all of the path made draws far cheaper; `laplace` did so more surely. Starts alone saved
+    nothing, and where the mode lay away from the mass the metric made draws dearer: see
+    :ref:`their prices <sec-pathfinder-when>`. (With bounds, fit and sample ``free``, as in the last
+    example of `laplace`.)
     """
     rng, seed = as_rng(rng)
     num_check = as_count(num_check, "num_check", minimum=100)
