@@ -164,9 +164,8 @@ def enumerate_posterior(log_joint, hypotheses):
         raise BayeslibError(f"hypotheses must be a sequence of at least one, got {hypotheses!r}")
     if callable(log_joint):
         log_joint = np.array([_value(log_joint, h) for h in frozen(hypotheses)])
-    log_joint = as_floats(log_joint, "log_joint")
-    shape = (len(hypotheses),)
-    check_shape(log_joint, "log_joint", shape, f"have shape {shape}, as hypotheses")
+    log_joint, size = as_floats(log_joint, "log_joint"), len(hypotheses)
+    check_shape(log_joint, "log_joint", (size,), f"have shape ({size},), as hypotheses")
     bad = np.flatnonzero(~(log_joint < np.inf))  # nan too
     if bad.size:
         raise BayeslibError(
@@ -179,12 +178,8 @@ def enumerate_posterior(log_joint, hypotheses):
             "log_joint is -inf for every hypothesis: none of them can have produced the data"
         )
     probabilities = np.exp(log_joint - log_evidence)
-    return Enumeration(
-        hypotheses,
-        probabilities / probabilities.sum(),
-        Estimate(log_evidence, 0.0, len(hypotheses)),
-        len(hypotheses),
-    )
+    probabilities /= probabilities.sum()
+    return Enumeration(hypotheses, probabilities, Estimate(log_evidence, 0.0, size), size)
 
 
 def _array(values):
@@ -201,7 +196,6 @@ def _value(log_joint, hypothesis):
     value = log_joint(hypothesis)
     if np.ndim(value) != 0 or isinstance(value, (bool, np.bool_)):
         raise BayeslibTypeError(
-            f"log_joint must return a number for one hypothesis, it returned {value!r} for "
-            f"{hypothesis!s}"
+            f"log_joint must return a number for a hypothesis, got {value!r} for {hypothesis!s}"
         )
     return value

@@ -131,9 +131,9 @@ class _Regions:
         self.target, self.place, self.shift, self.num_evals = target, place, -np.inf, num_evals
         self.index = np.indices([15] * dim).reshape(dim, -1).T.copy()
         self.nodes = NODES[self.index]
-        self.rules = [_product([KRONROD] * dim)]
+        self.rules = [reduce(np.kron, [KRONROD] * dim)]
         for j in range(dim):
-            self.rules.append(_product([GAUSS if i == j else KRONROD for i in range(dim)]))
+            self.rules.append(reduce(np.kron, [(KRONROD, GAUSS)[i == j] for i in range(dim)]))
         kind = [("low", "f8", (dim,)), ("high", "f8", (dim,)), ("log_values", "f8", (15**dim,))]
         kind += [("mass", "f8"), ("errors", "f8", (dim,)), ("fresh", "?")]
         self._set(np.empty(0, np.dtype(kind, align=True)), low, high)
@@ -256,7 +256,7 @@ class _Regions:
         low, high, blocks = self.boxes["low"], self.boxes["high"], len(self.boxes)
         density = np.exp(self.boxes["log_values"] - self.shift) * _volume(self.boxes)[:, None]
         weights = (density * self.rules[0]).ravel() / self.total
-        coarse = (density * _product([GAUSS] * self.target.dim)).ravel() / self.total
+        coarse = (density * reduce(np.kron, [GAUSS] * self.target.dim)).ravel() / self.total
         error = rule_error(np.ones(len(weights)), weights - coarse, blocks)
         log_evidence = self.shift + np.log(self.total)
         return Grid(
@@ -276,10 +276,6 @@ def _points(low, high, t):
 
 def _volume(boxes):
     return np.prod(boxes["high"] - boxes["low"], axis=1)
-
-
-def _product(rules):
-    return reduce(np.multiply.outer, rules).ravel()
 
 
 def _first_regions(place, peaks, dim):

@@ -1,6 +1,7 @@
 """Adaptive rejection sampling: tangents of a log-concave density are its envelope."""
 
 import numpy as np
+from scipy import special
 
 from ..errors import BayeslibError, EnvelopeError, TargetError
 from ..results import Draws, Estimate
@@ -218,8 +219,6 @@ def _log_evidence(hull, num_evals):
 def _log_chord_area(x, h):
     if x.size < 2:
         return -np.inf
-    fall = np.abs(np.diff(h))
-    # integral of an exponential between two points, from the higher end downwards
-    part = np.where(fall > 1e-12, -np.expm1(-fall) / np.maximum(fall, 1e-12), 1.0)
-    top = h.max()
-    return top + np.log(np.sum(np.exp(np.maximum(h[1:], h[:-1]) - top) * np.diff(x) * part))
+    # the integral of an exponential between two points, from the higher end downwards
+    areas = np.diff(x) * special.exprel(-np.abs(np.diff(h)))
+    return special.logsumexp(np.maximum(h[1:], h[:-1]), b=areas)

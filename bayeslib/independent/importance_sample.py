@@ -146,7 +146,13 @@ def weighted_draws(target, proposal, num_samples, rng, *, method, settings, spen
     values = proposal.sample(num_samples, rng)
     logdensity, interrupt = asked(target, values, least=2)
     values = values[: logdensity.size]
-    log_weights = _log_weights(target, proposal, values, logdensity)
+    log_q = proposal.own_logdensity(values)
+    check_overflow(logdensity, values)
+    nan = np.isnan(logdensity)
+    log_weights = np.where(nan, -np.inf, logdensity - log_q)
+    if log_weights.max() == -np.inf:
+        raise no_weight(target, values, proposal.label)
+    warn_of_nan(values[nan], "draws, which get no weight")
     return weighted(
         values, logdensity, log_weights,
         num_evals=len(values) + spent, method=method, names=target.names,
@@ -213,17 +219,6 @@ def check_overflow(logdensity, values):
     if np.any(logdensity == np.inf):
         first = int(np.argmax(logdensity))
         raise TargetError(f"the log density is +inf at theta={shown(values[first])}: it overflows")
-
-
-def _log_weights(target, proposal, values, logdensity):
-    log_q = proposal.own_logdensity(values)
-    check_overflow(logdensity, values)
-    nan = np.isnan(logdensity)
-    log_weights = np.where(nan, -np.inf, logdensity - log_q)
-    if not np.any(log_weights > -np.inf):
-        raise no_weight(target, values, proposal.label)
-    warn_of_nan(values[nan], "draws, which get no weight")
-    return log_weights
 
 
 def warn_of_nan(points, fate):

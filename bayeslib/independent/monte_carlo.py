@@ -5,6 +5,7 @@ import numpy as np
 from ..errors import BayeslibError, BayeslibTypeError
 from ..results import Estimate
 from ..results.rows import apply_rows
+from ..target.proposals import check_frozen
 from ..validate import as_count, as_rng, check_callable, check_fits, check_memory, shown
 
 
@@ -78,11 +79,7 @@ def monte_carlo(f, sample, *, num_samples, rng):
 
 def _draw(sample, num_samples, rng):
     if hasattr(sample, "rvs"):
-        if isinstance(sample, type) or type(sample).__name__.endswith("_gen"):
-            raise BayeslibTypeError(
-                f"{getattr(sample, 'name', sample)} is not frozen: call it with its parameters "
-                "first, as in scipy.stats.norm(0, 1)"
-            )
+        check_frozen(sample, getattr(sample, "name", sample))
         draws = sample.rvs(size=num_samples, random_state=rng)
     elif callable(getattr(sample, "sample", None)):
         draws = sample.sample(num_samples, rng)

@@ -14,6 +14,7 @@ from ..validate import (
     as_real,
     as_rng,
     check_callable,
+    check_fits,
     check_memory,
     frozen,
 )
@@ -91,12 +92,11 @@ class Filtered:
         Draws
         """
         num_steps, num_particles = self.log_weights.shape
-        if not isinstance(step, int | np.integer) or not -num_steps <= step < num_steps:
-            raise BayeslibError(f"step must be a whole number below {num_steps}, got {step!r}")
+        step = as_count(step, "step", minimum=-num_steps, maximum=num_steps - 1)
         return Draws(
             self.particles[step][None], log_weights=self.log_weights[step][None],
             stats={"family": self.families[step][None]}, settings=self.settings,
-            num_evals=num_particles * (int(step) % num_steps + 1), method="particle_filter",
+            num_evals=num_particles * (step % num_steps + 1), method="particle_filter",
         )  # fmt: skip
 
     def paths(self):
@@ -213,10 +213,8 @@ def particle_filter(
     True -93.03 ± 0.26
     """
     observations = as_floats(observations, "observations")
-    if observations.ndim not in (1, 2) or len(observations) == 0:
-        raise BayeslibError(
-            f"observations must have shape (num_steps,) or (num_steps, k), got {observations.shape}"
-        )
+    fits = observations.ndim in (1, 2) and len(observations) > 0
+    check_fits(fits, observations, "observations", "have shape (num_steps,) or (num_steps, k)")
     num_particles = as_count(num_particles, "num_particles", minimum=2)
     ess_threshold = as_real(ess_threshold, "ess_threshold", minimum=0.0, maximum=1.0)
     as_choice(scheme, "scheme", SCHEMES)
@@ -225,9 +223,8 @@ def particle_filter(
     num_steps = len(observations)
     check_memory((num_steps, num_particles, 4), "the particles")  # before initial makes them
     first = np.array(initial(num_particles, rng), dtype=float)
-    if first.ndim not in (1, 2) or len(first) != num_particles:
-        wanted = f"({num_particles},) or ({num_particles}, dim)"
-        raise BayeslibError(f"initial must return shape {wanted}, got {first.shape}")
+    fits = first.ndim in (1, 2) and len(first) == num_particles
+    check_fits(fits, first, "initial", f"return shape ({num_particles},) or ({num_particles}, dim)")
     first = _checked(first, first.shape, "initial")
     check_memory((num_steps, num_particles, first[0].size + 3), "the particles")
     settings = {"num_particles": num_particles, "ess_threshold": ess_threshold}
@@ -267,8 +264,8 @@ def _follow(observations, first, transition, log_observation, settings, rng):
                 states = transition(states[ancestors[t]], t, rng)
                 states = _checked(states, first.shape, f"transition at {t}")
             if not np.all(np.isnan(observation)):
-                log_g = _log_density(log_observation, observation, states, t)
-                weights, increments[t] = _reweighted(weights, log_g, t)
+                log_g = log_observation(observation, frozen(states), t)
+                weights, increments[t] = _reweighted(weights, log_g, states, t)
             particles[t] = states.reshape(num_particles, dim)
             with np.errstate(divide="ignore"):
                 log_weights[t] = np.log(weights)
@@ -293,30 +290,22 @@ def _follow(observations, first, transition, log_observation, settings, rng):
 
 def _checked(states, shape, what):
     states = np.asarray(states, dtype=float)
-    if states.shape != shape:
-        raise BayeslibError(f"{what} must return shape {shape}, got {states.shape}")
+    check_fits(states.shape == shape, states, what, f"return shape {shape}")
     if not np.isfinite(states).all():
         raise BayeslibError(f"{what} returned a state that is nan or infinite")
     return states
 
 
-def _log_density(log_observation, observation, states, t):
-    log_g = np.asarray(log_observation(observation, frozen(states), t), dtype=float)
-    if log_g.shape != (len(states),):
-        raise BayeslibError(
-            f"log_observation must return shape ({len(states)},), one log density a particle, "
-            f"got {log_g.shape} at step {t}"
-        )
+def _reweighted(weights, log_g, states, t):
+    """The weights after an observation of these log densities, and the log of their sum."""
+    log_g = np.asarray(log_g, dtype=float)
+    rule = f"return shape ({len(states)},), one log density a particle"
+    check_fits(log_g.shape == (len(states),), log_g, "log_observation", rule, f" at step {t}")
     bad = np.flatnonzero(~(log_g < np.inf))  # nan too
     if bad.size:
         raise TargetError(
             f"log_observation is {log_g[bad[0]]} at step {t} for the state {states[bad[0]]}"
         )
-    return log_g
-
-
-def _reweighted(weights, log_g, t):
-    """The weights after one more observation, and the log of their sum."""
     with np.errstate(divide="ignore"):
         log_w = np.log(weights) + log_g
     highest = log_w.max()

@@ -140,12 +140,11 @@ class _Rounds:
             raise interrupt
 
     def _check_envelope(self, values, log_p, log_q, log_ratio):
-        worst = int(np.argmax(log_ratio))
-        rounding = 1e-12 * (1.0 + abs(log_q[worst]) + abs(self.settings["log_bound"]))
+        worst, bound = int(np.argmax(log_ratio)), self.settings["log_bound"]
+        rounding = 1e-12 * (1.0 + abs(log_q[worst]) + abs(bound))
         if log_ratio[worst] <= rounding:
             return
         check_overflow(log_p, values)
-        bound = self.settings["log_bound"]
         needed = bound + log_ratio[worst]
         enough = np.ceil(1e4 * needed) / 1e4
         raise EnvelopeError(

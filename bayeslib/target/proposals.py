@@ -128,13 +128,18 @@ def as_proposal(proposal, dim):
     )
 
 
-def _from_scipy(dist, dim, label):
+def check_frozen(dist, called):
+    """Raise for a distribution of `scipy.stats` that has no parameters yet."""
     # scipy names the classes of its generic, unfrozen families norm_gen, gamma_gen, …
     if isinstance(dist, type) or type(dist).__name__.endswith("_gen"):
         raise BayeslibTypeError(
-            f"the proposal {label} is not frozen: call it with its parameters first, "
-            "as in scipy.stats.norm(0, 1)"
+            f"{called} is not frozen: call it with its parameters first, as in "
+            "scipy.stats.norm(0, 1)"
         )
+
+
+def _from_scipy(dist, dim, label):
+    check_frozen(dist, f"the proposal {label}")
     if not hasattr(dist, "logpdf"):
         raise BayeslibTypeError(f"the proposal {label} is discrete; a continuous one is needed")
     if not hasattr(dist, "args"):  # the multivariate families keep theirs elsewhere

@@ -243,17 +243,15 @@ class Fit:
         taken = self.trace[:done][np.isfinite(self.trace[:done])]
         if not taken.size:
             raise TargetError(
-                f"every one of {done} steps had a draw where the log density is not finite, the "
-                f"first at x={shown(self.climb.outside)}: begin elsewhere, or with a smaller "
-                "initial_scale"
+                f"every one of {done} steps had a draw without a finite log density, the first at "
+                f"x={shown(self.climb.outside)}: begin elsewhere, or with a smaller initial_scale"
             )
         skipped = done - taken.size
         if skipped:
             yield (
                 f"{skipped} of {done} steps were not taken, because the log density is not finite "
                 f"at one of their draws, the first at x={shown(self.climb.outside)}: a Gaussian "
-                "puts mass there, so that its evidence lower bound is -inf; say the target's "
-                "support"
+                "puts mass there, so that its bound is -inf; say the target's support"
             )
         if (rise := risen(taken)) > 0.0:
             yield (

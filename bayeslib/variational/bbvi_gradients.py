@@ -15,6 +15,7 @@ from ..validate import (
     blame,
     check_finite,
     check_memory,
+    check_shape,
     shown,
 )  # fmt: skip
 from .bbvi_ascent import Fit, as_num_draws
@@ -118,7 +119,8 @@ def bbvi_gradients(
 
 
 def _run(fit, rng):
-    fit.run(rng)
+    if fit.run(rng) < fit.num_steps:
+        raise KeyboardInterrupt
     if fit.account.num_outside:
         words = (
             f"the log density is not finite at {fit.account.num_outside} draws of q, the first at "
@@ -133,8 +135,7 @@ def _as_factor(scale, dim):
     array = as_floats(scale, "scale")
     if array.ndim < 2:
         return np.diag(as_scale(scale, "scale", dim)), 0
-    if array.shape != (dim, dim):
-        raise BayeslibError(f"scale must have shape ({dim},) or ({dim}, {dim}), got {array.shape}")
+    check_shape(array, "scale", (dim, dim), f"have shape ({dim},) or ({dim}, {dim})")
     check_finite(array, "scale")
     if np.any(np.triu(array, 1)) or not np.all(np.diag(array) > 0.0):
         raise BayeslibError(

@@ -87,18 +87,15 @@ def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
     if len(outside):
         warn(
             f"{len(outside)} of {num_samples} draws of the approximation lie outside the target's "
-            f"support, the first is theta={shown(outside[0])}: the bound is -inf; approximate on "
-            "unconstrained coordinates"
+            f"support, as theta={shown(outside[0])}: the bound is -inf; fit unconstrained(target)"
         )
     return mean_of(terms)
 
 
-@np.errstate(over="ignore")  # of a fit that went off
+@np.errstate(over="ignore", invalid="ignore")  # of a fit that went off, and of an error at -inf
 def mean_of(terms):
-    """Average independent terms, with the standard error; -inf if one of them is."""
-    if np.any(terms == -np.inf):
-        return Estimate(-np.inf, np.nan, terms.size)
-    return Estimate(float(terms.mean()), float(terms.std(ddof=1) / np.sqrt(terms.size)), terms.size)
+    """Average independent terms, with the standard error, which is nan where one is -inf."""
+    return Estimate(terms.mean(), terms.std(ddof=1) / np.sqrt(terms.size), terms.size)
 
 
 @np.errstate(over="ignore")  # of a run that went off

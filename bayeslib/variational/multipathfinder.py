@@ -122,14 +122,13 @@ def multipathfinder(
     proposal = StudentMixture(shares, means, covs, DF, guard)
     draws = importance_sample(free, proposal, num_samples=num_samples, rng=rng)
     other, num_scouted = scout(free, gaussians, float(draws.log_evidence), free.transform)
-    warn(failed_paths(settings["elbos"]), other)
     draws = replace(free.constrain(draws), method="multipathfinder")
     draws = looked_into(
         draws, num_evals + num_scouted, **settings, proposal="mixture of paths", elsewhere=other,
         num_scouted=num_scouted, seed=seed,
     )  # fmt: skip
     draws = with_tails(target, draws)
-    warn(tail_problem(draws))
+    warn(failed_paths(settings["elbos"]), other, tail_problem(draws))
     return draws
 
 

@@ -99,10 +99,8 @@ def inverse_hessian(diagonal, steps, changes):
     products = steps @ changes.T
     inverse = np.linalg.inv(np.triu(products))
     scaled = changes * diagonal
-    middle = np.zeros((2 * k, 2 * k))
-    middle[:k, k:] = -inverse
-    middle[k:, :k] = -inverse.T
-    middle[k:, k:] = inverse.T @ (np.diag(np.diag(products)) + scaled @ changes.T) @ inverse
+    corner = inverse.T @ (np.diag(np.diag(products)) + scaled @ changes.T) @ inverse
+    middle = np.block([[np.zeros((k, k)), -inverse], [-inverse.T, corner]])
     return np.concatenate([scaled, steps]).T, middle
 
 

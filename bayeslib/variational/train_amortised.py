@@ -18,6 +18,7 @@ from ..validate import (
     as_rows,
     as_support,
     check_finite,
+    check_fits,
     check_memory,
 )
 from ..waiting import watched
@@ -311,13 +312,13 @@ def train_amortised(
         transform.unconstrain(thetas), data, rng, names=names, hidden=hidden, dense=dense,
         free=free, batch_size=batch_size,
     )  # fmt: skip
-    done = trainer.run(num_steps, step_size, rng)
+    trainer.run(num_steps, step_size, rng)
     few = min(_UNSEEN, num_simulations // 10)
     edges = np.sort(data, axis=0)
     trained = Amortised(
         trainer.layers, names, None if transform.is_identity else transform, dense,
         trainer.centre, trainer.spread, trainer.data_centre, trainer.data_spread, edges[few - 1],
-        edges[-few], trainer.loss[:done], np.array(trainer.validation),
+        edges[-few], np.array(trainer.loss), np.array(trainer.validation),
         num_simulations + trainer.num_evals,
         settings={
             "num_simulations": num_simulations, "hidden": hidden, "family": family,
@@ -341,10 +342,8 @@ def _simulated(simulate, num_simulations, rng):
         array = as_floats(array, f"the {name} of simulate")
         if array.ndim == 1:
             array = array[:, None]
-        if array.ndim != 2 or len(array) != num_simulations or not array.shape[1]:
-            raise BayeslibError(
-                f"simulate must return {num_simulations} rows of {name}, got shape {array.shape}"
-            )
+        fits = array.ndim == 2 and len(array) == num_simulations and array.shape[1] > 0
+        check_fits(fits, array, "simulate", f"return {num_simulations} rows of {name}")
         check_finite(array, f"the {name} of simulate")
         pair.append(array)
     return pair

@@ -74,7 +74,7 @@ class Trainer:
         if free is not None:
             self._bound = free.bind(gradient=True)
             self._normals = rng.standard_normal((held, dim))
-        self.loss, self.validation, self._done, self._every = np.empty(0), [], 0, 1
+        self.loss, self.validation, self._every = [], [], 1
 
     def gains(self, rows, normals):
         """What is maximised, for each of `rows`, its gradient by the outputs, and activations."""
@@ -114,8 +114,7 @@ class Trainer:
         self.validation.append(-self.gains(self._held, self._normals)[0].mean())
 
     def run(self, num_steps, step_size, rng):
-        """Take the steps, or those before an interrupt; return how many."""
-        self.loss = np.empty(num_steps)
+        """Take the steps, or those before an interrupt."""
         order, self._every = np.empty(0, dtype=int), max(1, num_steps // _CHECKS)
         try:
             for t in range(num_steps):
@@ -132,20 +131,19 @@ class Trainer:
                     raise BayeslibError(
                         f"the loss is {-gain} at step {t}: take a step_size below {step_size:g}"
                     )
-                self.loss[t], rate = -gain, step_size * (1.0 - t / num_steps)
+                rate = step_size * (1.0 - t / num_steps)
                 adam_step(self._weights, _flat(gradients), *self._moments, t + 1, rate)
-                self._done = t + 1
+                self.loss.append(-gain)
                 count(rows.size)
         except KeyboardInterrupt:
-            if self._done == 0:
+            if not self.loss:
                 raise
         self._validate()
-        return self._done
 
     def problems(self, num_steps):
         """Say what speaks against the training."""
-        if self._done < num_steps:
-            yield f"the training was interrupted after {self._done} of {num_steps} steps"
+        if len(self.loss) < num_steps:
+            yield f"the training was interrupted after {len(self.loss)} of {num_steps} steps"
         rise = self.validation[-1] - min(self.validation)
         if not rise <= _OVERFIT and self._still_learning():
             yield (
@@ -190,12 +188,11 @@ class Trainer:
 
     def _still_learning(self):
         """Whether the loss went on falling after the held-back simulations were predicted best."""
-        window = max(10, self._done // 20)
-        best = int(np.argmin(self.validation)) * self._every
-        if best + 2 * window > self._done:
+        done, best = len(self.loss), int(np.argmin(self.validation)) * self._every
+        window = max(10, done // 20)
+        if best + 2 * window > done:
             return False
-        then, now = self.loss[best : best + window], self.loss[self._done - window : self._done]
-        return bool(now.mean() < then.mean())
+        return bool(np.mean(self.loss[-window:]) < np.mean(self.loss[best : best + window]))
 
 
 def _flat(layers):

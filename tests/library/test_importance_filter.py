@@ -183,5 +183,5 @@ test_bad_arguments_are_named = refused(
 
 @pytest.mark.parametrize("step", [5, -6, 1.5, "last"])
 def test_a_step_that_is_not_there(step):
-    with pytest.raises(bl.BayeslibError, match="step must be a whole number"):
+    with pytest.raises(bl.BayeslibError, match="step must be"):
         run(NILE[:5]).at(step)

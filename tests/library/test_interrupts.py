@@ -123,6 +123,9 @@ def test_what_was_fitted_or_learned_is_kept(interrupt):
     with pytest.warns(BayeslibWarning, match="interrupted after 21 of 1000 steps"):
         q = bl.bbvi(TARGET, num_steps=1000, rng=1)
     assert q.settings["interrupted"] and q.elbo_trace.shape == (21,)
+    interrupt(2, bbvi_ascent, "bbvi_kernel")
+    with pytest.raises(KeyboardInterrupt):  # no row is missing from what it returns
+        bl.bbvi_gradients(TARGET, [0.0, 1.0], 1.0, estimator="score", rng=1)
     interrupt(7, training, "adam_step")
     with pytest.warns(BayeslibWarning, match="interrupted after 7 of 50 steps"):
         net = bl.train_amortised(pairs, num_simulations=500, num_steps=50, rng=1)
