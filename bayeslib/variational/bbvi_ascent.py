@@ -29,7 +29,7 @@ SCORE, BASELINE, LOO, RAO_BLACKWELL, REPARAM = range(5)
 OPTIMISERS = ("sgd", "adagrad", "adam")
 SGD, ADAGRAD, ADAM = range(3)
 
-FARTHEST = 1e8  # of a parameter that has run off
+FARTHEST, FARTHEST_LOG = 1e8, 300.0  # of a parameter that has run off; of a scale's logarithm
 
 # `average_from` is the first step of which the parameters are averaged, `keep` what the baseline
 # keeps of its running averages; a `step_size` of 0 estimates gradients and takes no step.
@@ -169,7 +169,7 @@ def bbvi_kernel(target, rng, span, climb, gradients, trace):
     The bound of step t is left in ``trace[t]``, and its gradient in ``gradients[t]`` while there
     are rows. A step with a draw where f is not finite is not taken.
     """
-    target, climb = borrowed(target), borrowed(climb)
+    target, climb, dim = borrowed(target), borrowed(climb), climb.theta.size
     for t in range(span[0], span[1]):
         trace[t] = estimate(target, rng, climb)
         if ended(target):
@@ -183,7 +183,8 @@ def bbvi_kernel(target, rng, span, climb, gradients, trace):
         if finite and climb.how.step_size > 0.0:
             move(t, climb)
             for k in range(climb.parameters.size):
-                if not abs(climb.parameters[k]) < FARTHEST:
+                is_log = dim <= k < 2 * dim
+                if not abs(climb.parameters[k]) < (FARTHEST_LOG if is_log else FARTHEST):
                     target.account.status = UNDEFINED
                     return t
         after = t - climb.how.average_from

@@ -87,7 +87,8 @@ def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
     if len(outside):
         warn(
             f"{len(outside)} of {num_samples} draws of the approximation lie outside the target's "
-            f"support, as theta={shown(outside[0])}: the bound is -inf; fit unconstrained(target)"
+            f"support, the first is theta={shown(outside[0])}: the bound is -inf; approximate on "
+            "unconstrained coordinates"
         )
     return mean_of(terms)
 

@@ -217,7 +217,10 @@ def _starts(target, initial_position):
     rows = max(len(starts), 1) if starts.ndim == 2 else 1
     starts = as_positions(starts, "initial_position", target.dim, rows)
     if rows > 1 and np.all(starts == starts[0]):
-        warn(f"all {rows} points of initial_position are one, for one climb: pass others, or None")
+        warn(
+            f"all {rows} points of initial_position are the same, so that there is one climb: "
+            "pass points that differ, or None"
+        )
         return starts[:1]
     return starts
 

@@ -285,8 +285,10 @@ def test_densities_that_cannot_be_followed():
     with pytest.raises(ValueError, match="too far") as caught:
         bl.bbvi(bl.Target(raising, dim=1, data=(1.0,)), 0.0, rng=1)
     assert any("step" in note for note in caught.value.__notes__)
-    with pytest.raises(bl.BayeslibError, match="ran off at step.*smaller step_size"):
-        bl.bbvi(BANANA, [0.0, 0.0], estimator="score", optimiser="sgd", step_size=100.0, rng=1)
+    for step_size in (100.0, 1e6):  # a mean; a scale, of which the square is no number any more
+        how = {"estimator": "score", "optimiser": "sgd", "step_size": step_size, "rng": 1}
+        with pytest.raises(bl.BayeslibError, match="ran off at step.*smaller step_size"):
+            bl.bbvi(BANANA, [0.0, 0.0], **how)
     with pytest.raises(bl.TargetError, match="not finite at .* narrower scale"):
         bl.bbvi_gradients(bl.Target(exponential, dim=1), 1.0, 1.0, estimator="score", rng=1)
 
