@@ -18,6 +18,13 @@
     base.append(piece);
     return true;
   },
+  // formulas for screen readers, of which a sign lacks a part
+  torn: () => {
+    const parts = { msub: 2, msup: 2, msubsup: 3, munder: 2, mover: 2, munderover: 3, mfrac: 2 };
+    return Object.entries(parts).flatMap(([sign, count]) => [...document.querySelectorAll(sign)]
+      .filter((one) => one.childElementCount !== count).map((one) => one.outerHTML));
+  },
+  tear: () => document.querySelector("msub").lastElementChild.remove() ?? true,
   // sliders that move nothing
   moved: async () => {
     const still = [];
