@@ -54,13 +54,6 @@ class Test(NamedTuple):
     count: int
 
 
-class Words(str):
-    """What is wrong with stored results, shown as a warning if anything is."""
-
-    def _repr_html_(self):
-        return f'<div class="admonition warning"><p>{self}</p></div>' if self else ""
-
-
 def machine():
     """What this runs on: processor, cores, system."""
     try:
@@ -85,29 +78,14 @@ def tests_of(file, function, group, runs):
 
 
 def load(path):
-    """Return the tests of a record, and words on what could not be read."""
-    path = Path(path)
-    try:
-        stored = json.loads(path.read_text("utf-8"))
-        runs, files = stored["runs"], stored["files"].items()
-        if stored["schema"] != 1:
-            raise ValueError(f"its schema is {stored['schema']}, not 1")
-    except FileNotFoundError:
-        return [], Words(f"{path.name} is not there; make record writes it. The figures are empty.")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return [], Words(
-            f"{path.name} cannot be read ({type(error).__name__}: {error}); "
-            "delete it and say make record. The figures are empty."
-        )
-    tests, lost = [], 0
-    for file, functions in files:
-        for function, group in functions.items():
-            try:
-                tests += list(tests_of(file, function, group, runs))
-            except (KeyError, TypeError, ValueError, IndexError, AttributeError):
-                lost += 1
-    said = f"{lost} tests of {path.name} could not be read and are left out."
-    return tests, Words(said if lost else "")
+    """Return the tests of a record, as ``make record`` writes it."""
+    stored = json.loads(Path(path).read_text("utf-8"))
+    return [
+        test
+        for file, functions in stored["files"].items()
+        for function, group in functions.items()
+        for test in tests_of(file, function, group, stored["runs"])
+    ]
 
 
 def day(run):
@@ -227,7 +205,7 @@ def fresh(folder):
     """Return {name of a check: its |z|, a row a seed} of checks repeated with fresh seeds."""
     found = {}
     for path in sorted(Path(folder).glob("*.json")):
-        for test in load(path)[0]:
+        for test in load(path):
             for value in test.found.get("fresh", []):
                 if value["seed"][-1] == 0:  # not the larger second stage
                     z = np.array(value["z"], dtype=float)

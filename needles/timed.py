@@ -5,18 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-NEEDED = {
-    "against_peers": {
-        "posterior", "contestant", "library", "gradient", "ess_per_second",
-        "ess_per_1000_gradients", "seconds", "cpu_seconds", "converged", "cold", "cold_other",
-        "agreement",
-    },
-    "against_c": {"algorithm", "target", "bayeslib_ns", "c_ns", "ratio"},
-    "ising": {"method", "size", "field", "bayeslib_ns", "ratio"},
-    "gradients": {"posterior", "variant", "by", "hand_ns", "auto_ns", "ratio"},
-    "start_up": {"algorithm", "process"},
-    "growth": {"family", "size", "contestant", "to_1000", "peak_mib", "converged"},
-}  # fmt: skip
+BENCHMARKS = ("against_peers", "against_c", "ising", "gradients", "start_up", "growth")
 VERDICTS = ("not met", "too noisy to say", "not measured", "met", "no promise")  # bad news first
 SHORT = {
     "bayeslib, hand-written gradient": "bayeslib, hand",
@@ -41,24 +30,9 @@ BY = {
 
 
 def load(folder):
-    """Return {name: stored benchmark, complete rows only}, and a list of what was wrong."""
-    found, problems = {}, []
-    for name, needed in NEEDED.items():
-        path = Path(folder) / f"{name}.json"
-        empty = {"rows": [], "verdicts": [], "posteriors": {}, "date": "", "machine": {}}
-        found[name] = empty
-        try:
-            stored = empty | json.loads(path.read_text("utf-8"))
-            rows = [row for row in stored["rows"] if needed <= set(row)]
-        except FileNotFoundError:
-            problems.append(f"{path.name} is not there; make bench writes it.")
-        except (ValueError, TypeError) as error:
-            problems.append(f"{path.name} cannot be read ({error}); make bench can.")
-        else:
-            if lost := len(stored["rows"]) - len(rows):
-                problems.append(f"{lost} rows of {path.name} lack a column and are left out.")
-            found[name] = stored | {"rows": rows}
-    return found, problems
+    """Return {name: stored benchmark}, of what ``make bench`` has written to a folder."""
+    paths = {name: Path(folder) / f"{name}.json" for name in BENCHMARKS}
+    return {name: json.loads(path.read_text("utf-8")) for name, path in paths.items()}
 
 
 def short(name):

@@ -2,7 +2,8 @@
 
 Each row is judged by eight moments at |z| < 5.6, a false alarm in 1e6; the twins that must fail are
 the planted bugs of tests/tools/bugs. `make test` has the rows of one density, which every sampler
-meets; that draws are those of the plain twins is asked at every change, of all.
+meets, and the study the rest; that draws are those of the plain twins is asked at every change, of
+all.
 """
 
 import zlib
@@ -18,7 +19,9 @@ PAIRS = 20_000
 
 def every_row(names):
     first = [name for name in names if name.endswith("log_gamma_normal")]
-    return over("name", [*first, *(name for name in names if name not in first)], few=len(first))
+    rest = [pytest.mark.slow, pytest.mark.study]
+    names = [*first, *(name for name in names if name not in first)]
+    return over("name", names, few=len(first), rest=rest)
 
 
 @pytest.mark.trust("S8")

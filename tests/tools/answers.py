@@ -1,4 +1,4 @@
-"""Every fit and weighted method on a posterior, and whether its answer is right or flagged.
+"""`nuts`, every fit and weighted method on a posterior: is its answer right or flagged?
 
 An answer is silently wrong when no problem is named and a mean is more than six of its own errors
 and half a posterior sd off, or the log evidence six errors and half a nat, or a fit's sd is below
@@ -53,7 +53,7 @@ WEIGHTED = {
     ),
     "smc": lambda name, rng: bl.smc(OUTSIDE[name], proposal(name), num_samples=2000, rng=rng),
 }  # fmt: skip
-METHODS = FITS | WEIGHTED
+METHODS = FITS | WEIGHTED | {"nuts": lambda name, rng: bl.nuts(OUTSIDE[name], rng=rng)}
 
 
 class Answer(NamedTuple):

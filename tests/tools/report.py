@@ -170,9 +170,8 @@ PARTS = (runs, plan, limits, power, bugs, pvalues, posteriors, held_back, fits, 
 
 
 def report(path=RECORD):
-    """Return the report as text; what is wrong with the record stands first."""
-    tests, trouble = tested.load(path)
-    return "\n\n".join([*filter(None, [trouble]), *tables(PARTS, tests)])
+    """Return the report as text."""
+    return "\n\n".join(tables(PARTS, tested.load(path)))
 
 
 if __name__ == "__main__":

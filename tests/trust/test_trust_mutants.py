@@ -3,16 +3,17 @@
 import pkgutil
 
 import pytest
-from bugs import BUGS, FEW
+from bugs import BUGS, FEW, SELDOM
 from planting import arguments_of, fresh_test, planted
 from recording import measured, note
-from sparing import over
 
 pytestmark = pytest.mark.trust("S16")
+MARKS = dict.fromkeys(BUGS, [pytest.mark.slow]) | dict.fromkeys(FEW, [])
+MARKS |= dict.fromkeys(SELDOM, [pytest.mark.slow, pytest.mark.study])
 
 
 @pytest.mark.filterwarnings("ignore::bayeslib.BayeslibWarning")  # a bug may well be noticed
-@over("name", [*FEW, *(name for name in BUGS if name not in FEW)], few=len(FEW))
+@pytest.mark.parametrize("name", [pytest.param(n, marks=marks) for n, marks in MARKS.items()])
 def test_a_planted_bug_is_rejected_by_the_test_named_for_it(name):
     bug = BUGS[name]
     with planted(bug) as found:

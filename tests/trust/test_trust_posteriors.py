@@ -36,6 +36,7 @@ def test_nothing_speaks_against_a_run(name):
     assert draws.problems == ()
 
 
+@pytest.mark.study
 @pytest.mark.filterwarnings("ignore:.*diverged")
 @pytest.mark.parametrize("name", OPTIONS)
 def test_defaults_that_do_not_suffice_are_said_not_to(name):

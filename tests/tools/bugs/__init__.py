@@ -18,3 +18,12 @@ FEW = [
     "fits: Laplace forgets the power of 2 pi",
     "fits: a step is learned from whatever its curvature",
 ]
+# Those that wait for `make record`, for each compiles a sampler anew: of samplers with whose draws
+# the record is stamped, all but the first.
+STAMPED = ("hmc", "metropolis", "nuts", "proposals", "slices", "stochastic", "temperatures")
+SELDOM = [
+    name
+    for group in STAMPED
+    for name in [name for name in BUGS if name.startswith(f"{group}: ")][1:]
+    if name not in FEW
+]
