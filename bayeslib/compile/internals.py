@@ -22,7 +22,9 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.imputils import lower_constant
 from numba.core.registry import cpu_target
 from numba.core.serialize import dumps
+from numba.core.targetconfig import ConfigStack
 from numba.core.typeconv import Conversion
+from numba.core.typing import arraydecl, collections
 from numba.core.typing.builtins import NumberClassAttribute
 from numba.core.typing.templates import CallableTemplate, infer_global
 from numba.cpython import mathimpl
@@ -78,6 +80,23 @@ def _refuse_shape(given, wanted):
 
 # numba's own names both shapes, which takes seconds to compile wherever M[:] = N.
 arrayobj.raise_with_shape_context = _refuse_shape
+
+
+def _keep_uncut(template):
+    """Let no array or list of whole numbers take floats, which it would cut, where we compile."""
+    store = template.generic
+
+    def generic(self, args, kws):
+        whole, given = (getattr(kind, "dtype", kind) for kind in args[::2])
+        cuts = isinstance(whole, types.Integer | types.Boolean) and isinstance(given, types.Float)
+        ours = isinstance(ConfigStack().top().fastmath.flags, ReorderedSums)
+        return None if cuts and ours else store(self, args, kws)
+
+    template.generic = generic
+
+
+_keep_uncut(arraydecl.SetItemBuffer)
+_keep_uncut(collections.SetItemSequence)
 
 
 def array_over(context, builder, kind, data, shape):

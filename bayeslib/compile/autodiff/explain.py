@@ -20,6 +20,10 @@ ELSE = ", or pass gradient= or fused= to Target, or gradient=None for metropolis
 SLIPS = (  # which do not compile without a gradient either
     (r"setitem\(readonly|^'NoneType' .* 'args'", "an array that is read-only is changed in place",
      "theta and data are read-only: write to a copy, y = y - y.mean(), or do it before Target"),
+    (r">>> setitem\(.*\((?:u?int|bool).*[ (]float\d+\b(?:, \dd, \w\)|\)<\S*>)?\)\s*\n",
+     "an array of whole numbers would cut off the floats stored in it",
+     "make it with dtype=theta.dtype; of named parameters, as np.zeros_like(p.tau * y); or store "
+     "int(x) if that is meant"),
     (r"attribute '(\w+)' of type Parameters", "no parameter is named {0!r}",
      "there are {near}: mend the name, or name it in parameters= of the Target"),
     (r"getitem\(Parameters\(.*?\), Literal\[str\]\((\w+)", "p[{0!r}] is asked for", "write p.{0}"),
