@@ -93,10 +93,11 @@ class Target:
     closure has changed, the next call or run compiles again.
 
     Compiled arithmetic follows NumPy, not Python: log(0) is ``-inf`` and 1/0 is ``inf``. An index
-    out of bounds is not noticed (unless ``NUMBA_BOUNDSCHECK=1`` is set). Everything that samples,
-    fits, weighs or integrates (and `many`) first compares one compiled value with the plain
-    function's or, of data of more than 200,000 numbers, with that of one compiled to notice it. It
-    warns where data, or a parameter, of shape (n, 1) made (n, n) numbers of n.
+    out of bounds is not noticed (unless ``NUMBA_BOUNDSCHECK=1`` is set). So the first finite value
+    of each compilation, whoever asks for it, is compared with the plain function's or, of data of
+    more than 200,000 numbers, with that of one compiled to notice it. A warning tells where data,
+    or a parameter, of shape (n, 1) made (n, n) numbers of n. Floats stored in an array of whole
+    numbers, which NumPy would cut, do not compile.
 
     Examples
     --------
@@ -243,8 +244,7 @@ class Target:
 
     def __call__(self, theta):
         """Return the log density at theta: (dim,), a dict of parameters, or a number for dim 1."""
-        theta = as_position(self.flatten(theta), "theta", self.dim)
-        return self._evaluate(theta, np.empty(self.dim), gradient=False)
+        return self._at(theta, np.empty(self.dim), gradient=False)
 
     def gradient(self, theta):
         """Return the gradient of the log density at theta, (dim,); a dict of parameters will do.
@@ -257,9 +257,8 @@ class Target:
         >>> print(target.gradient([1.0, 1.0]))
         [-1.   -0.25]
         """
-        theta = as_position(self.flatten(theta), "theta", self.dim)
         grad = np.full(self.dim, np.nan)
-        self._evaluate(theta, grad, gradient=True)
+        self._at(theta, grad, gradient=True)
         return grad
 
     def many(self, thetas):
@@ -286,9 +285,8 @@ class Target:
         values = evaluate_many(bound, thetas)
         if bound.num_errors:
             raise self.explain(bound.failed_at)
-        new = (bound.address, False) not in self._verified
-        if new and (finite := np.isfinite(values)).any():
-            verify(self, thetas[finite.argmax()], walks=False)
+        if (finite := np.isfinite(values)).any():
+            self._compare(thetas[finite.argmax()], gradient=False)
         return values
 
     def bind(self, gradient):
@@ -441,6 +439,17 @@ class Target:
             bound = bind(*self._recipe(gradient), self.data, self.dim, self.support)
             self._bound[gradient] = bound
         return bound
+
+    def _compare(self, theta, gradient):
+        if (self._bound[gradient].address, False) not in self._verified:
+            verify(self, theta, gradient=gradient, walks=False)
+
+    def _at(self, theta, grad, *, gradient):
+        theta = as_position(self.flatten(theta), "theta", self.dim)
+        value = self._evaluate(theta, grad, gradient=gradient)
+        if math.isfinite(value):
+            self._compare(theta, gradient)
+        return value
 
     def _evaluate(self, theta, grad, *, gradient):
         bound = self._current(gradient)

@@ -283,6 +283,16 @@ def test_a_column_beside_as_many_numbers_is_spoken_of_unless_its_values_are_as_m
     assert all(f"data[{told}] of shape (n, 1)" in words for words in said)
 
 
+def test_a_column_is_an_error_where_warnings_are():
+    data = np.arange(6.0), np.arange(6.0)[:, None]
+    target = Target(lambda t, x, y: -np.sum((y - t[0] * x) ** 2), dim=1, data=data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for ask in (target, target.gradient, lambda x: target.many([x])):
+            with pytest.raises(bl.errors.BayeslibWarning, match="ravel"):
+                ask([0.1])
+
+
 def test_a_parameter_that_is_a_column_is_spoken_of_too():
     for shape, told in ((5, 0), ((5, 1), 1)):
         how = {"parameters": {"m": shape}, "data": (np.arange(5.0),)}
@@ -304,6 +314,8 @@ def test_what_no_chain_walks_in_is_compared_with_plain_python_too(noisy):
         with pytest.raises(TargetError if noisy else IndexError, match="random|out of bounds"):
             method(target, *args, **options)
 
+    for ask in (Target.__call__, Target.gradient):
+        run(ask, [0.1])
     run(bl.grid_posterior, (-5.0, 5.0), num_points=10)  # as quadrature does
     run(bl.adaptive_rejection_sample, points=[-1.0, 1.0], num_samples=10, rng=1)
     run(bl.bbvi_gradients, [0.0], [1.0], estimator="score", rng=1)
