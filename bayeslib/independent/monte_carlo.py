@@ -33,6 +33,9 @@ def monte_carlo(f, sample, *, num_samples, rng):
         number: of an event that none showed, it is known only that its probability is below
         3 / num_samples (at 95 %).
 
+        An interrupt keeps nothing, for `sample` and `f` are asked about all draws at once; where
+        they are slow, make several calls and average what they return.
+
     Raises
     ------
     BayeslibTypeError

@@ -265,3 +265,24 @@ def test_a_transition_may_change_its_argument():
         return theta
 
     np.testing.assert_array_equal(joint(careless).chains, joint(one_draw).chains)
+
+
+def test_an_interrupt_keeps_the_chains_done():
+    left = [15]
+
+    def transition(theta, y, rng):
+        if left[0] == 0:
+            signal.raise_signal(signal.SIGINT)
+        left[0] -= 1
+        return exact(y, rng, 1)[0]
+
+    short = {"num_steps": 1, "num_chains": 40}
+    found = joint(transition, **short)
+    whole = joint(one_draw, **short)
+    assert found.interrupted and "first 15 chains" in found.problems[0]
+    assert not whole.interrupted
+    np.testing.assert_array_equal(found.chains, whole.chains[:15])
+    np.testing.assert_array_equal(found.forward, whole.forward)
+    left[0] = 9
+    with pytest.raises(KeyboardInterrupt):
+        joint(transition, **short)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from ...validate import as_count, as_rng, check_shape
-from .shared import Judged, Simulator, as_vector
+from .shared import Judged, Simulator, as_vector, until_interrupt
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,7 +34,10 @@ class JointTest(Judged):
     pvalue : float
         The smallest times their number (Bonferroni), at most 1: the test's own.
     problems : tuple of str
-        The quantities with a p-value below 0.001 after Bonferroni, and how they differ.
+        The quantities with a p-value below 0.001 after Bonferroni, and how they differ; and an
+        interrupt.
+    interrupted : bool
+        Whether ``chains`` are only those done until an interrupt.
 
     Examples
     --------
@@ -59,10 +62,13 @@ class JointTest(Judged):
     chains: np.ndarray
     t: np.ndarray
     pvalues: np.ndarray
+    interrupted: bool = False
 
     @property
     def problems(self):
         found = []
+        if self.interrupted:
+            found.append(f"interrupted: these are the first {len(self.chains)} chains")
         for i, j in self._alarming:
             how = [("low", "high"), ("narrow", "wide")][j][int(self.t[i, j] > 0.0)]
             found.append(
@@ -120,7 +126,8 @@ def geweke_test(
     -------
     JointTest
         ``pvalue``, ``problems``; printing it shows a table. What is wrong stands in ``problems``
-        and is not warned of.
+        and is not warned of. An interrupt returns what was done until then, when that is at least
+        10 chains.
 
     Raises
     ------
@@ -183,10 +190,12 @@ def geweke_test(
     first, *others = rng.spawn(num_chains + 1)
     num_draws = num_chains * num_steps
     forward = np.array([simulator.values(*simulator.draw(first)) for _ in range(num_draws)])
-    chains = np.array([_chain(simulator, transition, num_steps, own) for own in others])
+    runs = (_chain(simulator, transition, num_steps, own) for own in others)
+    chains, interrupted = until_interrupt(runs, 10, "chain {} of Geweke's test")
+    chains = np.array(chains)
     t = np.array([_compare(forward[:, i], chains[:, :, i]) for i in range(forward.shape[1])])
-    pvalues = 2.0 * special.stdtr(num_chains - 1, -np.abs(t))
-    return JointTest(simulator.names, forward, chains, t, pvalues)
+    pvalues = 2.0 * special.stdtr(len(chains) - 1, -np.abs(t))
+    return JointTest(simulator.names, forward, chains, t, pvalues, interrupted)
 
 
 def _chain(simulator, transition, num_steps, rng):

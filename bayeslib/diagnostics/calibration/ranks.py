@@ -8,7 +8,7 @@ import scipy
 from ... import diagnostics
 from ...errors import warn
 from ...validate import as_count, as_floats, as_rng, check_finite, check_fits
-from .shared import Judged, Simulator
+from .shared import Judged, Simulator, until_interrupt
 
 _TESTS = 3  # of each quantity: any shape, the centre, the spread
 
@@ -208,20 +208,10 @@ def simulation_based_calibration(
     num_fits = as_count(num_fits, "num_fits", minimum=20)
     num_draws = as_count(num_draws, "num_draws", minimum=9)
     rng, _ = as_rng(rng)
-    ranks, num_short, interrupted = [], 0, False
-    try:
-        for generator in rng.spawn(num_fits):
-            rank, short = _rank(simulator, fit, num_draws, generator)
-            ranks.append(rank)
-            num_short += short
-    except KeyboardInterrupt:
-        if len(ranks) < 20:
-            raise
-        interrupted = True
-    except Exception as error:
-        error.add_note(f"bayeslib: in fit {len(ranks)} of simulation-based calibration")
-        raise
-    ranks = np.array(ranks)
+    fits = (_rank(simulator, fit, num_draws, generator) for generator in rng.spawn(num_fits))
+    done, interrupted = until_interrupt(fits, 20, "fit {} of simulation-based calibration")
+    ranks = np.array([rank for rank, _ in done])
+    num_short = sum(short for _, short in done)
     z = _z(ranks, num_draws)
     normal = 2.0 * scipy.special.ndtr(-np.abs(z)).min(axis=1)
     pvalues = np.minimum(1.0, _TESTS * np.minimum(normal, _chi_square(ranks, num_draws)))

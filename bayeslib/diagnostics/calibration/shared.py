@@ -21,6 +21,25 @@ def as_vector(value, name):
     return array
 
 
+def until_interrupt(runs, least, title):
+    """Return what an iterator gave, a list, and whether an interrupt ended it after `least`.
+
+    What it raises is told to be of the run that `title` names by its number.
+    """
+    done = []
+    try:
+        for made in runs:
+            done.append(made)
+    except KeyboardInterrupt:
+        if len(done) < least:
+            raise
+        return done, True
+    except Exception as error:
+        error.add_note(f"bayeslib: in {title.format(len(done))}")
+        raise
+    return done, False
+
+
 class Judged:
     """A result with p-values of several quantities."""
 
