@@ -93,7 +93,8 @@ def endless(target, values, gradient):
     """Say in which direction the density is flat, or rises, to the end, if the chains disagree.
 
     Asked beyond each chain's last draw, away from the mean or along the axis nearest to that, and
-    in the direction in which no gradient at the draws has a part.
+    in the direction in which no gradient at the draws has a part; without gradients, in which the
+    chains' means lie apart, in twelfths of its largest part, which draws tell exactly enough.
 
     Returns
     -------
@@ -105,18 +106,22 @@ def endless(target, values, gradient):
     bound, draws, last = target.bind(gradient), values.reshape(-1, target.dim), values[:, -1]
     some, ways = draws[:: max(1, len(draws) // _ENOUGH)], last - draws.mean(axis=0)
     ways /= np.abs(ways).max(axis=1, keepdims=True)
-    ways = [*ways, *np.trunc(ways)]
-    if gradient and target.dim < len(some):
-        slopes, spread = np.zeros_like(some), some.std(axis=0)
-        for x, slope in zip(some, slopes, strict=True):
+    ways, spread = [*ways, *np.trunc(ways)], some.std(axis=0)
+    exact = gradient and target.dim < len(some)
+    parts = values.mean(axis=1) - draws.mean(axis=0)
+    if exact:
+        parts = np.zeros_like(some)
+        for x, slope in zip(some, parts, strict=True):
             bound(x, slope)
-        parts = np.nan_to_num(slopes * spread, posinf=0.0, neginf=0.0)
-        way = spread * np.linalg.svd(parts)[2][-1]
-        ways += [way / np.abs(way).max()] * len(last)
+    parts = parts * spread if exact else parts / spread
+    directions = np.linalg.svd(np.nan_to_num(parts, posinf=0.0, neginf=0.0))[2]
+    way = spread * directions[-1 if exact else 0]
+    way /= np.abs(way).max()
+    ways += [way if exact else np.rint(12.0 * way) / 12.0] * len(last)
     near, ways = np.tile(last, (len(ways) // len(last), 1)), np.array(ways)
     here, there = evaluate_many(bound, near), evaluate_many(bound, near + _ENDLESS * ways)
     above = (there > here.max() + 1.0) & (there < np.inf)
-    found, spent = above | (np.abs(there - here) < 1.0), gradient * len(some) + 2 * len(here)
+    found, spent = above | (np.abs(there - here) < 1.0), exact * len(some) + 2 * len(here)
     if bound.num_errors or not found.any():
         return None, spent
     first = found.argmax()
@@ -128,7 +133,7 @@ def endless(target, values, gradient):
 
 
 def runaway(target, values):
-    """Say which bounded parameter ran where no usual prior leaves a hundredth of draws, or None.
+    """Say which bounded parameter ran where few proper priors leave a hundredth of draws, or None.
 
     That is beyond 1e100, or to within 1e-100 of a bound, or to its last digits if that is not 0; or
     close to 0 if the density, which is asked where 0 is crowded, has no integral there.
@@ -138,7 +143,10 @@ def runaway(target, values):
         near = [np.abs(x - bound) < 1e-15 * abs(bound) + 1e-100 for bound in bounds]
         gone = np.any([np.abs(x) > 1e100, *near, _at_a_pole(target, values, i)], axis=0)
         if np.mean(gone) > 0.01:
-            return f"{target.names[i]} ran to {x[gone][-1]:.2g}: is its prior proper?"
+            return (
+                f"{target.names[i]} ran to {x[gone][-1]:.2g}: is its prior proper? (If it is, then "
+                "so steep there that floats may end before its draws do.)"
+            )
 
 
 def _at_a_pole(target, values, i):

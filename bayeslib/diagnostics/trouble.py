@@ -322,8 +322,9 @@ def tail_problem(draws):
     index = draws.settings.get("tail_index", np.inf)
     if index <= 0.0 + _BORDER:
         return (
-            "far out the density falls so slowly that it has no integral: check that every "
-            "parameter has a proper prior, and that the function returns a logarithm"
+            "far out the density falls so slowly that it has no integral, if it goes on like "
+            "that: check that every parameter has a proper prior, and that the function returns a "
+            "logarithm"
         )
     if index <= 2.0 + _BORDER:
         missing = "means do not exist" if index <= 1.0 + _BORDER else "variances do not exist"

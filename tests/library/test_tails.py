@@ -7,6 +7,7 @@ import pytest
 from calling import quietly
 from densities import elliptic, raising
 
+import bayeslib as bl
 from bayeslib import Draws, Target, gibbs, interval, lower, metropolis, nuts, positive, slice_sample
 from bayeslib.chains.far import tail_index
 from bayeslib.diagnostics.tails import tail_shape
@@ -134,6 +135,29 @@ def test_a_bounded_parameter_that_runs_for_ever_is_spoken_of(sampler, density, c
         assert re.search(where or "^(?!.*ran to)", problems)
 
 
+@pytest.mark.parametrize(
+    ("density", "constraint", "data"),
+    [
+        (lambda p, a: bl.logpdf.gamma(p.tau, a, a), positive(), 0.01),
+        (lambda p, a: bl.logpdf.beta(p.tau, a, a), interval(0.0, 1.0), 0.05),
+    ],
+)
+def test_a_proper_prior_that_crowds_a_bound_is_not_accused(density, constraint, data):
+    target = Target(density, parameters={"tau": constraint}, data=(data,))
+    for seed in range(2):
+        said = quietly(slice_sample, target, rng=seed).settings.get("runaway", "so steep there")
+        assert "so steep there" in said
+
+
+def test_a_spike_that_draws_have_not_left_is_not_said_to_have_no_integral():
+    def density(theta, a):
+        return (a - 1.0) * np.log(theta[0]) - a * theta[0] if theta[0] > 0.0 else -np.inf
+
+    target = Target(density, dim=1, support=(0.0, None), data=(0.01,))
+    problems = [p for p in quietly(slice_sample, target, rng=1).problems if "integral" in p]
+    assert all("if it goes on like that" in problem for problem in problems)
+
+
 def difference(p):
     return -0.5 * (p.b[0] + p.b[1]) ** 2 / 0.01**2
 
@@ -151,6 +175,20 @@ def test_a_direction_without_end_is_all_that_is_spoken_of(density, said):
     draws = quietly(nuts, Target(density, parameters={"b": 2}), num_samples=200, rng=1)
     assert draws.problems and all(said is None or re.search(said, p) for p in draws.problems)
     assert ("runaway" in draws.settings) == bool(said)
+
+
+@pytest.mark.parametrize("sampler", [slice_sample, metropolis])
+@pytest.mark.parametrize(
+    ("slant", "width", "said"), [(1.0, np.inf, "1 b"), (2.0, np.inf, "0.5 b"), (1.0, 1e3, None)]
+)
+def test_without_gradients_a_slanted_direction_is_found_in_the_draws(sampler, slant, width, said):
+    def density(p, slant, width):
+        known = -0.5 * (slant * p.b[0] + p.b[1]) ** 2 - 0.5 * (p.c - 9.0) ** 2
+        return known - 0.5 * np.sum((p.b / width) ** 2)
+
+    target = Target(density, parameters={"b": 2, "c": ()}, data=(slant, width))
+    found = [quietly(sampler, target, rng=seed).settings.get("endless") for seed in range(3)]
+    assert all((said in (one or "")) if said else one is None for one in found)
 
 
 def test_draws_far_out_that_agree_are_no_alarm():
