@@ -89,8 +89,9 @@ def _keep_uncut(template):
     def generic(self, args, kws):
         whole, given = (getattr(kind, "dtype", kind) for kind in args[::2])
         cuts = isinstance(whole, types.Integer | types.Boolean) and isinstance(given, types.Float)
-        ours = isinstance(ConfigStack().top().fastmath.flags, ReorderedSums)
-        return None if cuts and ours else store(self, args, kws)
+        if cuts and isinstance(ConfigStack().top().fastmath.flags, ReorderedSums):
+            return None
+        return store(self, args, kws)
 
     template.generic = generic
 
