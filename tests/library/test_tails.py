@@ -149,15 +149,6 @@ def test_a_proper_prior_that_crowds_a_bound_is_not_accused(density, constraint, 
         assert "so steep there" in said
 
 
-def test_a_spike_that_draws_have_not_left_is_not_said_to_have_no_integral():
-    def density(theta, a):
-        return (a - 1.0) * np.log(theta[0]) - a * theta[0] if theta[0] > 0.0 else -np.inf
-
-    target = Target(density, dim=1, support=(0.0, None), data=(0.01,))
-    problems = [p for p in quietly(slice_sample, target, rng=1).problems if "integral" in p]
-    assert all("if it goes on like that" in problem for problem in problems)
-
-
 def difference(p):
     return -0.5 * (p.b[0] + p.b[1]) ** 2 / 0.01**2
 
