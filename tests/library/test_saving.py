@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import zipfile
 from dataclasses import fields
 
 import numpy as np
@@ -206,29 +205,3 @@ def test_a_truncated_file_is_refused(tmp_path):
         path.write_bytes(whole[:size])
         with pytest.raises(BayeslibError, match="damaged or incomplete"):
             bl.load(path)
-
-
-def test_a_changed_byte_is_noticed_or_harmless(tmp_path):
-    """Never another result: of 600 single changed bytes, each is refused or changes nothing."""
-    draws = everything()
-    path = draws.save(tmp_path / "run.npz")
-    whole = bytearray(path.read_bytes())
-    with zipfile.ZipFile(path) as archive:
-        (values,) = [info for info in archive.infolist() if info.filename == "values.npy"]
-    rng = np.random.default_rng(1)
-    places = rng.choice(len(whole), size=600, replace=False)
-    inside = values.header_offset + 200
-    refused = 0
-    for place in (inside, *places):
-        changed = whole.copy()
-        changed[place] ^= rng.integers(1, 256)
-        path.write_bytes(changed)
-        try:
-            loaded = bl.load(path)
-        except BayeslibError:
-            refused += 1
-            assert place != inside or refused == 1
-        else:
-            assert place != inside
-            assert_same(loaded, draws)
-    assert refused > 400

@@ -120,8 +120,7 @@ def test_the_trust_page_says_what_is_recorded(trust):
     (_, rows), (_, longer), (_, fits), _ = names["tables"]
     assert rows == [["nuts", "1", "0", "1", "1", "0"], ["hmc", "0", "0", "1", "1", "2"],
                     ["all", "1", "0", "2", "2", "2"]]  # fmt: skip
-    assert longer == [["wrong", "2", "0", "0"], ["right, with too few draws", "0", "0", "0"],
-                      ["right, with another warning", "0", "0", "0"]]  # fmt: skip
+    assert [row[1:] for row in longer] == [["2", "0", "0"], ["0", "0", "0"], ["0", "0", "0"]]
     assert fits == [["nuts", "0", "0", "0", "0"], ["smc", "5", "1", "4", "2"],
                     ["all but nuts", "5", "1", "4", "2"]]  # fmt: skip
     assert len(names["shown"]) == 2
@@ -228,7 +227,6 @@ def test_the_speed_page_says_what_is_stored_and_what_is_not_met(tmp_path):
     path.write_text(json.dumps(peers))
     names = run(RESULTS=tmp_path)
     assert names["said"]["outcomes"] == f"1 not met, {len(others)} met"
-    assert names["said"]["speed_day"] == peers["date"][:10]
     *_, (_, rows) = names["tables"]
     assert rows[1][::2] == ["schools, 10", "3.0 (2.7–3.3)"]
     row = speed_report.verdicts(timed.load(tmp_path))[1][0]

@@ -168,15 +168,6 @@ def test_of_tests_that_have_nothing_to_say_the_number_is_kept(tmp_path):
     assert stored(failing, all_passed) == both
 
 
-def test_a_damaged_record_is_not_written_over(tmp_path):
-    path = tmp_path / "trust.json"
-    for text in ('{"files": {', "[]", '{"runs": [], "files": {"a": {"b": {"tests": {"": 1}}}}}'):
-        path.write_text(text)
-        with pytest.raises(pytest.UsageError, match="trust.json is damaged"):
-            read(path)
-    assert read(tmp_path / "none.json") == {}
-
-
 def test_of_what_is_right_the_largest_counts_and_of_what_is_wrong_the_smallest(monkeypatch):
     monkeypatch.setattr(recording, "_found", found := {})
     for values in ([1.0, -3.0], [0.5]):
