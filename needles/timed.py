@@ -16,7 +16,7 @@ SHORT = {
     "funnel_10": "funnel, 10",
     "schools": "schools, 10",
     "logistic": "logistic, 25",
-    "gaussian_100": "Gaussian, 100",
+    "gaussian_100": "Gaussian, 100, dense",
     "arrays_25": "logistic in whole arrays, 25",
     "arrays_100": "logistic in whole arrays, 100",
     "arrays_300": "logistic in whole arrays, 300",
