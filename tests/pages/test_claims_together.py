@@ -69,3 +69,15 @@ def test_weighted_draws_of_a_fit_pass_on_eight_schools():
         row = play("ADVI + PSIS", "eight schools", 20_000, seed)
         assert not row.flags, row
         assert np.sqrt(np.square(error(row, "eight schools")).mean()) < 0.05
+        assert row.fit_flags and "another mode" not in " ".join(row.fit_flags)
+
+
+def test_smaller_steps_of_nuts_do_not_diverge_on_eight_schools():
+    play = page("together", "play")
+    rows = {
+        name: [play(name, "eight schools", 100_000, seed) for seed in (21, 22, 23, 24, 25)]
+        for name in ("NUTS", "NUTS, target 0.95")
+    }
+    diverged = {n: sum("diverged" in " ".join(r.flags) for r in rows[n]) for n in rows}
+    assert diverged["NUTS, target 0.95"] == 0 < diverged["NUTS"]
+    assert not any(r.flags for r in rows["NUTS, target 0.95"])
