@@ -73,11 +73,7 @@ def test_weighted_draws_of_a_fit_pass_on_eight_schools():
 
 
 def test_smaller_steps_of_nuts_do_not_diverge_on_eight_schools():
-    play = page("together", "play")
-    rows = {
-        name: [play(name, "eight schools", 100_000, seed) for seed in (21, 22, 23, 24, 25)]
-        for name in ("NUTS", "NUTS, target 0.95")
-    }
-    diverged = {n: sum("diverged" in " ".join(r.flags) for r in rows[n]) for n in rows}
-    assert diverged["NUTS, target 0.95"] == 0 < diverged["NUTS"]
-    assert not any(r.flags for r in rows["NUTS, target 0.95"])
+    play, where = page("together", "play"), ("eight schools", 100_000)
+    smaller = [play("NUTS, target 0.95", *where, seed).flags for seed in range(21, 26)]
+    default = [play("NUTS", *where, seed).flags for seed in range(21, 26)]
+    assert not any(smaller) and "diverged" in str(default)

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 
-import numpy as np
 import pytest
 import report
 from prose import CHAPTERS, ROOT
@@ -193,14 +192,6 @@ def test_the_stored_record_is_whole(trust):
     outcomes = {test.outcome for test in names["TESTS"]}
     assert outcomes <= {"passed", "skipped"}, "a failure is recorded: mend it, make record"
     assert {item for test in names["TESTS"] for item in test.items} == set(ITEMS)
-
-
-@pytest.mark.parametrize(
-    ("number", "said"),
-    [(7.0, "7.0"), (0.397, "0.40"), (9.96, "10"), (99.6, "100"), (4567.0, "4,570"), (np.nan, "–")],
-)
-def test_numbers_are_told_in_few_digits(number, said):
-    assert timed.spoken(number) == said
 
 
 def test_the_speed_page_says_what_is_stored_and_what_is_not_met(tmp_path):
