@@ -17,6 +17,7 @@ from numba import njit, types
 from numba.core.datamodel import default_manager
 from numba.extending import intrinsic
 
+import bayeslib as bl
 from bayeslib import Target
 from bayeslib.compile import internals
 from bayeslib.compile.arithmetic import FAST
@@ -233,6 +234,42 @@ def test_a_conversion_to_float64_is_typed_by_a_template():
     """NumberClassAttribute.resolve___call__ returns a type of functions with one template, whose
     `generic` returns the typer."""
     assert value_and_gradient(lambda t: np.float64(t[0]), [2.0]) == (2.0, np.ones(1))
+
+
+def scalar_by_scalar(p, counts):
+    rate = np.zeros_like(counts)
+    for i in range(counts.size):
+        rate[i] = p.mu
+    return -np.sum((counts - rate) ** 2)
+
+
+def in_a_list(p, counts):
+    rates = [0 for _ in counts]
+    rates[0] = p.mu
+    return -(rates[0] ** 2)
+
+
+@pytest.mark.parametrize(
+    "density",
+    [scalar_by_scalar, in_a_list, lambda p, counts: -np.sum(counts - np.full_like(counts, p.mu))],
+)
+@pytest.mark.parametrize("gradient", ["auto", None])
+def test_no_array_of_whole_numbers_cuts_off_floats(density, gradient):
+    """Storing in arrays is typed by arraydecl.SetItemBuffer.generic, in lists by
+    collections.SetItemSequence's, which give None for what they refuse; plain Python cuts, too."""
+    how = {"parameters": {"mu": ()}, "data": (np.array([3, 1, 4]),), "gradient": gradient}
+    with pytest.raises(bl.BayeslibTypeError, match="whole numbers would cut off.* np.zeros_like"):
+        bl.metropolis(bl.Target(density, **how), num_samples=10, rng=1)
+
+
+def test_whole_numbers_are_stored_where_they_are_meant():
+    def density(theta, counts):
+        table = np.zeros_like(counts)
+        table[0] = int(theta[0])
+        table[1:] = np.floor(theta[0] * counts[1:]).astype(np.int64)
+        return -np.sum(table) - theta[0]
+
+    assert bl.Target(density, dim=1, data=(np.array([3, 1, 4]),))([2.5]) == -2 - 2 - 10 - 2.5
 
 
 # ---- types ----

@@ -338,41 +338,6 @@ def test_an_array_to_fill_is_made_from_the_parameters():
     np.testing.assert_allclose(slope, [-0.2 * Y @ Y])
 
 
-def scalar_by_scalar(p, counts):
-    rate = np.zeros_like(counts)
-    for i in range(counts.size):
-        rate[i] = p.mu
-    return -np.sum((counts - rate) ** 2)
-
-
-def in_a_list(p, counts):
-    rates = [0 for _ in counts]
-    rates[0] = p.mu
-    return -(rates[0] ** 2)
-
-
-@pytest.mark.parametrize(
-    "density",
-    [scalar_by_scalar, in_a_list, lambda p, counts: -np.sum(counts - np.full_like(counts, p.mu))],
-)
-@pytest.mark.parametrize("gradient", ["auto", None])
-def test_no_array_of_whole_numbers_cuts_off_floats(density, gradient):
-    """In plain Python, too, arrays would, so that no comparison showed it."""
-    how = {"parameters": {"mu": ()}, "data": (np.array([3, 1, 4]),), "gradient": gradient}
-    with pytest.raises(bl.BayeslibTypeError, match="whole numbers would cut off.* np.zeros_like"):
-        bl.metropolis(bl.Target(density, **how), num_samples=10, rng=1)
-
-
-def test_whole_numbers_are_stored_where_they_are_meant():
-    def density(theta, counts):
-        table = np.zeros_like(counts)
-        table[0] = int(theta[0])
-        table[1:] = np.floor(theta[0] * counts[1:]).astype(np.int64)
-        return -np.sum(table) - theta[0]
-
-    assert bl.Target(density, dim=1, data=(np.array([3, 1, 4]),))([2.5]) == -2 - 2 - 10 - 2.5
-
-
 @pytest.mark.parametrize(
     ("density", "words"),
     [

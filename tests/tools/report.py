@@ -134,7 +134,7 @@ def held_back(tests):
 
 
 def fits(tests):
-    """Fits and weighted methods on many posteriors (M8), with several seeds."""
+    """`nuts`, fits and weighted methods on many posteriors (M8), with several seeds."""
     rows = [[name, *counts] for name, counts in tested.fit_table(tested.fits(tests)).items()]
     return ["method", "said nothing", "wrong", "flagged", "wrong"], rows, "lrrrr"
 

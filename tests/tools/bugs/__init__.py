@@ -19,5 +19,5 @@ FEW = [
     "fits: a step is learned from whatever its curvature",
 ]
 # Those that wait for `make record`, for each compiles anew a sampler whose draws stamp the record.
-STAMPED = ("hmc", "metropolis", "nuts", "proposals", "slices", "stochastic", "temperatures")
+STAMPED = ("hmc", "metropolis", "nuts", "proposals", "slices", "stochastic")
 SELDOM = [name for name in BUGS if name.startswith(STAMPED) and name not in FEW]
