@@ -264,6 +264,9 @@
     if (truth.length === 2 && within([...given].reverse(), truth, allowed)) {
       return "Both right, in the wrong order.";
     }
+    if (truth.length > 2 && new Set(truth).size === 2) { // what is wrong tells what is right
+      return `Not all of the ${truth.length} entries are right.`;
+    }
     if (far.length === truth.length) return `None of the ${truth.length} entries is right.`;
     const right = truth.flatMap((_, i) => (wrong.includes(i + 1) ? [] : [i + 1]));
     const close = wrong.filter((i) => !far.includes(i));

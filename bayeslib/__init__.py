@@ -3,6 +3,7 @@
 Every method takes a `Target` and returns draws, or a density, that answers expectations.
 """
 
+import difflib
 import importlib
 import re
 from pathlib import Path
@@ -22,7 +23,9 @@ def __getattr__(name):
     if name in _MODULES:
         return importlib.import_module(_MODULES[name], __name__)
     if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        close = difflib.get_close_matches(name, __dir__(), n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
     globals()[name] = value
     return value

@@ -12,6 +12,12 @@ from bayeslib.errors import BayeslibError, BayeslibTypeError
 from .grading import Routine, UnreadableError
 from .variants import variant
 
+# Of a verdict, in the book's colours or, in JupyterLab, which has not its style, in these.
+EDGES = {
+    "": "var(--pst-color-border, #888)",
+    " right": "var(--pst-color-success, #2a8a3e)",
+    " wrong": "var(--pst-color-danger, #c8372d)",
+}
 _TRIED = {}  # the wrong answers that nothing explains, by exercise
 
 
@@ -81,7 +87,8 @@ class Verdict:
     def _repr_html_(self):
         state = {"right": " right", "blank": "", "recipe": ""}.get(self.outcome, " wrong")
         return (
-            f'<div class="verdict{state}"><strong>{self._heading()}</strong> '
+            f'<div class="verdict{state}" style="border-left: 0.25rem solid {EDGES[state]}; '
+            f'padding-left: 0.9rem"><strong>{self._heading()}</strong> '
             f"{html.escape(self.message)}</div>"
         )
 

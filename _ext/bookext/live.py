@@ -4,13 +4,17 @@ JupyterLab knows neither MyST nor the book's macros. So the notebooks that reade
 the finished pages, in which numbers, references and citations stand as words; their code is that of
 the sources. They take the place of the sources under the header's download button and in the zip.
 
-Code that the page folds or leaves out is folded, and so are solutions with what they print.
+Code that the page folds or leaves out is folded. A solution lies under a folded heading, which
+hides what it prints when all cells are run. Checks of the book's own numbers stop no reader's.
 """
 
+import ast
 import json
 import re
 from html import escape
+from itertools import groupby
 from pathlib import Path
+from textwrap import indent
 from urllib.parse import urljoin
 
 import nbformat
@@ -27,12 +31,12 @@ BLOCKS |= {f"h{level}" for level in range(1, 7)}
 SKIPPED = ("script", "style", "svg", "button", "select", "input", "nav", "form", "canvas")
 SPECIAL = re.compile(r"([\\*_`$\[\]<])")
 DRAWN = re.compile(r"<(svg|script)\b.*?</\1>", re.DOTALL)  # long, and not read
-THERE = re.compile(r"On the book's page, .*?\. There, run", re.DOTALL)  # this is it
+THERE = re.compile(r"On the book[’']s page, .*?\. There, run", re.DOTALL)  # this is it
 BAR = re.compile(r"\$[^$]*\$|\|")
 STARTS = re.compile(r"^(\s*)(\d+[.)]|[-+#>])(?=\s|$)")
 
 FIRST = """\
-# On Binder and in the book's zip this does nothing. Elsewhere it says what to install.
+# Setup. Where the library is not installed, this says what to do.
 import importlib.util
 import os
 
@@ -50,14 +54,19 @@ DOWNLOAD = (
     "take the zip of all notebooks, named on its first page, and install its requirements.txt"
 )
 READ = re.compile(r"[\"']((?:\.\./|data/)[\w./-]+)[\"']")  # what a page reads
-SOLUTION = "**{}** is below, folded: a click opens each part."
-CLOSED = (
-    "# The solution. A click on the dots opens it.\n"  # JupyterLab shows a folded cell's first line
-)
+EXERCISE = re.compile(r"^> \*\*(Exercise [\d.]+.*)\*\*\n>")
 GREETING = (
-    "*The page {} of the book, live. Each open page takes up to a gigabyte of memory: shut one "
-    "down before you open the next. New to the library? Open `start.ipynb` first.*"
+    "*The page {} of the book, live. Numbers in the text and its tables are the book's: what you "
+    "change shows in what the code prints. After a restart, or a NameError, choose* Run, Run All "
+    "Above Selected Cell. *Each open page takes up to a gigabyte of memory: shut one down before "
+    "you open the next.{}*"
 )
+NEW = " New to the library? Open `start.ipynb` first."
+OTHERS = """\
+try:
+{}
+except AssertionError:
+    print("(What the book checks of its own numbers here does not hold for yours.)")"""
 
 
 class Reader:
@@ -66,11 +75,16 @@ class Reader:
     Parameters
     ----------
     address : str
-        Of the page on the web, or '' where the book has none: then references are words only.
+        Of the page on the web, or '' where the book has none: then references lead to the
+        notebooks `beside` it, and to nothing else.
+    beside : collection of str
+        The names of the other notebooks in the same folder.
+    headings : collection of str
+        Of the page itself, which are quoted where a reference names them.
     """
 
-    def __init__(self, address=""):
-        self.address = address
+    def __init__(self, address="", beside=(), headings=()):
+        self.address, self.beside, self.headings = address, beside, headings
 
     def inline(self, node):
         """Return running text."""
@@ -99,7 +113,12 @@ class Reader:
     def _link(self, text, to):
         if re.match(r"https?:", to):
             return f"[{text}]({to})"
-        return f"[{text}]({urljoin(self.address, to)})" if self.address and to else text
+        page, is_page, _ = to.partition(".html")
+        if not is_page:
+            return f"“{text}”" if text in self.headings else text
+        if self.address:
+            return f"[{text}]({urljoin(self.address, to)})"
+        return f"[{text}]({page}.ipynb)" if page in self.beside else text
 
     def blocks(self, node):
         """Return the paragraphs, lists, boxes, … that a node is."""
@@ -113,7 +132,8 @@ class Reader:
             tag = rf" \tag{{{number.get_text().strip('()# ¶')}}}" if number else ""
             return [f"$${tex(node)}{tag}$$"]  # in one line: JupyterLab keeps a box's > in a formula
         if name == "pre" or any(c.startswith("highlight") for c in classes):
-            return [f"```python\n{node.get_text().strip()}\n```"]
+            language = next((c[10:] for c in classes if c.startswith("highlight-")), "")
+            return [f"```{language}\n{node.get_text().strip()}\n```"]
         if name == "details":
             return [self.fold(node)]
         if name in ("ul", "ol"):
@@ -212,10 +232,13 @@ def cells(article, sources, reader):
     reader : Reader
     """
     shown = [i for i, cell in enumerate(sources) if "remove-cell" not in tags(cell)]
-    places, emitted = iter(shown), 0
+    places = iter([*shown, len(sources)])
+    last = next(places)
+    for cell in sources[:last]:
+        yield "code", cell, ""
 
     def walk(node, solving):
-        nonlocal emitted
+        nonlocal last
         for child in node.children:
             if not isinstance(child, Tag):
                 continue
@@ -223,25 +246,22 @@ def cells(article, sources, reader):
             if child.name == "section":
                 yield from walk(child, solving)
             elif "cell" in classes:
-                here = next(places)
-                for cell in sources[emitted : here + 1]:
+                here, last = last, next(places)
+                for cell in sources[here:last]:
                     yield "code", cell, solving
-                emitted = here + 1
                 for caption in child.select("figcaption:has(.caption-number)"):
                     yield "markdown", f"*{reader.inline(caption)}*", solving
             elif child.select_one("div.cell"):
                 if "solution" in classes:
-                    yield "markdown", SOLUTION.format(reader.inline(child.summary)), False
-                    yield from walk(without(child, child.summary), True)
+                    title = reader.inline(child.summary)
+                    yield from walk(without(child, child.summary), title)
                 else:
                     yield from walk(child, solving)
             else:
                 for text in reader.blocks(child):
                     yield "markdown", text, solving
 
-    yield from walk(article, False)
-    for cell in sources[emitted:]:
-        yield "code", cell, False
+    yield from walk(article, "")
 
 
 def without(node, part):
@@ -253,7 +273,7 @@ def tags(cell):
     return set(cell.metadata.get("tags", ()))
 
 
-def notebook(html, source, *, address="", repository="", branch="main"):
+def notebook(html, source, *, address="", repository="", branch="main", beside=()):
     """Return the live notebook of a page.
 
     Parameters
@@ -266,47 +286,74 @@ def notebook(html, source, *, address="", repository="", branch="main"):
         Of the page and of the book's sources on the web, or ''.
     branch : str
         Of the sources, from which the library is taken where it is not installed.
+    beside : collection of str
+        The names of the other notebooks in the same folder.
     """
     html = DRAWN.sub("", html[html.index("<article") : html.index("</article>")])
     article = BeautifulSoup(html, "html.parser").select_one("article")
     sources = [cell for cell in source.cells if cell.cell_type == "code"]
-    reader, made, texts = Reader(address), [], []
+    headings = {heading.get_text().strip("# ¶\n") for heading in article.select("h2, h3, h4")}
+    reader, made, within = Reader(address, beside, headings), [], ""
     title = article.h1.get_text().strip("# ¶\n")
     link = f"[{title}]({address})" if address else f"“{title}”"
-    texts.append((GREETING.format(link), False))
-
-    def flush():
-        for hidden in (False, True):
-            said = "\n\n".join(text for text, solving in texts if solving == hidden)
-            said = THERE.sub("First run", said)
-            if said and hidden:
-                said = details("The solution in words", said)
-            if said:
-                made.append(nbformat.v4.new_markdown_cell(said))
-        texts.clear()
-
+    texts = [GREETING.format(link, NEW if "start" in beside else "")]
     remedy = INSTALL.format(repository, branch) if repository else DOWNLOAD
     read = sorted({path for cell in sources for path in READ.findall(cell.source)})
+    setup = [FIRST.format(read=read, remedy=remedy)]
+
+    def flush():
+        if said := THERE.sub("Run", "\n\n".join(texts)):
+            made.append(nbformat.v4.new_markdown_cell(said))
+        texts.clear()
+
     for kind, what, solving in cells(article, sources, reader):
+        if solving != within:
+            flush()
+            if solving:
+                made.append(closed(nbformat.v4.new_markdown_cell(f"### {solving}")))
+        within = solving
         if kind == "markdown":
-            if texts and texts[-1][1] != solving or what.startswith("## "):
+            what, is_exercise = EXERCISE.subn(r"### \1\n", what, count=1)
+            if is_exercise or what.startswith("## "):
                 flush()
-            texts.append((what, solving))
-            continue
-        flush()
-        if not any(cell.cell_type == "code" for cell in made):
-            made.append(folded(nbformat.v4.new_code_cell(FIRST.format(read=read, remedy=remedy))))
-        cell = nbformat.v4.new_code_cell(what.source, metadata={"tags": sorted(tags(what))})
-        if solving:
-            cell.source = CLOSED + cell.source
-            cell.metadata["jupyter"] = {"source_hidden": True, "outputs_hidden": True}
-        elif FOLDED & tags(what):
-            folded(cell)
-        made.append(cell)
+            texts.append(what)
+        elif setup and "remove-cell" in tags(what):
+            setup.append(unasserted(what.source))
+        else:
+            flush()
+            if setup:
+                made.append(folded(nbformat.v4.new_code_cell("\n".join(setup))))
+                setup.clear()
+            cell = nbformat.v4.new_code_cell(what.source, metadata={"tags": sorted(tags(what))})
+            if "remove-cell" in tags(what):
+                cell.source = unasserted(cell.source)
+            made.append(folded(cell) if FOLDED & tags(what) else cell)
     flush()
     for i, cell in enumerate(made):
         cell.id = f"cell-{i}"  # the same build gives the same bytes
     return nbformat.v4.new_notebook(cells=made, metadata=source.metadata)
+
+
+def unasserted(source):
+    """Return code whose checks of the book's numbers say so where they fail, and go on."""
+    lines, blocks = source.splitlines(), []
+    for asserts, nodes in groupby(ast.parse(source).body, key=_asserts):
+        if asserts:
+            first, *_, last = [*nodes] * 2
+            blocks.append(slice(first.lineno - 1, last.end_lineno))
+    for block in reversed(blocks):
+        lines[block] = [OTHERS.format(indent("\n".join(lines[block]), "    "))]
+    return "\n".join(lines)
+
+
+def _asserts(node):
+    return not isinstance(node, ast.FunctionDef | ast.ClassDef) and "assert" in ast.unparse(node)
+
+
+def closed(cell):
+    """Close what follows a heading, up to the next: a click opens it, running it does not."""
+    cell.metadata["jp-MarkdownHeadingCollapsed"] = True
+    return cell
 
 
 def folded(cell):
@@ -317,16 +364,16 @@ def folded(cell):
 def write(app):
     """Write the live notebook of each page in place of its source, where the header finds it."""
     options, base = app.config.html_theme_options, app.config.html_baseurl
-    for name in sorted(app.env.found_docs):
-        source = Path(app.env.doc2path(name))
-        if source.suffix != ".ipynb":
-            continue
+    paths = {name: Path(app.env.doc2path(name)) for name in sorted(app.env.found_docs)}
+    sources = {name: path for name, path in paths.items() if path.suffix == ".ipynb"}
+    beside = {path.stem for path in sources.values()}
+    for name, source in sources.items():
         page = Path(app.outdir) / f"{name}.html"
         made = notebook(
             page.read_text("utf-8"), nbformat.read(source, 4),
             address=urljoin(base, f"{name}.html") if base else "",
             repository=options.get("repository_url", ""),
-            branch=options.get("repository_branch") or "main",
+            branch=options.get("repository_branch") or "main", beside=beside - {source.stem},
         )  # fmt: skip
         text = json.dumps(made, indent=1, ensure_ascii=False) + "\n"
         for wrong in sorted(set(LITERAL.findall(prose(made)))):

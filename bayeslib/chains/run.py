@@ -49,6 +49,7 @@ def join_chains(outcomes, target, counts, interrupted, join, subject):
         }  # fmt: skip
         found = join(kept, size, num_evals, settings)
     raise_trouble(target, outcomes, found)
+    warn(interrupted and f"the run was interrupted: {size} of {num_samples} draws a chain are kept")
     if num_nan:
         first = target._place(next(one.points[0] for one in made if one.account.num_nan))
         warn(

@@ -147,7 +147,7 @@ def hmc(
     Returns
     -------
     Draws
-        Interrupted, it returns what was drawn, ``settings["interrupted"]`` set. Stats:
+        Interrupted, it warns and returns what was drawn, ``settings["interrupted"]`` set. Stats:
 
         - ``acceptance_rate``: ``min(1, exp(-energy_error))``, the probability with which the
           trajectory's end was accepted; ``accepted``: whether it was;

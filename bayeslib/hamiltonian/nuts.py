@@ -342,7 +342,7 @@ def nuts(
     Returns
     -------
     Draws
-        Interrupted, it returns what was drawn, ``settings["interrupted"]`` set. Stats:
+        Interrupted, it warns and returns what was drawn, ``settings["interrupted"]`` set. Stats:
 
         - ``acceptance_rate``: the mean of ``min(1, exp(-energy error))`` over the trajectory;
         - ``energy`` of the state kept; ``step_size``;

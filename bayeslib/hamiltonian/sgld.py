@@ -132,7 +132,7 @@ def sgld(
     Draws
         `num_evals` is in passes over all rows, rounded up in each chain, checks included;
         `logdensity` is None when a batch is used, as it would take a pass for each draw.
-        Interrupted, it returns what was drawn, ``settings["interrupted"]`` set. Stats:
+        Interrupted, it warns and returns what was drawn, ``settings["interrupted"]`` set. Stats:
 
         - ``diverging``: the log density, its gradient or the position was not finite, or the
           position passed 1e10; there the chain stays;

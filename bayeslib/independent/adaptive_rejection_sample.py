@@ -38,7 +38,7 @@ def adaptive_rejection_sample(target, *, points, num_samples, rng):
         Independent, shape (1, num_samples, 1), without `logdensity`, which is mostly never
         computed. `log_evidence` is the log of ``N / sum(1 / area)`` for N draws; the sum runs over
         all proposals, each with the area under its envelope. It is kept between the logs of the
-        areas under the final chords and tangents. Interrupted, it returns what was drawn,
+        areas under the final chords and tangents. Interrupted, it warns and returns what was drawn,
         ``settings["interrupted"]`` set.
 
         - Stats: ``num_proposals`` and ``num_evals`` that each draw took. The run's `num_evals` adds

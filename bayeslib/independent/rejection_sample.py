@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..errors import EnvelopeError, RejectionError
+from ..errors import EnvelopeError, RejectionError, warn
 from ..results import Draws, Estimate
 from ..target import as_proposal, as_target
 from ..validate import as_count, as_real, as_rng, blame, check_memory, shown
@@ -36,7 +36,7 @@ def rejection_sample(
     -------
     Draws
         Independent, shape (1, num_samples, dim). `log_evidence` follows from the acceptance. An
-        interrupt returns what was accepted until then, flagged in ``settings["interrupted"]``.
+        interrupt warns and returns what was accepted until then, ``settings["interrupted"]`` set.
 
         - Stats: ``num_proposals``, how many each draw took.
         - Settings: ``num_proposed`` in all, up to and including the last one accepted, and
@@ -112,6 +112,7 @@ def rejection_sample(
         if rounds.num_accepted == 0:
             raise
         settings["interrupted"] = True
+        warn(f"the run was interrupted: {rounds.num_accepted} of {num_samples} draws are kept")
     warn_of_nan(np.concatenate(rounds.nan), "proposals, which were rejected")
     return rounds.draws()
 

@@ -222,7 +222,7 @@ def metropolis(
     Returns
     -------
     Draws
-        Interrupted, it returns what was drawn, ``settings["interrupted"]`` set. Stats:
+        Interrupted, it warns and returns what was drawn, ``settings["interrupted"]`` set. Stats:
 
         - ``acceptance_rate``: the probability with which the proposal was accepted;
         - ``accepted``: whether it was.

@@ -122,7 +122,7 @@ def metropolis_hastings(
     Returns
     -------
     Draws
-        Interrupted, it returns what was drawn, ``settings["interrupted"]`` set. Stats:
+        Interrupted, it warns and returns what was drawn, ``settings["interrupted"]`` set. Stats:
 
         - ``acceptance_rate``: the probability with which the proposal was accepted;
         - ``accepted``: whether it was.

@@ -188,7 +188,7 @@ def slice_sample(
     Returns
     -------
     Draws
-        Interrupted, it returns what was drawn, ``settings["interrupted"]`` set. Stats:
+        Interrupted, it warns and returns what was drawn, ``settings["interrupted"]`` set. Stats:
 
         - ``num_evals``: evaluations spent on the draw;
         - ``reached_max_steps_out``: whether an interval was widened as often as it may be.

@@ -36,9 +36,14 @@ def as_numbers(answer, shape):
     if isinstance(answer, str) or callable(answer):
         help = alone(answer) if isinstance(answer, str) else ""
         raise UnreadableError(f"This asks for numbers, and you gave {described(answer)}.{help}")
+    blank = np.array([item is ... for item in answer] if isinstance(answer, (list, tuple)) else [])
+    if blank.any():
+        raise UnreadableError(f"Still blank: {places(blank)}.")
     try:
         array = np.asarray(answer)
-        if array.dtype == bool or np.iscomplexobj(array):
+        if array.dtype == bool:
+            raise UnreadableError("This asks for numbers: 1 in place of True, 0 in place of False.")
+        if np.iscomplexobj(array):
             raise TypeError
         array = np.array(array, dtype=float)
     except (TypeError, ValueError):

@@ -105,6 +105,8 @@ class Value:
             return "The answer is another number."
         if truth.shape == (2,) and self.equals(answer[::-1], truth):
             return "Both right, in the wrong order."
+        if truth.size > 2 and np.unique(truth).size == 2:  # what is wrong tells what is right
+            return f"Not all of the {truth.size} entries are right."
         if far.all():
             return f"None of the {truth.size} entries is right."
         kinds = {"Right": ~wrong, "Close": wrong & ~far, "Another number": far}

@@ -27,7 +27,7 @@ def code(source, *tags):
 
 def made(**where):
     cells = [code("import os", "remove-cell"), code("draw()", "hide-input"), code("answer = ...")]
-    cells += [code("answer = 42"), code("record()", "remove-cell")]
+    cells += [code("answer = 42"), code("x = 1\nassert x == 2", "remove-cell")]
     source = nbformat.v4.new_notebook(cells=cells)
     found = live.notebook(page(), source, **where)
     nbformat.validate(found)
@@ -45,9 +45,10 @@ def said(notebook):
         "$$\\operatorname{\\mathbb{E}} x \\tag{7}$$",
         "> **Theorem 1 (Truth)**\n>\n> It holds.",
         "*Figure 1 A dart.*",
-        "## Exercises\n\nFirst run the above.",
-        "> **Exercise 1 (Try)**\n>\n> How many?",
-        "<details><summary><b>The solution in words</b></summary>\n\nCount.\n\n</details>",
+        "More under “Exercises”.\n\n```sh\nls\n```",
+        "## Exercises\n\nRun the above.",
+        "### Exercise 1 (Try)\n\n> How many?",
+        "### Solution to Exercise 1\n\nCount.",
         "<b>More <em>of</em> <code>x</code></b></summary>\n\n- one\n- two\n\n  three\n\n</details>",
         "| a |\n| --- |\n| $\\operatorname{KL}(q) < \\vert x\\vert $ &#124; b |",
     ],
@@ -58,13 +59,21 @@ def test_what_a_page_says_stands_in_plain_markdown(wanted):
 
 def test_code_is_that_of_the_source_and_what_is_in_the_way_is_folded():
     first, *cells = [cell for cell in made().cells if cell.cell_type == "code"]
-    assert "find_spec" in first.source
-    folds = {cell.source: dict(cell.metadata.get("jupyter", {})) for cell in cells}
-    hidden = {"source_hidden": True}
-    assert folds == {
-        "import os": hidden, "draw()": hidden, "answer = ...": {},
-        live.CLOSED + "answer = 42": hidden | {"outputs_hidden": True}, "record()": hidden,
-    }  # fmt: skip
+    assert "find_spec" in first.source and first.source.endswith("\nimport os")
+    folds = {cell.source: "jupyter" in cell.metadata for cell in cells}
+    checks = live.unasserted("x = 1\nassert x == 2")
+    assert folds == {"draw()": True, "answer = ...": False, "answer = 42": False, checks: True}
+
+
+def test_a_solution_is_closed_by_its_heading_up_to_the_next():
+    cells = made().cells
+    starts = [i for i, cell in enumerate(cells) if "jp-MarkdownHeadingCollapsed" in cell.metadata]
+    assert [cells[i].source for i in starts] == ["### Solution to Exercise 1"]
+
+
+def test_checks_of_the_books_numbers_let_a_reader_go_on(capsys):
+    exec(live.unasserted("x = 1\nassert x == 2\nassert x == 3\ny = 2\nassert y == 2"), found := {})
+    assert found["y"] == 2 and capsys.readouterr().out.count("does not hold for yours") == 1
 
 
 def test_references_lead_to_the_book_where_it_has_an_address():

@@ -129,6 +129,8 @@ SAID = {
     "unreadable": [
         (AREA, "0.78", "asks for numbers, and you gave '0.78'. Write the number alone: 0.78"),
         (AREA, True, "true or false"),
+        ("hmc-mass", (True, False, True, False, False), "1 in place of True"),
+        ("challenge-scale", (3.6, ...), "^Still blank: entry 2."),
         (AREA, doubled, "the function 'doubled'; call it"),
         (AREA, [0.78, 0.78], "One number is asked for, and you gave two"),
         (AREA, (0, 785), "and you gave two. The decimal sign is a point"),
@@ -158,6 +160,7 @@ SAID = {
         (AREA, np.log(np.pi / 4) * 1.0, "logarithm of the right answer"),
         (AREA, 0.3, "The answer is another number. There is a hint under the exercise."),
         (POINT, [1.0, 2.0, 4.0], "^Right: entries 1, 2. Another number: entry 3."),
+        ("hmc-mass", (1, 1, 1, 1, 1), "^Not all of the 5 entries are right. There is"),
         ("minds-race", (50 / 17, 16 / 17), "^Both right, in the wrong order"),
         (POINT, [1.0, 2.02, 4.0], "^Right: entry 1. Close: entry 2. Another number: entry 3."),
         ("challenge-scale", (3.6, 0.9), "^Close in entries 1, 2 of 2. Was something rounded"),

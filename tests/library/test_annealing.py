@@ -261,7 +261,7 @@ def slow_step(state, rng, n):
 def test_an_interrupt_keeps_what_was_found():
     options = {"propose": slow_step, "args": (20_000,), "initial_temperature": 1.0}
     bl.anneal(slow, 0.0, num_iterations=5, rng=1, **options)
-    with interrupted_after(0.5):
+    with interrupted_after(0.5), pytest.warns(bl.BayeslibWarning, match="a chain are kept"):
         found = bl.anneal(slow, 0.0, num_iterations=1_000_000, rng=1, progress=False, **options)
     assert found.settings["interrupted"] and "interrupted" in found.summary()
     assert 1 < found.energies.shape[1] == found.temperatures.size < 1_000_000

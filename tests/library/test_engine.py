@@ -38,7 +38,7 @@ def slow_gradient(theta, size):
 def test_an_interrupt_keeps_what_was_drawn():
     target = Target(slow, dim=1, data=(20_000,), gradient=None)
     metropolis(target, None, num_samples=5, num_warmup=20, rng=1)
-    with interrupted_after(0.7):
+    with interrupted_after(0.7), pytest.warns(BayeslibWarning, match="a chain are kept"):
         draws = metropolis(target, None, num_samples=100_000, num_warmup=20, rng=1, progress=False)
     assert draws.settings["interrupted"] and 1 < draws.num_samples < 100_000
     assert draws.num_chains == 4 and np.isfinite(draws.values).all()

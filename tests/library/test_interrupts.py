@@ -59,7 +59,8 @@ def test_rejection_keeps_the_draws_accepted_so_far(interrupt):
     how = {"log_bound": 4.0, "num_samples": 1000, "rng": 1}
     whole = bl.rejection_sample(TARGET, WIDE, **how)
     interrupt(3)
-    draws = bl.rejection_sample(TARGET, WIDE, **how)
+    with pytest.warns(BayeslibWarning, match="of 1000 draws are kept"):
+        draws = bl.rejection_sample(TARGET, WIDE, **how)
     assert draws.num_evals == 421 and draws.settings["interrupted"] and draws.num_samples > 2
     assert "interrupted" in draws.problems[0]
     np.testing.assert_array_equal(draws.values, whole.values[:, : draws.num_samples])

@@ -291,7 +291,7 @@ def test_mean_spins_of_an_interrupted_run_are_means():
     """A frozen lattice has a mean of exactly 1, with the sweep that was cut off or without it."""
     frozen = {"inverse_temperature": 50.0, "initial": "up", "num_warmup": 0, "num_chains": 1}
     bl.ising_sample((64, 64), num_samples=2, rng=1, **frozen)
-    with interrupted_after(0.5):
+    with interrupted_after(0.5), pytest.warns(bl.BayeslibWarning, match="a chain are kept"):
         draws = bl.ising_sample((64, 64), num_samples=10**6, rng=1, progress=False, **frozen)
     assert draws.settings["interrupted"] and 1 < draws.num_samples < 10**6
     np.testing.assert_array_equal(draws.settings["mean_spins"], 1.0)
