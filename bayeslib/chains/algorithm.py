@@ -8,6 +8,7 @@ import numpy as np
 
 from ..diagnostics.trouble import divergence_problem
 from ..errors import warn
+from ..target.verify import out_of_bounds
 from ..validate import as_rng, check_memory
 from ..waiting import blocks
 from .blocks import Outcome, run_chains, spawn
@@ -164,7 +165,9 @@ class Algorithm:
         elif target.layout and target.layout.transform.fixed.any():
             fixed = np.flatnonzero(target.layout.transform.fixed)
             draws.settings["fixed"] = [target.names[i] for i in fixed]
-        if said := np.isfinite(draws.values).all() and runaway(target, draws.values):
+        finite = np.isfinite(draws.values).all()
+        said = finite and (out_of_bounds(target, draws.values) or runaway(target, draws.values))
+        if said:
             draws.settings["runaway"] = said
         if problem := divergence_problem(draws):
             by_chain = ", ".join(map(str, draws.stats["diverging"].sum(axis=1)))

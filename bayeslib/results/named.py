@@ -53,10 +53,10 @@ def _grid(labels):
 class Named(np.ndarray):
     """Draws (…, dim) with their variables as attributes: ``p.alpha``, (…, 50)."""
 
-    _names = ()
+    _names, _asked = (), set()
 
     def __array_finalize__(self, other):
-        self._names = getattr(other, "_names", ())
+        self._names, self._asked = getattr(other, "_names", ()), getattr(other, "_asked", set())
 
     def __getitem__(self, key):
         if isinstance(key, str):
@@ -67,14 +67,22 @@ class Named(np.ndarray):
         found = variables(self._names).get(name)
         if found is None or self.shape[-1:] != (len(self._names),):
             raise AttributeError(f"no dimension is named {name!r}; there are {self._names}")
+        self._asked.add(name)
         return np.array(np.asarray(self)[..., found[0]])
 
 
 def named(values, names):
     """Return draws, (…, dim), as `Named`."""
     view = values.view(Named)
-    view._names = names
+    view._names, view._asked = names, set()
     return view
+
+
+def asked(draws):
+    """The names of which a function has asked so far, if all are of single numbers."""
+    known = variables(getattr(draws, "_names", ()))
+    names = sorted(getattr(draws, "_asked", ()))
+    return names if all(np.ndim(known[name][0]) == 0 for name in names) else []
 
 
 def as_names(names, dim):

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
 from ..validate import check_callable, frozen
+from .named import asked
 
 _ENOUGH = 10  # draws, of which a function is constant by its making rather than by chance
 
@@ -53,6 +54,12 @@ def apply_rows(f, draws, name="f"):
             if not _takes_one(f, draws, results, name):
                 return _checked(results, name)
             together = results
+        elif results.ndim == 0 and (names := asked(draws)):
+            raise BayeslibError(
+                f"{name} makes one number of all {len(draws)} draws of {names[0]}, and an average "
+                f"needs one for each: write np.quantile(draws[{names[0]!r}], 0.95) and the like "
+                "without expect"
+            )
     try:
         results = np.array(_of_each(f, draws, name))
     except Exception as error:

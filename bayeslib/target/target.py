@@ -411,7 +411,8 @@ class Target:
         return TargetError(
             f"{self.logdensity.__name__!r} raised when compiled at theta={shown(theta)}, "
             "but does not in plain Python: look for an index out of bounds, or for arrays of "
-            f"different shapes in a function of bl.logpdf{shapes}: of (n, 1) pass the .ravel()"
+            f"different shapes in a function of bl.logpdf{shapes}: of (n, 1) pass the .ravel(), "
+            "and y - mu, which broadcasts, for y and mu of other shapes"
         )
 
     def _plain(self, theta, function=None, data=None):

@@ -13,6 +13,8 @@ from ..validate import shown
 from .parameters import Layout
 
 _COMPARED_WORDS = 200_000  # above it, the plain function would take seconds to compare with
+_MAKERS = {"int", "astype", "searchsorted", "floor", "round", "int64"}  # of indices from numbers
+_ASKED = 20_000  # words of data, which plain Python reads in a few hundredths of a second
 _FIRST_STEP = 0.1
 _RATIO = 4.0
 _NUM_STEPS = 12
@@ -175,6 +177,7 @@ def _as_in_python(target, theta, value, walks, *, gradient):
         _check_support(target, theta, gradient=gradient)
     if not large and (address, False) not in target._verified:
         _check_columns(target, theta, value)
+        _check_data(target, theta, plain)
     target._verified |= {(address, False), (address, walks)}
     return True
 
@@ -196,6 +199,56 @@ def _check_columns(target, theta, value):
         same = not cures or bool(_close(value, target._plain(theta, function, flat)))
     if not same:
         warn("{} of shape (n, 1) broadcast to (n, n): {}".format(*cures[0]))
+
+
+def _check_data(target, theta, plain):
+    """Warn where the value is the same whatever the numbers in the data are."""
+    arrays = [a for a in target._arguments if np.size(a) > 1]
+    if not arrays or any(a.dtype.kind != "f" for a in arrays):
+        return
+
+    def with_data(slope, shift):
+        moved = [slope * a + shift if np.size(a) > 1 else a for a in target._arguments]
+        return target._plain(theta, None, moved)
+
+    with suppress(Exception):  # of other data
+        if plain == with_data(1.01, 0.01) == with_data(-1.0, -1.0):
+            warn(
+                f"{target.logdensity.__name__!r} is the same whatever the numbers in its data: add "
+                "the log likelihood to what it returns, as in lp += np.sum(...)"
+            )
+
+
+def out_of_bounds(target, values):
+    """Say at which draw an index is out of bounds, which compiled code does not notice, or None.
+
+    Asked of plain Python where indices are made of numbers, of the draws that are farthest out
+    along each coordinate, of as many as take little time.
+    """
+    if not _MAKERS & set(_names(getattr(target, "logdensity", None))):
+        return
+    draws = values.reshape(-1, target.dim)
+    ends = np.append(draws.argmin(axis=0), draws.argmax(axis=0))
+    words = sum(np.size(a) for a in target.data)
+    for x in draws[ends[: _ASKED // (1 + words)]]:
+        try:
+            target._plain(x)
+        except IndexError as error:
+            return (
+                f"{target.logdensity.__name__!r} raises in plain Python at the draw {shown(x)}: "
+                f"{error}. Compiled, it read beyond the array there: keep its indices inside"
+            )
+        except Exception:
+            continue  # 1/0 and exp(1000), which compiled code takes
+
+
+def _names(function):
+    """What a function, and those of its module that it calls, mention."""
+    function = getattr(function, "py_func", function)
+    names = getattr(getattr(function, "__code__", None), "co_names", ())
+    called = (function.__globals__.get(name) for name in names)
+    own = (f for f in called if getattr(f, "__module__", None) == function.__module__)
+    return [*names, *(name for f in own if f is not function for name in _names(f))]
 
 
 def _check_support(target, theta, *, gradient):

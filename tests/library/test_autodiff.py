@@ -474,6 +474,8 @@ def raising(theta):
         (lambda t: bl.logpdf.gaussian(t[0]), r"no attribute 'gaussian'; mend the name"),
         (lambda t: bl.logpdf.halfnormal(t[0]), r"bl.logpdf has no.*did you mean half_normal.$"),
         (lambda t: np.sum(np.log([t[0], t[1]])), r"log of a list.*np.array"),
+        (lambda t: np.sum(np.concatenate([t, t])), r"np.concatenate of a list.*\(\(a, b\)\)$"),
+        (lambda t: bl.logpdf.poisson(t[0], 5.0), r"poisson of a number from theta.*sum it out"),
         (lambda t: t[t[0]], r"not a whole number.*astype\(int\)"),
         (lambda t: np.sum(t[np.zeros(2)]), r"not a whole number.*astype\(int\)"),
         (lambda t: special.logsumexp(np.outer(t, t), axis=1), r"along an axis.*loop over rows"),

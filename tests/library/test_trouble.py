@@ -98,3 +98,31 @@ def test_what_is_above_its_limit_looks_like_it():
     assert all(float(number) > 1.01 for number in found)
     weighted = {"log_weights": np.arange(1000.0)[None], "settings": {"khat": 0.66669}}
     assert "0.66669, above 0.66667" in Draws(np.zeros((1, 1000, 1)), **weighted).problems[0]
+
+
+def life_table(p, table):
+    return bl.logpdf.normal(p.age, 9.0, 3.0) + table[int(p.age)]
+
+
+def test_an_index_that_leaves_its_array_during_the_run_is_told():
+    how = {"parameters": {"age": bl.interval(0.0, 12.0)}}  # so that it reads one number too many
+    safe, short = (Target(life_table, data=(np.zeros(n),), **how) for n in (12, 11))
+    assert "beyond" not in " ".join(bl.metropolis(safe, rng=1).problems)
+    with pytest.warns(bl.BayeslibWarning, match="out of bounds.* read beyond the array"):
+        draws = bl.metropolis(short, [5.0], num_chains=1, rng=1)
+    assert "'life_table' raises in plain Python at the draw" in " ".join(draws.problems)
+
+
+def test_a_likelihood_that_is_not_added_is_told():
+    def forgotten(theta, y):
+        np.sum(bl.logpdf.normal(y, theta[0], 1.0))
+        return bl.logpdf.normal(theta[0], 0.0, 1.0)
+
+    with pytest.warns(bl.BayeslibWarning, match="same whatever the numbers in its data: add"):
+        Target(forgotten, dim=1, data=(np.ones(3),))(0.5)
+
+
+def test_a_quantile_of_all_draws_is_no_expectation():
+    draws = Draws(np.random.default_rng(1).normal(size=(4, 1000, 2)), names=("a", "b"))
+    with pytest.raises(bl.BayeslibError, match=r"one number of all 4000 draws .*np.quantile\(dr"):
+        draws.expect(lambda p: np.quantile(p.a, 0.95))
