@@ -11,21 +11,14 @@ from bayeslib import posteriors
 pytestmark = quiet
 BANANA = posteriors.banana()
 NORMAL = posteriors.gaussian(0.0, 1.0)
-STARTS = ([2.5, -2.0], [-3.0, -1.0], [-2.0, 5.0], [0.5, 6.0])
+START = np.array([2.5, -2.0])
 
 
 def test_a_history_that_forgets_is_seen():
-    fast = bl.pathfinder(BANANA, np.array(STARTS[0]), keep_path=True, rng=1)
-    _, offers = page("pathfinder", "pathfinder")(BANANA, np.array(STARTS[0]), history=2, rng=1)
+    fast = bl.pathfinder(BANANA, START, keep_path=True, rng=1)
+    _, offers = page("pathfinder", "pathfinder")(BANANA, START, history=2, rng=1)
     covs = np.array([q.cov for _, q in offers[: len(fast.settings["covs"])]])
     assert np.abs(covs - fast.settings["covs"][: len(covs)]).max() > 1e-3
-
-
-@pytest.mark.parametrize("start", STARTS)
-def test_the_mode_is_not_the_best_offer(start):
-    for seed in (1, 2, 3):
-        q = bl.pathfinder(BANANA, np.array(start), num_elbo_draws=400, rng=seed)
-        assert q.elbo_trace.max() > q.elbo_trace[-1] + 1.0
 
 
 def test_the_bounds_of_the_funnel_are_exact():
@@ -37,19 +30,6 @@ def test_the_bounds_of_the_funnel_are_exact():
         bound = bl.elbo(neck, q, num_samples=20_000, rng=rng)
         assert abs(float(bound) + lost(q.mean, q.cov)) < Z_LIMIT * bound.mcse
         assert abs(float(bound) + lost(q.mean, 1.2 * q.cov)) > Z_LIMIT * bound.mcse
-
-
-def test_on_the_banana_it_is_the_width():
-    """Its best offer stands near the mode: there the winner's own width is what is better."""
-
-    def lost(mean, cov):
-        return -float(bl.elbo(BANANA, bl.Gaussian(mean, cov), num_samples=50_000, rng=1))
-
-    q = bl.pathfinder(BANANA, np.array(STARTS[0]), num_elbo_draws=1000, keep_path=True, rng=1)
-    mean, cov = (q.settings[k][q.settings["chosen"] - 1] for k in ("means", "covs"))
-    assert np.abs(mean - [0.0, -1.0]).max() < 0.3
-    assert lost([0.0, -1.0], cov) < lost(mean, cov) + 0.1
-    assert lost(mean, q.settings["covs"][-1]) > lost(mean, cov) + 2.0
 
 
 @pytest.mark.parametrize("s", [0.5, 0.707, 0.9, 1.414, 2.0])
