@@ -211,12 +211,14 @@ def _check_data(target, theta, plain):
         moved = [slope * a + shift if np.size(a) > 1 else a for a in target._arguments]
         return target._plain(theta, None, moved)
 
+    same = False
     with suppress(Exception):  # of other data
-        if plain == with_data(1.01, 0.01) == with_data(-1.0, -1.0):
-            warn(
-                f"{target.logdensity.__name__!r} is the same whatever the numbers in its data: add "
-                "the log likelihood to what it returns, as in lp += np.sum(...)"
-            )
+        same = plain == with_data(1.01, 0.01) == with_data(-1.0, -1.0)
+    if same:
+        warn(
+            f"{target.logdensity.__name__!r} is the same whatever the numbers in its data: add the "
+            "log likelihood to what it returns, as in lp += np.sum(...)"
+        )
 
 
 def out_of_bounds(target, values):
@@ -225,7 +227,10 @@ def out_of_bounds(target, values):
     Asked of plain Python where indices are made of numbers, of the draws that are farthest out
     along each coordinate, of as many as take little time.
     """
-    if not _MAKERS & set(_names(getattr(target, "logdensity", None))):
+    function = getattr(target, "logdensity", None)
+    scope = getattr(getattr(function, "py_func", function), "__globals__", {})
+    called = [scope.get(name) for name in _names(function)]
+    if not any(_MAKERS & _names(f) for f in (function, *called)):
         return
     draws = values.reshape(-1, target.dim)
     ends = np.append(draws.argmin(axis=0), draws.argmax(axis=0))
@@ -243,12 +248,8 @@ def out_of_bounds(target, values):
 
 
 def _names(function):
-    """What a function, and those of its module that it calls, mention."""
-    function = getattr(function, "py_func", function)
-    names = getattr(getattr(function, "__code__", None), "co_names", ())
-    called = (function.__globals__.get(name) for name in names)
-    own = (f for f in called if getattr(f, "__module__", None) == function.__module__)
-    return [*names, *(name for f in own if f is not function for name in _names(f))]
+    code = getattr(getattr(function, "py_func", function), "__code__", None)
+    return set(getattr(code, "co_names", ()))
 
 
 def _check_support(target, theta, *, gradient):

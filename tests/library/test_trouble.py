@@ -100,8 +100,12 @@ def test_what_is_above_its_limit_looks_like_it():
     assert "0.66669, above 0.66667" in Draws(np.zeros((1, 1000, 1)), **weighted).problems[0]
 
 
+def row_of(age):
+    return int(age)
+
+
 def life_table(p, table):
-    return bl.logpdf.normal(p.age, 9.0, 3.0) + table[int(p.age)]
+    return bl.logpdf.normal(p.age, 9.0, 3.0) + table[row_of(p.age)]
 
 
 def test_an_index_that_leaves_its_array_during_the_run_is_told():
