@@ -177,7 +177,6 @@ def _as_in_python(target, theta, value, walks, *, gradient):
         _check_support(target, theta, gradient=gradient)
     if not large and (address, False) not in target._verified:
         _check_columns(target, theta, value)
-        _check_data(target, theta, plain)
     target._verified |= {(address, False), (address, walks)}
     return True
 
@@ -199,26 +198,6 @@ def _check_columns(target, theta, value):
         same = not cures or bool(_close(value, target._plain(theta, function, flat)))
     if not same:
         warn("{} of shape (n, 1) broadcast to (n, n): {}".format(*cures[0]))
-
-
-def _check_data(target, theta, plain):
-    """Warn where the value is the same whatever the numbers in the data are."""
-    arrays = [a for a in target._arguments if np.size(a) > 1]
-    if not arrays or any(a.dtype.kind != "f" for a in arrays):
-        return
-
-    def with_data(slope, shift):
-        moved = [slope * a + shift if np.size(a) > 1 else a for a in target._arguments]
-        return target._plain(theta, None, moved)
-
-    same = False
-    with suppress(Exception):  # of other data
-        same = plain == with_data(1.01, 0.01) == with_data(-1.0, -1.0)
-    if same:
-        warn(
-            f"{target.logdensity.__name__!r} is the same whatever the numbers in its data: add the "
-            "log likelihood to what it returns, as in lp += np.sum(...)"
-        )
 
 
 def out_of_bounds(target, values):

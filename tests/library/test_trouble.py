@@ -117,15 +117,6 @@ def test_an_index_that_leaves_its_array_during_the_run_is_told():
     assert "'life_table' raises in plain Python at the draw" in " ".join(draws.problems)
 
 
-def test_a_likelihood_that_is_not_added_is_told():
-    def forgotten(theta, y):
-        np.sum(bl.logpdf.normal(y, theta[0], 1.0))
-        return bl.logpdf.normal(theta[0], 0.0, 1.0)
-
-    with pytest.warns(bl.BayeslibWarning, match="same whatever the numbers in its data: add"):
-        Target(forgotten, dim=1, data=(np.ones(3),))(0.5)
-
-
 def test_a_quantile_of_all_draws_is_no_expectation():
     draws = Draws(np.random.default_rng(1).normal(size=(4, 1000, 2)), names=("a", "b"))
     with pytest.raises(bl.BayeslibError, match=r"one number of all 4000 draws .*np.quantile\(dr"):
