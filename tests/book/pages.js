@@ -40,7 +40,7 @@ return {
     const look = (name, k, svg) => {
       if (!svg) return; // a table
       // with the style that keeps labels apart, where there is one (needles/figures/apart.py)
-      place.replaceChildren((svg.closest("div[style*='--d0']") ?? svg).cloneNode(true));
+      place.replaceChildren((svg.closest("div[style*='--d']") ?? svg).cloneNode(true));
       const frame = place.querySelector("svg").getBoundingClientRect();
       const texts = [...place.querySelectorAll("text")].filter((text) => text.textContent.trim());
       if (spoilt && texts.length > 1) texts[0].replaceWith(texts[1].cloneNode(true));
