@@ -174,7 +174,7 @@ class Algorithm:
             warn(f"{problem} (by chain: {by_chain}; {self.diverged})")
         else:
             warn(draws.settings.get("runaway"))
-        if draws.settings["interrupted"] or not tails or not np.isfinite(draws.values).all():
+        if draws.settings["interrupted"] or not tails or not finite:
             return draws
         index, spent = tail_index(target, draws.values, gradient=self.gradient and not back)
         draws.settings["tail_index"] = index

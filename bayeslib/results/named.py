@@ -53,7 +53,7 @@ def _grid(labels):
 class Named(np.ndarray):
     """Draws (…, dim) with their variables as attributes: ``p.alpha``, (…, 50)."""
 
-    _names, _asked = (), set()
+    _names = ()
 
     def __array_finalize__(self, other):
         self._names, self._asked = getattr(other, "_names", ()), getattr(other, "_asked", set())

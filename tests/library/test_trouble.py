@@ -105,12 +105,12 @@ def row_of(age):
 
 
 def life_table(p, table):
-    return bl.logpdf.normal(p.age, 9.0, 3.0) + table[row_of(p.age)]
+    return bl.logpdf.normal(p.age, 9.0, 3.0) + table[0, row_of(p.age)]
 
 
 def test_an_index_that_leaves_its_array_during_the_run_is_told():
-    how = {"parameters": {"age": bl.interval(0.0, 12.0)}}  # so that it reads one number too many
-    safe, short = (Target(life_table, data=(np.zeros(n),), **how) for n in (12, 11))
+    how = {"parameters": {"age": bl.interval(0.0, 12.0)}}  # so that it reads the second row at most
+    safe, short = (Target(life_table, data=(np.zeros((2, n)),), **how) for n in (12, 11))
     assert "beyond" not in " ".join(bl.metropolis(safe, rng=1).problems)
     with pytest.warns(bl.BayeslibWarning, match="out of bounds.* read beyond the array"):
         draws = bl.metropolis(short, [5.0], num_chains=1, rng=1)
