@@ -177,6 +177,7 @@ def _as_in_python(target, theta, value, walks, *, gradient):
         _check_support(target, theta, gradient=gradient)
     if not large and (address, False) not in target._verified:
         _check_columns(target, theta, value)
+        _check_missing(target, theta)
     target._verified |= {(address, False), (address, walks)}
     return True
 
@@ -198,6 +199,22 @@ def _check_columns(target, theta, value):
         same = not cures or bool(_close(value, target._plain(theta, function, flat)))
     if not same:
         warn("{} of shape (n, 1) broadcast to (n, n): {}".format(*cures[0]))
+
+
+def _check_missing(target, theta):
+    """Warn where -1, the code of a missing category, is an index: it takes the last entry."""
+    data = target._arguments
+    for i, a in enumerate(data):
+        if np.ndim(a) and a.dtype.kind == "i" and a.min(initial=0) == -1:
+            try:
+                target._plain(theta, None, [*data[:i], np.where(a < 0, 2**40, a), *data[i + 1 :]])
+            except IndexError:
+                warn(
+                    f"data[{i}] has {np.sum(a < 0)} entries of -1 among its indices, which take "
+                    "the last entry; pandas gives a missing category -1: leave such rows out"
+                )
+            except Exception:
+                continue  # labels of -1 and 1, of which a function asks more
 
 
 def out_of_bounds(target, values):

@@ -4,6 +4,7 @@ import copy
 import math
 import pickle
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -291,6 +292,14 @@ def test_a_column_is_an_error_where_warnings_are():
         for ask in (target, target.gradient, lambda x: target.many([x])):
             with pytest.raises(bl.errors.BayeslibWarning, match="ravel"):
                 ask([0.1])
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_an_index_that_pandas_gives_to_a_missing_category_is_spoken_of(missing):
+    data = np.array([0.3, 1.2, 2.1]), np.array([0, -missing, 1]), np.array([1, -1, -1])
+    target = Target(lambda t, y, group, sign: -np.sum((y * sign - t[group]) ** 2), dim=2, data=data)
+    with pytest.warns(match=r"data\[1\] has 1 entries of -1") if missing else nullcontext():
+        target(np.zeros(2))
 
 
 def test_a_parameter_that_is_a_column_is_spoken_of_too():
