@@ -37,7 +37,7 @@ def test_advi_settles_on_the_bias_of_its_family():
 
 
 def test_weighted_draws_of_a_fit_pass_on_eight_schools():
-    """One method passes everywhere: here, where the limit of k-hat is near, with fresh seeds."""
+    """The method that comes nearest to passing everywhere, where it is close, with fresh seeds."""
     play, error = page("together", "play", "error")
     for seed in (11, 12, 13, 14):
         row = play("ADVI + PSIS", "eight schools", 20_000, seed)
