@@ -119,7 +119,7 @@ def test_the_trust_page_says_what_is_recorded(trust):
     assert rows == [["nuts", "0 of 1", "1 of 1", "0"], ["hmc", "0 of 0", "1 of 1", "1"],
                     ["all", "0 of 1", "2 of 2", "1"]]  # fmt: skip
     assert (said["num_fell"], said["silent_smc"], said["warned_smc"]) == (0, "1 of 5", "2 of 4")
-    assert len(names["shown"]) == 2
+    assert len(names["shown"]) == 3
 
 
 def rows_of(part, tests):
