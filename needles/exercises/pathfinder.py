@@ -20,6 +20,19 @@ def _below():
 
 EXERCISES = (
     Exercise(
+        "together-price",
+        expects=Value((9500 / 3300, 356_000 / 201_300)),
+        mistakes={
+            "The fit's 500 evaluations count, too.": near((9500 / 2800, 356_000 / 200_800)),
+            "That is without any warm-up: it counts, and less in a longer run.": lambda a: (
+                np.isclose(a[0], 35 / 20, rtol=1e-3)
+            ),
+            "Divide the price without the fit by the price with it.": lambda a: a[0] < 1.0,
+        },
+        recipe="(6000 + 35 n) / (500 + 800 + 20 n), for n = 100 and n = 10000.",
+        praise="The longer the run, the less it matters what was spent before it.",
+    ),
+    Exercise(
         "together-acceptance",
         expects=Value(4.0 / np.pi * np.arctan(np.sqrt(0.5))),
         mistakes={
