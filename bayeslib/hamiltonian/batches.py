@@ -66,10 +66,7 @@ def as_setting(
         batch_size, scale = rows.batch_size, rows.number / rows.batch_size
         spread = spread_of(rows.number, batch_size, replace)
     elif rows is not None or centre is not None:
-        raise BayeslibError(
-            f"rows={rows!r} and centre={centre!r} have no meaning without a batch_size: the "
-            "gradient is then exact"
-        )
+        raise BayeslibError(f"rows={rows!r} and centre={centre!r} mean nothing without batch_size")
     points, noise, root = np.zeros((0, dim)), gradient_noise, np.zeros((0, dim))
     if centre is not None:
         points = np.zeros((3, dim))
@@ -101,18 +98,10 @@ def spread_of(number, batch_size, replace):
 
 
 def _as_rows(target, rows, batch_size, replace, num_chains):
-    which = _as_which(target, rows)
-    number = len(target.data[which[0]])
+    which, number = _as_which(target, rows)
     if number < 2:
-        raise BayeslibError(
-            f"a batch needs data of at least 2 rows, {target!r} has {number}: pass batch_size=None"
-        )
-    batch_size = as_count(batch_size, "batch_size")
-    if batch_size > number and not replace:
-        raise BayeslibError(
-            f"batch_size must be at most the number of rows, {number}, got {batch_size}: pass "
-            "replace=True, or batch_size=None for the exact gradient"
-        )
+        raise BayeslibError(f"a batch needs at least 2 rows of data, got {number}: batch_size=None")
+    batch_size = as_count(batch_size, "batch_size", maximum=None if replace else number)
     words = sum(target.data[i][:1].nbytes for i in which) / 8.0
     check_memory((num_chains, number + batch_size * (1.0 + words)), "the batches")
     return Rows(which, number, batch_size)
@@ -121,20 +110,14 @@ def _as_rows(target, rows, batch_size, replace, num_chains):
 def _as_which(target, rows):
     sizes = {i: len(array) for i, array in enumerate(target.data) if array.ndim}
     if rows is None:
-        if not sizes:
-            raise BayeslibError(
-                f"{target!r} has no arrays in its data, so there are no rows to take batches of: "
-                "pass the data as data=(X, y, ...), or batch_size=None"
-            )
-        longest = max(sizes.values())
+        longest = max(sizes.values(), default=0)
         which = tuple(i for i, size in sizes.items() if size == longest)
-        if longest == target.dim and longest > 1:
+        if longest == target.dim > 1:
             raise BayeslibError(
-                f"the longest arrays of data have {longest} entries, as many as there are "
-                f"parameters, so that rows cannot be told from them: pass rows, as rows={which}"
+                f"data have {longest} rows, as many as there are parameters: pass rows={which}"
             )
-        return which
-    which = (rows,) if np.ndim(rows) == 0 else tuple(rows)
+        return which, longest
+    which = (rows,) if np.ndim(rows) == 0 else rows
     which = tuple(as_count(i, "an entry of rows", minimum=0) for i in which)
     lengths = {sizes.get(i) for i in which}
     if len(set(which)) < len(which) or len(lengths) != 1 or None in lengths:
@@ -142,7 +125,7 @@ def _as_which(target, rows):
             f"rows must name different arrays among data, of equally many rows; by their places "
             f"they have {sizes}, got {rows!r}"
         )
-    return which
+    return which, lengths.pop()
 
 
 def check_additive(target, rows, theta):
@@ -154,9 +137,8 @@ def check_additive(target, rows, theta):
     prior, slope = found[0]
     if not (np.isfinite(prior) and np.isfinite(slope).all()):
         raise BayeslibError(
-            f"with no rows of data the log density is {prior} and its gradient "
-            f"{shown(slope)} at theta={shown(theta)}: it must then be that of the prior, "
-            "finite, so that the rows can be weighed; a mean over rows has no such part"
+            f"with no rows of data the log density is {prior}, its gradient {shown(slope)} at "
+            f"theta={shown(theta)}: both must be the prior's, finite (not so of a mean over rows)"
         )
     for i, name in enumerate(("log density", "gradient")):
         _compare(target, rows, theta, name, [one[i] for one in found])
@@ -175,9 +157,8 @@ def _check_plain(target, rows, theta):
             return  # 1/0 and exp(1000) raise in Python only
         except Exception as error:
             raise BayeslibError(
-                f"{target.logdensity.__name__!r} fails on {last - first} of its {rows.number} "
-                f"rows, taken of data{list(rows.which)}: {error}. It must take any number of rows, "
-                "none included; say with rows= which arrays they are"
+                f"{target.logdensity.__name__!r} fails on {last - first} of its {rows.number} rows "
+                f"of data{list(rows.which)}, but must take any number, none included: {error}"
             ) from error
 
 
@@ -191,9 +172,8 @@ def _compare(target, rows, theta, name, found):
     whole, total = (np.array2string(one, precision=6) for one in (whole, total))
     raise BayeslibError(
         f"the {name} of {target.logdensity.__name__!r} is {whole} on all rows at "
-        f"theta={shown(theta)}, but {total} when the rows' own parts are added up: it must "
-        f"be a prior plus a sum over the rows of data{list(rows.which)} (not a mean, nor a product "
-        "of neighbours); say with rows= which arrays the rows are"
+        f"theta={shown(theta)}, but {total} when the rows' own parts are added up: it must be a "
+        f"prior plus a sum over the rows of data{list(rows.which)}; rows= names other arrays"
     )
 
 

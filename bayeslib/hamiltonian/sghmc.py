@@ -10,7 +10,7 @@ from ..compile.callback import helper
 from ..compile.kinds import FLOAT, INT, MATRIX, VECTOR
 from ..errors import BayeslibError
 from ..target.transforms import walked
-from ..validate import as_count, as_counts, as_positive, as_scale
+from ..validate import as_count, as_counts, as_positive, as_scale, check_each, shown
 from .batches import STAYS, account, as_setting, prepared, sample
 from .dynamics import draw_momentum, kinetic_energy
 from .noisy import MOVING, Noisy, estimate, follows, moved, times_metric
@@ -250,17 +250,12 @@ def sghmc(
     if by_row and (noise_estimate != "batch" or not batch_size or setting.rows.batch_size < 2):
         raise BayeslibError(
             'noise_estimate must be numbers, None, or "batch", which needs a batch_size of at '
-            f"least 2, got {noise_estimate!r} and batch_size={batch_size}: one row shows no noise"
+            f"least 2, got {noise_estimate!r} and batch_size={batch_size}"
         )
     if not by_row and noise_estimate is not None:
         noise = as_scale(noise_estimate, "noise_estimate", dim, zero=True)
-        if np.any(noise > friction):
-            worst = int(np.argmax(noise - friction))
-            raise BayeslibError(
-                f"noise_estimate must be at most friction, which is {friction[worst]:g} in "
-                f"{target.names[worst]}, got {noise[worst]:g}: take more friction, a smaller step, "
-                "or larger batches"
-            )
+        rule, remedy = f"at most friction={shown(friction)}", "; or take larger batches"
+        check_each(noise, "noise_estimate", rule, noise <= friction, remedy)
     noisy = "gradient_noise" in setting.settings["uncorrected"]
     heated = noisy and not refresh and bool(np.any(friction == 0.0))
     told = {"step_size": step_size, "friction": friction, "refresh": refresh}

@@ -9,7 +9,7 @@ from ..chains.algorithm import Algorithm
 from ..chains.loop import Chain, laid_out, record
 from ..compile.kinds import INT, MATRIX, VECTOR
 from ..target.transforms import walked
-from ..validate import as_counts, as_one_each, as_positive, check_each, check_memory
+from ..validate import as_counts, as_floats, as_one_each, check_each, check_memory
 from .batches import STAYS, account, as_setting, prepared, sample
 from .noisy import MOVING, Noisy, add_normals, estimate, follows, moved, times_metric
 
@@ -213,13 +213,9 @@ def sgld(
 
 def _as_step_sizes(step_size, num_iterations):
     check_memory((num_iterations, 1), "the step sizes")
-    if np.ndim(step_size) == 0:
-        return np.full(num_iterations, as_positive(step_size, "step_size"))
-    label = "step_size, one for each of the num_warmup + num_samples iterations,"
-    step_sizes = as_one_each(step_size, label, num_iterations)
-    fine = np.isfinite(step_sizes) & (step_sizes > 0.0)
-    check_each(step_sizes, "step_size", "finite and positive", fine)
-    return step_sizes
+    given = as_floats(step_size, "step_size")
+    check_each(given, "step_size", "positive and finite", np.isfinite(given) & (given > 0.0))
+    return as_one_each(given, "step_size, for num_warmup + num_samples,", num_iterations)
 
 
 def _weighted(draws, step_sizes):

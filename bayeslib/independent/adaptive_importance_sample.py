@@ -4,7 +4,7 @@ import numpy as np
 
 from ..errors import BayeslibError
 from ..target import as_proposal, as_separate
-from ..validate import as_count, as_positive, as_real, as_rng, check_memory
+from ..validate import as_count, as_real, as_rng, check_memory
 from ..waiting import watched
 from .importance_sample import warn_of_weights, weighted_draws
 from .mixture import StudentMixture, weighted_cov
@@ -107,7 +107,7 @@ def adaptive_importance_sample(
     num_components = as_count(num_components, "num_components")
     num_rounds = as_count(num_rounds, "num_rounds")
     num_adapt = as_count(num_adapt, "num_adapt", minimum=max(2, num_components))
-    df = as_positive(df, "df")
+    df = as_real(df, "df")
     if df <= 2.0:
         raise BayeslibError(f"df must be above 2, for a covariance to exist, got {df!r}")
     defensive = as_real(defensive, "defensive", minimum=0.0)

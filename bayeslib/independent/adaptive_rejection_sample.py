@@ -82,9 +82,7 @@ def adaptive_rejection_sample(target, *, points, num_samples, rng):
     2000 draws, fewer than 200 evaluations: True
     """
     if as_target(target).dim != 1:
-        raise BayeslibError(
-            f"adaptive rejection sampling draws on the line, but the target has dim={target.dim}"
-        )
+        raise BayeslibError(f"the target must have dim=1, got {target.dim}")
     num_samples = as_count(num_samples, "num_samples")
     check_memory((num_samples, 4), "the draws")
     rng, seed = as_rng(rng)
@@ -134,9 +132,7 @@ def _first_hull(target, bound, start):
     if start.size == 0 or start.size > MOST_POINTS // 2:
         raise BayeslibError(f"points must be 1 to {MOST_POINTS // 2} numbers, got {start.size}")
     if not (low < start[0] and start[-1] < high):
-        raise BayeslibError(
-            f"points must lie inside the support ({low:g}, {high:g}), got {start.tolist()}"
-        )
+        raise BayeslibError(f"points must lie inside ({low:g}, {high:g}), got {start.tolist()}")
     state, grad = np.zeros(1, dtype=State)[0], np.empty(1)
     state.low, state.high, state.num_points = low, high, start.size
     hull = Hull(*np.zeros((5, MOST_POINTS)), state)
@@ -152,9 +148,8 @@ def _first_hull(target, bound, start):
     for side, end, i, sign in (("left", low, 0, 1.0), ("right", high, -1, -1.0)):
         if np.isinf(end) and sign * slope[i] <= 0.0:
             raise BayeslibError(
-                f"the support has no end on the {side}, so the {side}most point must lie beyond "
-                f"the mode, but the log density changes by {slope[i]:.3g} a unit at "
-                f"{start[i]:g}; add a point further {side}"
+                f"the support has no end on the {side}, where a point must lie past the mode, but "
+                f"the slope at {start[i]:g} is {slope[i]:.3g}; add a point further {side}"
             )
     error = _convex_part(hull, start, hull.h[: start.size])
     if error is not None:
@@ -173,17 +168,8 @@ def _convex_part(hull, points, values):
 
 
 def _not_concave(x, log_ratio):
-    how = (
-        f"at theta={x:.6g} it lies {log_ratio:.3g} above the tangent at another point"
-        if log_ratio > 0.0
-        else f"its value or slope at theta={x:.6g} is too low between those of its neighbours"
-    )
-    return EnvelopeError(
-        f"the log density is not concave: {how}. Use rejection_sample with an envelope of your "
-        "own, or restrict the support to where it is concave",
-        position=np.array([x]),
-        log_ratio=log_ratio,
-    )
+    words = f"the log density is not concave near theta={x:.6g}: use rejection_sample"
+    return EnvelopeError(words, position=np.array([x]), log_ratio=log_ratio)
 
 
 def _trouble(target, bound, state):
@@ -193,9 +179,8 @@ def _trouble(target, bound, state):
         return _not_concave(state.bad_x, float(state.bad_ratio))
     if state.status == NOT_FINITE:
         return TargetError(
-            f"the log density or its slope is nan or infinite at theta={state.bad_x:.6g}, "
-            f"inside the support ({state.low:g}, {state.high:g}); give the target its "
-            "true support"
+            f"the log density or its slope is nan or infinite at theta={state.bad_x:.6g}, inside "
+            f"the support ({state.low:g}, {state.high:g}); give the target its true support"
         )
     return None
 

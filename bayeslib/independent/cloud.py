@@ -105,8 +105,7 @@ def as_temperatures(value):
     ends = betas.ndim == 1 and betas.size > 1 and betas[0] == 0.0 and betas[-1] == 1.0
     if not (ends and np.all(np.diff(betas) > 0.0)):
         raise BayeslibError(
-            "inverse_temperatures must rise from 0 to 1 and increase at every step, or be a whole "
-            f"number of steps, got {value!r}"
+            f"inverse_temperatures must rise from 0 to 1, or be a whole number, got {value!r}"
         )
     return betas
 

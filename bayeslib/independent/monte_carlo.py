@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..errors import BayeslibError, BayeslibTypeError
+from ..errors import BayeslibError
 from ..results import Estimate
 from ..results.rows import apply_rows
 from ..target.proposals import check_frozen
@@ -84,19 +84,14 @@ def _draw(sample, num_samples, rng):
     if hasattr(sample, "rvs"):
         check_frozen(sample, getattr(sample, "name", sample))
         draws = sample.rvs(size=num_samples, random_state=rng)
-    elif callable(getattr(sample, "sample", None)):
-        draws = sample.sample(num_samples, rng)
-    elif callable(sample):
+    else:
+        draw = getattr(sample, "sample", sample)
+        check_callable(sample=draw)
         try:
-            draws = sample(num_samples, rng)
+            draws = draw(num_samples, rng)
         except Exception as error:
             error.add_note("bayeslib: sample was called as sample(num_samples, rng)")
             raise
-    else:
-        raise BayeslibTypeError(
-            "sample must be a function sample(num_samples, rng), a frozen scipy.stats "
-            f"distribution or an approximation, got {sample!r}"
-        )
     draws = np.asarray(draws)
     fits = draws.shape[:1] == (num_samples,)
     check_fits(fits, draws, "sample", f"return a row for each draw when asked for {num_samples}")
@@ -139,10 +134,7 @@ def inverse_cdf_sample(ppf, *, num_samples, rng):
     >>> print(draws.shape, draws.mean().round(2))
     (10000,) 1.01
     """
-    if not callable(ppf):
-        raise BayeslibTypeError(
-            f"ppf must be callable, got {ppf!r}; of a frozen scipy.stats distribution pass its .ppf"
-        )
+    check_callable(ppf=ppf)
     num_samples = as_count(num_samples, "num_samples")
     check_memory((num_samples,), "the draws")
     rng, _ = as_rng(rng)
@@ -158,8 +150,6 @@ def inverse_cdf_sample(ppf, *, num_samples, rng):
     # an inverse found numerically may waver by its own tolerance
     if np.any(drop < -1e-6 * (1.0 + np.abs(values[order][1:]))):
         i = order[drop.argmin() : drop.argmin() + 2]
-        raise BayeslibError(
-            f"a quantile function increases, but ppf({u[i[0]]:.6g}) is {values[i[0]]:.6g} and "
-            f"ppf({u[i[1]]:.6g}) is {values[i[1]]:.6g}"
-        )
+        points = " and ".join(f"ppf({u[k]:.6g}) is {values[k]:.6g}" for k in i)
+        raise BayeslibError(f"a quantile function increases, but {points}")
     return values

@@ -278,14 +278,12 @@ def _follow(observations, first, transition, log_observation, settings, rng):
             raise
     log_error = np.sqrt(genealogy.variance(weights))
     num_evals = num_particles * done
-    return Filtered(
-        mean=Estimate(means[:done], errors[:done], num_evals), increments=increments[:done],
-        log_evidence=Estimate(increments[:done].sum(), log_error, num_evals), ess=ess[:done],
-        resampled=resampled[:done], particles=particles[:done], log_weights=log_weights[:done],
-        ancestors=ancestors[:done], families=families[:done],
-        settings=settings | {"num_families": int(np.unique(families[done - 1]).size)}
-        | {"interrupted": done < num_steps},
-    )  # fmt: skip
+    by_step = (increments, ess, resampled, particles, log_weights, ancestors, families)
+    log_evidence = Estimate(increments[:done].sum(), log_error, num_evals)
+    mean = Estimate(means[:done], errors[:done], num_evals)
+    settings["num_families"] = int(np.unique(families[done - 1]).size)
+    settings["interrupted"] = done < num_steps
+    return Filtered(mean, log_evidence, *(part[:done] for part in by_step), settings)
 
 
 def _checked(states, shape, what):
@@ -303,15 +301,13 @@ def _reweighted(weights, log_g, states, t):
     check_fits(log_g.shape == (len(states),), log_g, "log_observation", rule, f" at step {t}")
     bad = np.flatnonzero(~(log_g < np.inf))  # nan too
     if bad.size:
-        raise TargetError(
-            f"log_observation is {log_g[bad[0]]} at step {t} for the state {states[bad[0]]}"
-        )
+        i = bad[0]
+        raise TargetError(f"log_observation is {log_g[i]} at step {t} for the state {states[i]}")
     with np.errstate(divide="ignore"):
         log_w = np.log(weights) + log_g
     highest = log_w.max()
     if highest == -np.inf:
         raise ZeroWeightsError(
-            f"no particle can explain the observation at step {t}: it is impossible in the states "
-            "reached; use more particles, or a wider transition"
+            f"no particle can explain the observation at step {t}: use more, or a wider transition"
         )
     return normalised(np.exp(log_w - highest), highest)

@@ -149,10 +149,9 @@ class _Rounds:
         needed = bound + log_ratio[worst]
         enough = np.ceil(1e4 * needed) / 1e4
         raise EnvelopeError(
-            f"the target rises above the envelope at theta={shown(values[worst])}: "
-            f"log p~ - log q = {needed:.6g} there, but log_bound={bound:.6g}. Draws would follow "
-            f"min(p~, c q) instead of p~. Use log_bound >= {enough:.10g} (more may "
-            "be needed where nothing was proposed yet), or a proposal with heavier tails",
+            f"the target rises above the envelope at theta={shown(values[worst])}: log p~ - log q "
+            f"= {needed:.6g} there, but log_bound={bound:.6g}; use log_bound >= {enough:.10g}, or "
+            "more, or a proposal with heavier tails",
             position=values[worst].copy(),
             log_ratio=float(log_ratio[worst]),
             needed_log_bound=float(needed),
@@ -186,10 +185,8 @@ class _Rounds:
 def _gave_up(rounds):
     made, got = rounds.num_proposed, rounds.num_accepted
     words = (
-        f"{got} of {rounds.settings['num_samples']} draws after {made:,} proposals, an acceptance "
-        f"of about {max(got, 1) / made:.2g}{' at most' if got == 0 else ''}. Lower log_bound if "
-        "the envelope allows it, choose a proposal closer to the target, or raise max_proposals; "
-        "what was accepted is in the error's `partial`"
+        f"{got} of {rounds.settings['num_samples']} draws after {made:,} proposals (the error's "
+        "`partial` has them): lower log_bound, bring the proposal nearer, or raise max_proposals"
     )
     error = RejectionError(words if got else blame(rounds.target, words))
     error.partial = rounds.draws()

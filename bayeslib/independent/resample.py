@@ -69,10 +69,7 @@ def resample(draws, *, num_samples, rng, scheme="systematic"):
     as_choice(scheme, "scheme", SCHEMES)
     family = draws.stats.get("family")
     if draws.log_weights is None and family is None and not draws.independent:
-        raise BayeslibError(
-            f"these draws of {draws.method or 'a Markov chain'} have no weights, there is nothing "
-            "to even out; draws.sample(num_samples, rng) draws from them"
-        )
+        raise BayeslibError("these draws have no weights: use draws.sample(num_samples, rng)")
     check_memory((num_samples, draws.dim + 3), "the draws")
     rng, seed = as_rng(rng)
     chosen = choose(draws.weights, num_samples, rng, scheme)

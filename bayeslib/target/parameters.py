@@ -261,8 +261,7 @@ class Layout:
     def __init__(self, parameters):
         if not isinstance(parameters, dict) or not parameters:
             raise BayeslibTypeError(
-                'parameters must be a dict of shapes and constraints, as {"mu": (), "tau": '
-                f"bl.positive()}}, got {parameters!r}"
+                f'parameters must be a dict, as {{"tau": bl.positive()}}, got {parameters!r}'
             )
         self.parameters = {name: _as_parameter(name, p) for name, p in parameters.items()}
         total = sum(p.size for p in self.parameters.values())
@@ -354,8 +353,7 @@ def _as_parameter(name, value):
         raise BayeslibTypeError(f"names of parameters must be strings, got {name!r}")
     if not name.isidentifier() or name.startswith("_"):
         raise BayeslibError(
-            f"a parameter must be called what Python can call p.name, got {name!r}: letters, "
-            "digits and underscores, a letter first"
+            f"names of parameters must be letters, digits and _, a letter first, got {name!r}"
         )
     if (read := unicodedata.normalize("NFKC", name)) != name:
         raise BayeslibError(f"Python reads p.{name} as p.{read}, another letter: call it {read!r}")
@@ -369,8 +367,7 @@ def _as_parameter(name, value):
     if isinstance(value, (int, np.integer, tuple, list)) and not isinstance(value, bool):
         return Parameter(_as_shape(value))
     raise BayeslibTypeError(
-        f"{name} must be a shape, as () or 3 or (2, 3), or a constraint, as bl.positive(), "
-        f"got {value!r}"
+        f"{name} must be a shape, as (2, 3), or a constraint, as bl.positive(), got {value!r}"
     )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
-from ..validate import frozen, shown
+from ..validate import check_shape, frozen, shown
 
 
 class Proposal:
@@ -57,9 +57,8 @@ class Proposal:
         bad = np.flatnonzero(~np.isfinite(log_q))
         if bad.size:
             raise BayeslibError(
-                f"the log density of the proposal {self.label} is {log_q[bad[0]]} at "
-                f"theta={shown(draws[bad[0]])}, a point it drew itself: its sample and logdensity "
-                "disagree"
+                f"the log density of the proposal {self.label} is {log_q[bad[0]]} at a point it "
+                f"drew, theta={shown(draws[bad[0]])}: its sample and logdensity disagree"
             )
 
     def _shaped(self, result, shape, what):
@@ -69,10 +68,7 @@ class Proposal:
         # scipy drops or keeps a trailing dimension of one, as it likes
         if result.size == np.prod(shape) and (self.dim == 1 or shape[0] == 1):
             return result.reshape(shape)
-        raise BayeslibError(
-            f"{what} of the proposal {self.label} has shape {result.shape}, expected {shape}; "
-            f"the target has dim={self.dim}"
-        )
+        check_shape(result, f"{what} of the proposal {self.label}", shape)
 
 
 def as_proposal(proposal, dim):
@@ -123,8 +119,8 @@ def as_proposal(proposal, dim):
         _check_dim(getattr(proposal, "dim", dim), dim, label)
         return Proposal(proposal.sample, proposal.logdensity, dim, label)
     raise BayeslibTypeError(
-        f"the proposal {label} needs sample(num_samples, rng) and logdensity(x); pass a frozen "
-        "scipy.stats distribution such as scipy.stats.norm(0, 1), or an approximation"
+        f"the proposal {label} needs sample(num_samples, rng) and logdensity(x), which "
+        "approximations and frozen scipy.stats distributions have"
     )
 
 
@@ -132,10 +128,7 @@ def check_frozen(dist, called):
     """Raise for a distribution of `scipy.stats` that has no parameters yet."""
     # scipy names the classes of its generic, unfrozen families norm_gen, gamma_gen, …
     if isinstance(dist, type) or type(dist).__name__.endswith("_gen"):
-        raise BayeslibTypeError(
-            f"{called} is not frozen: call it with its parameters first, as in "
-            "scipy.stats.norm(0, 1)"
-        )
+        raise BayeslibTypeError(f"{called} is not frozen: call it, as in scipy.stats.norm(0, 1)")
 
 
 def _from_scipy(dist, dim, label):
@@ -156,12 +149,7 @@ def _from_scipy(dist, dim, label):
 
         return Proposal(lambda n, rng: dist.rvs(size=n, random_state=rng), density, dim, label)
     shape = np.broadcast_shapes(*(np.shape(p) for p in (*dist.args, *dist.kwds.values())))
-    if shape != (dim,) and (dim, shape) != (1, ()):
-        raise BayeslibError(
-            f"the proposal {label} has {int(np.prod(shape))} dimension(s), the target has "
-            f"dim={dim}; pass a multivariate distribution, or parameters of shape (dim,) for "
-            "independent ones"
-        )
+    _check_dim(int(np.prod(shape)), dim, label, "; give it parameters of shape (dim,)")
     return Proposal(
         lambda n, rng: dist.rvs(size=(n, dim), random_state=rng),
         lambda x: dist.logpdf(x).sum(axis=1), dim, label,
@@ -176,9 +164,9 @@ def _multivariate_dim(dist, default):
     return default if found is None else int(found)
 
 
-def _check_dim(found, dim, label):
+def _check_dim(found, dim, label, remedy=""):
     if found != dim:
-        raise BayeslibError(f"the proposal {label} has dim={found}, the target has dim={dim}")
+        raise BayeslibError(f"the proposal {label} has dim={found}, the target dim={dim}{remedy}")
 
 
 def _label(proposal):

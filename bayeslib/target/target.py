@@ -142,22 +142,14 @@ class Target:
     ):
         self.layout = None if parameters is None else Layout(parameters)
         if self.layout:
-            for name, value in {"dim": dim, "names": names, "support": support}.items():
+            own = {"dim": dim, "names": names, "support": support, "fused": fused}
+            own |= {"gradient": gradient if callable(gradient) else None}
+            for name, value in own.items():
                 if value is not None:
-                    raise BayeslibError(
-                        f"parameters= says what {name}= says: give a Target one of the two"
-                    )
-            if callable(gradient) or fused is not None:
-                raise BayeslibError(
-                    "a gradient by hand is one of a flat vector: with parameters= leave "
-                    'gradient="auto", or declare dim='
-                )
+                    raise BayeslibError(f"with parameters= leave out {name}=, or declare dim=")
             dim, names, support = self.layout.size, self.layout.names, self.layout.support
         elif dim is None:
-            raise BayeslibTypeError(
-                'a Target needs dim=, the number of parameters, or parameters=, as {"mu": (), '
-                '"tau": bl.positive()}'
-            )
+            raise BayeslibTypeError('a Target needs dim=, or parameters=, as {"mu": ()}')
         self.dim = as_count(dim, "dim", maximum=MOST)
         self.data = as_data(data)
         self._arguments = as_arguments(self.data)
@@ -168,9 +160,7 @@ class Target:
         if callable(gradient):
             self._gradient = as_function(gradient, "gradient", ("theta",), self.data)
         elif gradient not in ("auto", None):
-            raise BayeslibTypeError(
-                f'gradient must be "auto", None or a function, got {gradient!r}'
-            )
+            raise BayeslibTypeError(f'gradient must be "auto", None or callable, got {gradient!r}')
         self._fused = None
         if fused is not None:
             self._fused = as_function(fused, "fused", ("theta", "grad"), self.data)
@@ -227,10 +217,7 @@ class Target:
         if not isinstance(theta, dict):
             return theta
         if not self.layout:
-            raise BayeslibTypeError(
-                "a dict of parameters is for a Target with parameters=; this one takes "
-                f"{self.dim} numbers"
-            )
+            raise BayeslibTypeError(f"a Target without parameters= takes {self.dim} numbers")
         return self.layout.flatten(theta)
 
     def _place(self, theta):
@@ -399,20 +386,16 @@ class Target:
             elif callable(self._gradient):
                 shape = np.shape(self._gradient(theta, *self._arguments))
                 if shape != (self.dim,):
-                    raise GradientError(
-                        f"gradient {self._gradient.__name__!r} must return shape ({self.dim},), "
-                        f"got {shape}"
-                    )
+                    raise GradientError(f"gradient must return shape ({self.dim},), got {shape}")
         except Exception as error:
             error._render_traceback_ = functools.partial(BayeslibError._render_traceback_, error)
             if shapes and "shape" in str(error):
                 error.add_note(f"bayeslib: the shapes are {shapes[2:]}")
             return error
         return TargetError(
-            f"{self.logdensity.__name__!r} raised when compiled at theta={shown(theta)}, "
-            "but does not in plain Python: look for an index out of bounds, or for arrays of "
-            f"different shapes in a function of bl.logpdf{shapes}: of (n, 1) pass the .ravel(), "
-            "and y - mu, which broadcasts, for y and mu of other shapes"
+            f"{self.logdensity.__name__!r} raised when compiled at theta={shown(theta)}, but does "
+            "not in plain Python: look for an index out of bounds, or for arrays of different "
+            f"shapes in a function of bl.logpdf{shapes}: of (n, 1) pass the .ravel()"
         )
 
     def _plain(self, theta, function=None, data=None):
@@ -425,10 +408,7 @@ class Target:
         if self._fused is not None:
             return "fused", self._fused
         if self._gradient is None:
-            raise GradientError(
-                f"{self!r} has no gradient: give the Target gradient= or fused=, "
-                'or let gradient="auto" derive it'
-            )
+            raise GradientError(f"{self!r} has no gradient: give the Target gradient= or fused=")
         if self._gradient == "auto":
             return "auto", self._flat
         return "fused", paired(self._flat, self._gradient)
@@ -466,9 +446,7 @@ class Target:
 def as_target(target):
     """Return `target`, or raise BayeslibTypeError when it is not a Target."""
     if not isinstance(target, Target):
-        raise BayeslibTypeError(
-            f"target must be a Target, got {target!r}; write Target(logdensity, dim=...)"
-        )
+        raise BayeslibTypeError(f"target must be a Target(logdensity, ...), got {target!r}")
     return target
 
 
@@ -479,7 +457,7 @@ def as_separate(target, method):
             if p.kind:
                 raise BayeslibError(
                     f"{method} moves numbers one by one, and {name} is {p.kind}: pass "
-                    "bl.unconstrained(target), and map what comes back by its constrain()"
+                    "bl.unconstrained(target), and map back by its constrain()"
                 )
     return target
 

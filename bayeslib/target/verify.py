@@ -68,18 +68,15 @@ def agrees(value, found, error):
 def is_kink(evaluate, theta, direction, value):
     """Say whether `value` lies between two one-sided derivatives that differ, as at abs(0)."""
     size = max(1.0, float(np.abs(theta[direction != 0.0]).max()))
-    sides = []
-    for step in (1e-4 * size, 1e-6 * size):
-        low, middle, high = evaluate(theta + step * np.outer([-1.0, 0.0, 1.0], direction))
-        sides.append(((middle - low) / step, (high - middle) / step))
-    (left, right), (near_left, near_right) = sides
-    gap = abs(near_right - near_left)
-    if not gap > 1e-2 * (abs(near_left) + abs(near_right)):
-        return False
-    if abs(right - left - (near_right - near_left)) > 0.1 * gap:
+    far, near = (
+        np.diff(evaluate(theta + step * np.outer([-1.0, 0.0, 1.0], direction))) / step
+        for step in (1e-4 * size, 1e-6 * size)
+    )
+    gap = abs(near[1] - near[0])
+    if abs(np.diff(far) - np.diff(near)) > 0.1 * gap:
         return False  # the gap closes with the step: a smooth bend
-    margin = 1e-3 * gap
-    return min(near_left, near_right) - margin <= value <= max(near_left, near_right) + margin
+    differ = gap > 1e-2 * np.abs(near).sum()
+    return differ and near.min() - 1e-3 * gap <= value <= near.max() + 1e-3 * gap
 
 
 def check_gradient(target, theta, *, thorough):
@@ -111,10 +108,9 @@ def check_gradient(target, theta, *, thorough):
         right = agrees(gradient[i], derivative, error)
         if not (right or is_kink(target.many, theta, direction, gradient[i])):
             raise GradientError(
-                f"the gradient is {gradient[i]:.9g} in component {i} ({target.names[i]}) at "
-                f"theta={shown(theta)}, but the log density changes by {derivative:.9g} a unit "
-                "there (finite differences); correct the gradient, or leave it to "
-                'gradient="auto"'
+                f"the gradient is {gradient[i]:.9g} in component {i} ({target.names[i]}) at theta="
+                f"{shown(theta)}, but the log density changes by {derivative:.9g} a unit there "
+                '(finite differences); correct it, or leave it to gradient="auto"'
             )
     return num_evals
 
@@ -134,8 +130,7 @@ def verify(target, theta, *, gradient=False, walks=True):
     compared = _as_in_python(target, theta, value, walks, gradient=False)
     if gradient and not _close(value, fused):
         raise GradientError(
-            f"the log density is {value!r} at theta={shown(theta)}, but with its "
-            f"gradient {fused!r}: the two functions differ"
+            f"the log density is {value!r} at theta={shown(theta)}, but {fused!r} with its gradient"
         )
     if compared:
         target._verified.add((target._bound[gradient].address, False))
@@ -160,18 +155,16 @@ def _as_in_python(target, theta, value, walks, *, gradient):
         if gradient or isinstance(error, ArithmeticError):
             return False  # 1/0 and exp(1000) raise in Python only
         error.add_note(
-            f"bayeslib: raised where indices are checked, at theta={shown(theta)}; compiled, "
-            f"{target.logdensity.__name__!r} is {value!r} there, because compiled code does not "
-            "notice an index out of bounds"
+            f"bayeslib: raised where indices are checked, at theta={shown(theta)}; compiled code, "
+            f"which does not notice an index out of bounds, returns {value!r} there"
         )
         raise
     if not _close(value, plain):
         if gradient:
             return False
         raise TargetError(
-            f"{target.logdensity.__name__!r} is {plain} in plain Python at "
-            f"theta={shown(theta)}, but {value!r} compiled: look for an index out of "
-            "bounds (NUMBA_BOUNDSCHECK=1 finds it), or random numbers"
+            f"{target.logdensity.__name__!r} is {plain} in plain Python at theta={shown(theta)}, "
+            f"but {value!r} compiled: look for an index out of bounds, or random numbers"
         )
     if walks:
         _check_support(target, theta, gradient=gradient)
@@ -210,8 +203,8 @@ def _check_missing(target, theta):
                 target._plain(theta, None, [*data[:i], np.where(a < 0, 2**40, a), *data[i + 1 :]])
             except IndexError:
                 warn(
-                    f"data[{i}] has {np.sum(a < 0)} entries of -1 among its indices, which take "
-                    "the last entry; pandas gives a missing category -1: leave such rows out"
+                    f"data[{i}] has {np.sum(a < 0)} indices of -1, which take the last entry; in "
+                    "pandas that is a missing category: leave such rows out"
                 )
             except Exception:
                 continue  # labels of -1 and 1, of which a function asks more
@@ -237,7 +230,7 @@ def out_of_bounds(target, values):
         except IndexError as error:
             return (
                 f"{target.logdensity.__name__!r} raises in plain Python at the draw {shown(x)}: "
-                f"{error}. Compiled, it read beyond the array there: keep its indices inside"
+                f"{error}; compiled, it read beyond the array there"
             )
         except Exception:
             continue  # 1/0 and exp(1000), which compiled code takes
@@ -259,9 +252,8 @@ def _check_support(target, theta, *, gradient):
             value = open_ended(outside, np.empty(target.dim))
             if math.isfinite(value):
                 raise TargetError(
-                    f"{target.logdensity.__name__!r} is {value:.6g} at "
-                    f"theta={shown(outside)}, outside the support {ends} of "
-                    f"{target.names[i]}: return -np.inf there, or leave out support="
+                    f"{target.logdensity.__name__!r} is {value:.6g} at theta={shown(outside)}, "
+                    f"outside the support {ends} of {target.names[i]}: return -np.inf there"
                 )
 
 

@@ -105,7 +105,7 @@ def test_rarely_accepting_ends_and_keeps_what_was_accepted():
     partial = caught.value.partial
     assert 0 < partial.num_samples < 100 and partial.num_evals == 20_000
     assert abs(partial.log_evidence.z(TARGET.truth.log_evidence)) < 4.9
-    with pytest.raises(bl.RejectionError, match="at most") as caught:
+    with pytest.raises(bl.RejectionError, match="0 of 100 draws after") as caught:
         draw(100, log_bound=40.0, max_proposals=1000)
     assert caught.value.partial.values.shape == (1, 0, 1)
 
@@ -137,9 +137,9 @@ test_bad_arguments_are_named = refused(
     ((stats.gamma, {}), bl.BayeslibTypeError, "not frozen"),
     ((stats.poisson(3), {}), bl.BayeslibTypeError, "discrete"),
     ((3.0, {}), bl.BayeslibTypeError, "needs sample"),
-    ((stats.multivariate_normal([0, 0]), {}), "dim=2, the target has dim=1"),
-    ((stats.norm([0, 1], 1), {}), "2 dimension"),
-    ((Denying(1.0), {}), "a point it drew itself"),
+    ((stats.multivariate_normal([0, 0]), {}), "dim=2, the target dim=1"),
+    ((stats.norm([0, 1], 1), {}), r"dim=2, the target dim=1; give it parameters of shape \(dim,\)"),
+    ((Denying(1.0), {}), "a point it drew, theta="),
     by=lambda proposal, options: bl.rejection_sample(
         TARGET, proposal, **{"log_bound": LOG_BOUND, "num_samples": 100, "rng": 1} | options
     ),
@@ -235,13 +235,13 @@ def test_a_density_that_is_not_log_concave_is_found_out(name):
 
 test_adaptive_bad_arguments_are_named = refused(
     ((TARGET, {"points": [3.0, 4.0]}), "support has no end on the right"),
-    ((GAMMA, {"points": [1.0]}), "rightmost point must lie beyond the mode"),
+    ((GAMMA, {"points": [1.0]}), "a point must lie past the mode"),
     ((posteriors.gaussian(0, 1), {"points": [1.0, 2.0]}), "further left"),
     ((GAMMA, {"points": []}), "points must be 1 to"),
-    ((GAMMA, {"points": [-1.0, 4.0]}), "inside the support"),
+    ((GAMMA, {"points": [-1.0, 4.0]}), "lie inside"),
     ((GAMMA, {"points": [np.nan, 4.0]}), r"points\[1\] is nan|points\[0\] is nan"),
     ((GAMMA, {"points": ["a"]}), bl.BayeslibTypeError, "points must hold real numbers"),
-    ((posteriors.gaussian([0, 0], [1, 1]), {"points": [-1, 1]}), "dim=2"),
+    ((posteriors.gaussian([0, 0], [1, 1]), {"points": [-1, 1]}), "dim=1, got 2"),
     ((BLIND, {"points": [1.0, 4.0]}), bl.GradientError, "no gradient"),
     by=lambda target, options: bl.adaptive_rejection_sample(
         target, num_samples=50, rng=1, **options
