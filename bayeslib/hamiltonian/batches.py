@@ -113,17 +113,14 @@ def _as_which(target, rows):
         longest = max(sizes.values(), default=0)
         which = tuple(i for i, size in sizes.items() if size == longest)
         if longest == target.dim > 1:
-            raise BayeslibError(
-                f"data have {longest} rows, as many as there are parameters: pass rows={which}"
-            )
+            raise BayeslibError(f"data have as many rows as parameters: pass rows={which}")
         return which, longest
     which = (rows,) if np.ndim(rows) == 0 else rows
     which = tuple(as_count(i, "an entry of rows", minimum=0) for i in which)
     lengths = {sizes.get(i) for i in which}
     if len(set(which)) < len(which) or len(lengths) != 1 or None in lengths:
         raise BayeslibError(
-            f"rows must name different arrays among data, of equally many rows; by their places "
-            f"they have {sizes}, got {rows!r}"
+            f"rows must name different arrays of data, of equally many rows, {sizes}; got {rows!r}"
         )
     return which, lengths.pop()
 

@@ -65,11 +65,9 @@ def hmc_step(target, rng, log_p, x, note):
     return log_new
 
 
-def initial(run, start, num_steps, metric, root, step, learns, jitter):
-    return laid_out(
-        Motion, start.size, position=start, metric=metric, root=root, num_steps=num_steps,
-        moments=(2 if learns else 0, start.size), jitter=jitter, step=step,
-    )  # fmt: skip
+def initial(run, start, learns, **options):
+    moments = (2 if learns else 0, start.size)
+    return laid_out(Motion, start.size, position=start, moments=moments, **options)
 
 
 def settings(run):

@@ -63,7 +63,10 @@ Note = record(
 
 
 def nuts_step(target, rng, log_p, tree, note):
-    """Double a trajectory until it turns back, and draw the next state from it."""
+    """Double a trajectory until it turns back, and draw the next state from it.
+
+    The new is taken for the old with the probability of its share, ``min(1, new / old)``.
+    """
     half, depth, end, note.step_size = tree.half, 0, FULL, tree.step.value
     start = energy = set_out(rng, tree) - log_p
     weight, half.shift, half.acceptance, half.steps = 1.0, 0.0, 0.0, 0
@@ -78,7 +81,7 @@ def nuts_step(target, rng, log_p, tree, note):
         depth += 1
         if half.shift > shift:
             weight *= np.exp(shift - half.shift)
-        if is_taken(rng, weight, half.weight):
+        if rng.random() * weight < half.weight:
             log_p, energy = half.log_p, half.energy
             copy(tree.proposal[0], tree.position)
             copy(tree.proposal[1], tree.gradient)
@@ -127,7 +130,7 @@ def grow(target, rng, tree, here, num_steps, step_size, start):
             target.account.num_outside += outside(target, log_new)
             return DIVERGED
         own = weigh(half, gain)
-        if leaf == 0 or is_taken(rng, half.weight, own):
+        if leaf == 0 or rng.random() * half.weight < own:
             half.log_p, half.energy = log_new, kinetic - log_new
             for i in range(q.size):
                 tree.proposal[0, i] = q[i]
@@ -158,12 +161,6 @@ def weigh(half, gain):
     half.acceptance += min(1.0, own if half.shift == 0.0 else np.exp(min(gain, 0.0)))
     half.weight += own
     return own
-
-
-@helper
-def is_taken(rng, others, own):
-    """Whether the new is taken for the old: with the probability min(1, own / others)."""
-    return rng.random() * others < own
 
 
 @helper
@@ -259,14 +256,14 @@ def turns(tree, row, last):
     )  # fmt: skip
 
 
-def initial(run, start, step, metric, root, learned, max_tree_depth):
+def initial(run, start, learned, max_tree_depth, **options):
     dim, rows = start.size, max_tree_depth + 1
     divergences = np.full((min(run.num_samples, _DIVERGENCES), dim), np.nan)
     return laid_out(
-        Tree, dim, position=start, left=(3, dim), right=(3, dim), proposal=(2, dim), step=step,
-        first=(rows, dim), before=(rows, dim), near=(rows, dim), metric=metric, root=root,
-        moments=(max(1 + dim, 3) if learned == DENSE else 8, dim), max_depth=max_tree_depth,
-        learned=learned, divergences=divergences, memory={"deepest": max_tree_depth},
+        Tree, dim, position=start, left=(3, dim), right=(3, dim), proposal=(2, dim),
+        first=(rows, dim), before=(rows, dim), near=(rows, dim), divergences=divergences,
+        moments=(max(1 + dim, 3) if learned == DENSE else 8, dim), learned=learned,
+        max_depth=max_tree_depth, memory={"deepest": max_tree_depth}, **options,
     )  # fmt: skip
 
 

@@ -249,8 +249,7 @@ def sghmc(
     noise = np.zeros(dim)
     if by_row and (noise_estimate != "batch" or not batch_size or setting.rows.batch_size < 2):
         raise BayeslibError(
-            'noise_estimate must be numbers, None, or "batch", which needs a batch_size of at '
-            f"least 2, got {noise_estimate!r} and batch_size={batch_size}"
+            f'noise_estimate must be numbers or "batch" with batch_size > 1, got {noise_estimate!r}'
         )
     if not by_row and noise_estimate is not None:
         noise = as_scale(noise_estimate, "noise_estimate", dim, zero=True)

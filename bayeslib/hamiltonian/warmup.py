@@ -130,10 +130,8 @@ def metric_windows(num_warmup, learned):
     A dense metric has Stan's. A diagonal one learns in windows of 10 iterations for the first fifth
     of the warm-up and of 30 % of it from there to 85 %, where its estimate is frozen.
     """
-    if learned == UNIT:
-        return np.array([num_warmup])
-    if learned == DENSE:
-        return warmup_windows(num_warmup)
+    if learned != DIAGONAL:
+        return warmup_windows(num_warmup, learned == DENSE)
     early, late = int(0.2 * num_warmup), int(0.85 * num_warmup)
     ends, end, size = [], 0, 10
     while end + 2 * size <= late:

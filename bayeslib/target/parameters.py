@@ -260,9 +260,7 @@ class Layout:
 
     def __init__(self, parameters):
         if not isinstance(parameters, dict) or not parameters:
-            raise BayeslibTypeError(
-                f'parameters must be a dict, as {{"tau": bl.positive()}}, got {parameters!r}'
-            )
+            raise BayeslibTypeError(f"parameters must be a dict of shapes, got {parameters!r}")
         self.parameters = {name: _as_parameter(name, p) for name, p in parameters.items()}
         total = sum(p.size for p in self.parameters.values())
         as_count(total, "numbers in parameters", maximum=MOST)
@@ -280,11 +278,6 @@ class Layout:
         self.transform = Transform(support, blocks)
         self.support = support if np.isfinite(support).any() else None
         self._record = namedtuple("Parameters", self.parameters)
-
-    @property
-    def size(self):
-        """How many numbers all parameters are."""
-        return len(self.names)
 
     def flatten(self, values):
         """Return the numbers, (size,), of a dict of parameters."""
@@ -352,23 +345,16 @@ def _as_parameter(name, value):
     if not isinstance(name, str):
         raise BayeslibTypeError(f"names of parameters must be strings, got {name!r}")
     if not name.isidentifier() or name.startswith("_"):
-        raise BayeslibError(
-            f"names of parameters must be letters, digits and _, a letter first, got {name!r}"
-        )
+        raise BayeslibError(f"names of parameters must be public identifiers, got {name!r}")
     if (read := unicodedata.normalize("NFKC", name)) != name:
         raise BayeslibError(f"Python reads p.{name} as p.{read}, another letter: call it {read!r}")
-    if (word := keyword.iskeyword(name)) or hasattr(np.ndarray, name) or hasattr(tuple, name):
-        why = "a word of Python" if word else f"for every array has a .{name} of its own"
-        raise BayeslibError(
-            f"a parameter cannot be called {name!r}, {why}: call it {name}_, or by a letter"
-        )
+    if keyword.iskeyword(name) or hasattr(np.ndarray, name) or hasattr(tuple, name):
+        raise BayeslibError(f"{name!r} is a word of Python or of arrays: call it {name}_")
     if isinstance(value, Parameter):
         return value
     if isinstance(value, (int, np.integer, tuple, list)) and not isinstance(value, bool):
         return Parameter(_as_shape(value))
-    raise BayeslibTypeError(
-        f"{name} must be a shape, as (2, 3), or a constraint, as bl.positive(), got {value!r}"
-    )
+    raise BayeslibTypeError(f"{name} must be a shape or a constraint, got {value!r}")
 
 
 def _argument(vector, p, i, j):

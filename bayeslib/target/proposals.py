@@ -119,8 +119,7 @@ def as_proposal(proposal, dim):
         _check_dim(getattr(proposal, "dim", dim), dim, label)
         return Proposal(proposal.sample, proposal.logdensity, dim, label)
     raise BayeslibTypeError(
-        f"the proposal {label} needs sample(num_samples, rng) and logdensity(x), which "
-        "approximations and frozen scipy.stats distributions have"
+        f"the proposal {label} needs sample and logdensity, as a frozen scipy.stats one has"
     )
 
 

@@ -147,7 +147,7 @@ class Target:
             for name, value in own.items():
                 if value is not None:
                     raise BayeslibError(f"with parameters= leave out {name}=, or declare dim=")
-            dim, names, support = self.layout.size, self.layout.names, self.layout.support
+            dim, names, support = len(self.layout.names), self.layout.names, self.layout.support
         elif dim is None:
             raise BayeslibTypeError('a Target needs dim=, or parameters=, as {"mu": ()}')
         self.dim = as_count(dim, "dim", maximum=MOST)

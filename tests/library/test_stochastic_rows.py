@@ -138,7 +138,7 @@ def test_rows_are_the_longest_arrays_unless_said():
     with pytest.raises(BayeslibError, match=r"fails on .* of its 8 rows.*of data\[0\]"):
         sgld(target, [0.0, 0.0], batch_size=3, rows=0, **RUN)
     square = posteriors.linear_regression(X[:2], Y[:2], noise_scale=1.0, prior_scale=1.0)
-    with pytest.raises(BayeslibError, match=r"as many as there are parameters.*rows=\(0, 1, 3\)"):
+    with pytest.raises(BayeslibError, match=r"as many rows as parameters.*rows=\(0, 1, 3\)"):
         sgld(square, [0.0, 0.0], batch_size=1, **RUN)
     assert sgld(square, [0.0, 0.0], batch_size=1, rows=(0, 1), **RUN).settings["num_rows"] == 2
 
@@ -146,7 +146,7 @@ def test_rows_are_the_longest_arrays_unless_said():
 BAD = [
     ({"rows": ()}, "rows must name different arrays"),
     ({"rows": (0, 0)}, "rows must name different arrays"),
-    ({"rows": (0, 2)}, r"rows must name different arrays among data, .*\{0: 8, 1: 8, 3: 2\}"),
+    ({"rows": (0, 2)}, r"rows must name different arrays of data, .*\{0: 8, 1: 8, 3: 2\}"),
     ({"rows": (0, 3)}, r"of equally many rows.* got \(0, 3\)"),
     ({"rows": "X"}, "an entry of rows must be an integer"),
     ({"rows": -1}, "an entry of rows must be at least 0"),
@@ -172,9 +172,9 @@ BAD_FRICTION = [
     ({"friction": [1.0] * 3}, r"friction must be a number or have shape \(2,\)"),
     ({"friction": "much"}, "friction must hold real numbers"),
     ({"noise_estimate": [0.5, 2.0]}, r"at most friction=.*noise_estimate\[1\] is 2"),
-    ({"noise_estimate": "rows"}, 'noise_estimate must be numbers, None, or "batch"'),
-    ({"noise_estimate": "batch", "batch_size": 1}, "needs a batch_size of at least 2"),
-    ({"noise_estimate": "batch", "batch_size": None}, "needs a batch_size of at least 2"),
+    ({"noise_estimate": "rows"}, 'noise_estimate must be numbers or "batch"'),
+    ({"noise_estimate": "batch", "batch_size": 1}, "batch_size > 1, got 'batch'"),
+    ({"noise_estimate": "batch", "batch_size": None}, "batch_size > 1, got 'batch'"),
     ({"refresh": 0}, "refresh must be at least 1"),
     ({"step_size": [0.1] * 20}, "step_size must be a number"),
 ]
