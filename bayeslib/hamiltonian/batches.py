@@ -24,8 +24,7 @@ _TOLERANCE = 1e-6  # of what is summed: far above rounding, far below a term tha
 _TRIED = 3  # rows on which the plain function is tried first
 
 
-@dataclasses.dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """How the data of a target are cut: the arrays at `which` have `number` rows each."""
 
     which: tuple
@@ -168,9 +167,8 @@ def _compare(target, rows, theta, name, found):
         return
     whole, total = (np.array2string(one, precision=6) for one in (whole, total))
     raise BayeslibError(
-        f"the {name} of {target.logdensity.__name__!r} is {whole} on all rows at "
-        f"theta={shown(theta)}, but {total} when the rows' own parts are added up: it must be a "
-        f"prior plus a sum over the rows of data{list(rows.which)}; rows= names other arrays"
+        f"the {name} at theta={shown(theta)} is {whole} on all rows but {total} when the rows' own "
+        f"parts are added up: it must be a prior plus a sum over the rows of data{list(rows.which)}"
     )
 
 

@@ -193,17 +193,13 @@ def _log_evidence(hull, num_evals):
     state = hull.state
     if state.done == 0:
         return None
-    log_envelope = log_area(hull)
-    log_chords = _log_chord_area(hull.x[: state.num_points], hull.h[: state.num_points])
+    log_envelope, log_chords = log_area(hull), -np.inf
+    x, h = hull.x[: state.num_points], hull.h[: state.num_points]
+    if x.size > 1:
+        # the integral of an exponential between two points, from the higher end downwards
+        areas = np.diff(x) * special.exprel(-np.abs(np.diff(h)))
+        log_chords = special.logsumexp(np.maximum(h[1:], h[:-1]), b=areas)
     rate = np.clip(state.done / state.proposals, np.exp(log_chords - log_envelope), 1.0)
     variance = max(state.done - rate**2 * state.proposals_squared, 1.0)
     error = np.sqrt(variance) / state.done
     return Estimate(log_envelope + np.log(rate), error, num_evals)
-
-
-def _log_chord_area(x, h):
-    if x.size < 2:
-        return -np.inf
-    # the integral of an exponential between two points, from the higher end downwards
-    areas = np.diff(x) * special.exprel(-np.abs(np.diff(h)))
-    return special.logsumexp(np.maximum(h[1:], h[:-1]), b=areas)

@@ -149,9 +149,8 @@ class _Rounds:
         needed = bound + log_ratio[worst]
         enough = np.ceil(1e4 * needed) / 1e4
         raise EnvelopeError(
-            f"the target rises above the envelope at theta={shown(values[worst])}: log p~ - log q "
-            f"= {needed:.6g} there, but log_bound={bound:.6g}; use log_bound >= {enough:.10g}, or "
-            "more, or a proposal with heavier tails",
+            f"the target rises above the envelope at theta={shown(values[worst])}: use "
+            f"log_bound >= {enough:.10g}, not {bound:.6g}, or a proposal with heavier tails",
             position=values[worst].copy(),
             log_ratio=float(log_ratio[worst]),
             needed_log_bound=float(needed),

@@ -282,8 +282,7 @@ class Layout:
     def flatten(self, values):
         """Return the numbers, (size,), of a dict of parameters."""
         if set(values) != set(self.parameters):
-            got = ", ".join(map(str, values))
-            raise BayeslibError(f"the parameters are {', '.join(self.parameters)}; got {got}")
+            raise BayeslibError(f"the parameters are {[*self.parameters]}, got {[*values]}")
         parts = []
         for name, p in self.parameters.items():
             part = as_floats(values[name], name)

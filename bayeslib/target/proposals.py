@@ -109,14 +109,15 @@ def as_proposal(proposal, dim):
     >>> print(x.shape, q.logdensity(np.array([[0.0, 1.0]])).round(4))
     (3, 2) [-3.2242]
     """
+    label = proposal.label if isinstance(proposal, Proposal) else _label(proposal)
+    found = getattr(proposal, "dim", dim)
+    if found != dim:
+        raise BayeslibError(f"the proposal {label} has dim={found}, the target dim={dim}")
     if isinstance(proposal, Proposal):
-        _check_dim(proposal.dim, dim, proposal.label)
         return proposal
-    label = _label(proposal)
     if hasattr(proposal, "rvs"):
         return _from_scipy(proposal, dim, label)
     if all(callable(getattr(proposal, name, None)) for name in ("sample", "logdensity")):
-        _check_dim(getattr(proposal, "dim", dim), dim, label)
         return Proposal(proposal.sample, proposal.logdensity, dim, label)
     raise BayeslibTypeError(
         f"the proposal {label} needs sample and logdensity, as a frozen scipy.stats one has"
@@ -135,7 +136,6 @@ def _from_scipy(dist, dim, label):
     if not hasattr(dist, "logpdf"):
         raise BayeslibTypeError(f"the proposal {label} is discrete; a continuous one is needed")
     if not hasattr(dist, "args"):  # the multivariate families keep theirs elsewhere
-        _check_dim(_multivariate_dim(dist, dim), dim, label)
         density = dist.logpdf
         if type(dist).__name__ == "dirichlet_frozen":  # alone among all, it takes points as columns
 
@@ -148,24 +148,12 @@ def _from_scipy(dist, dim, label):
 
         return Proposal(lambda n, rng: dist.rvs(size=n, random_state=rng), density, dim, label)
     shape = np.broadcast_shapes(*(np.shape(p) for p in (*dist.args, *dist.kwds.values())))
-    _check_dim(int(np.prod(shape)), dim, label, "; give it parameters of shape (dim,)")
+    if np.prod(shape) != dim:
+        raise BayeslibError(f"the proposal {label} needs parameters of shape ({dim},), got {shape}")
     return Proposal(
         lambda n, rng: dist.rvs(size=(n, dim), random_state=rng),
         lambda x: dist.logpdf(x).sum(axis=1), dim, label,
     )  # fmt: skip
-
-
-def _multivariate_dim(dist, default):
-    found = getattr(dist, "dim", None)
-    if found is None and hasattr(dist, "mean"):
-        mean = dist.mean() if callable(dist.mean) else dist.mean
-        found = np.size(mean)
-    return default if found is None else int(found)
-
-
-def _check_dim(found, dim, label, remedy=""):
-    if found != dim:
-        raise BayeslibError(f"the proposal {label} has dim={found}, the target dim={dim}{remedy}")
 
 
 def _label(proposal):

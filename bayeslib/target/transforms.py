@@ -7,7 +7,6 @@ import numpy as np
 from ..compile.compiler import paired
 from ..compile.functions import sigmoid
 from ..diagnostics.trouble import settings_with_noise
-from ..errors import BayeslibError
 from ..results import Draws
 from ..results.coordinates import Transform
 from ..validate import as_floats, as_positions
@@ -79,8 +78,6 @@ class UnconstrainedTarget(Target):
         """
         if not isinstance(x, Draws):
             return self._mapped(self.transform.constrain, x, "x")
-        if x.dim != self.dim:
-            raise BayeslibError(f"the draws have dim={x.dim}, the target has dim={self.dim}")
         logdensity = x.logdensity
         if logdensity is not None:
             logdensity = logdensity - self.transform.log_jacobian(x.values)

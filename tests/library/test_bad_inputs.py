@@ -210,7 +210,7 @@ def test_wrong_gradient(factor):
 
 test_gradient_of_the_wrong_shape_or_none = pytest.mark.row(14)(
     refused(
-        (lambda theta: np.ones(1), GradientError, r"<lambda>. must return .*, got \(1,\)"),
+        (lambda theta: np.ones(1), GradientError, r"gradient must return .*, got \(1,\)"),
         (lambda theta: np.ones(3), GradientError, r"must return shape \(2,\), got \(3,\)"),
         (lambda theta: np.ones((2, 2)), GradientError, r"got \(2, 2\)"),
         (lambda theta: 1.0, GradientError, r"got \(\)"),

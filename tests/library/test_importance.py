@@ -122,7 +122,7 @@ def test_all_weights_zero():
 
 @pytest.mark.row(47)
 def test_a_proposal_that_denies_its_own_draws():
-    with pytest.raises(bl.BayeslibError, match=r"is -inf at theta=\[1\.\d+\]"):
+    with pytest.raises(bl.BayeslibError, match=r"is -inf at a point it drew, theta=\[1\.\d+\]"):
         bl.importance_sample(NORMAL, Denying(1.0), num_samples=100, rng=1)
 
 

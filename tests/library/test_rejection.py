@@ -138,7 +138,7 @@ test_bad_arguments_are_named = refused(
     ((stats.poisson(3), {}), bl.BayeslibTypeError, "discrete"),
     ((3.0, {}), bl.BayeslibTypeError, "needs sample"),
     ((stats.multivariate_normal([0, 0]), {}), "dim=2, the target dim=1"),
-    ((stats.norm([0, 1], 1), {}), r"dim=2, the target dim=1; give it parameters of shape \(dim,\)"),
+    ((stats.norm([0, 1], 1), {}), r"needs parameters of shape \(1,\), got \(2,\)"),
     ((Denying(1.0), {}), "a point it drew, theta="),
     by=lambda proposal, options: bl.rejection_sample(
         TARGET, proposal, **{"log_bound": LOG_BOUND, "num_samples": 100, "rng": 1} | options

@@ -84,10 +84,10 @@ BOTH = pytest.mark.parametrize("sampler", [sgld, sghmc], ids=["sgld", "sghmc"])
     ("function", "words"),
     [
         (average, "with no rows of data the log density is nan|fails on 0 of its 8 rows"),
-        (shared_average, "on all rows .* but .* when the rows' own parts are added up"),
+        (shared_average, "on all rows but .* when the rows' own parts are added up"),
         (neighbours, "a prior plus a sum over the rows"),
         (first_row, "fails on 0 of its 8 rows.*must take any number, none included"),
-        (late_curvature, "on all rows .* when the rows' own parts are added up"),
+        (late_curvature, "on all rows but .* when the rows' own parts are added up"),
     ],
 )
 def test_a_density_that_is_no_sum_over_rows_is_refused(sampler, function, words):
@@ -199,7 +199,7 @@ test_what_has_no_rows_or_no_gradient_of_theirs_is_refused = refused(
     (lambda: Target(lambda theta: -0.5 * theta[0] ** 2, dim=1), "at least 2 rows of data, got 0"),
     (lambda: Target(normal_mean, dim=1, data=(Y[:1],)), "at least 2 rows of data, got 1"),
     (lambda: mean_model(gradient=None), GradientError, "has no gradient"),
-    (lambda: mean_model(fused=steep_on_few), "the gradient of 'normal_mean' is"),
+    (lambda: mean_model(fused=steep_on_few), "the gradient at theta=.* on all rows but"),
     by=lambda model: sgld(model(), [0.3], batch_size=1, **RUN),
 )
 
