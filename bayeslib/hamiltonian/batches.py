@@ -66,9 +66,9 @@ def as_setting(
         spread = spread_of(rows.number, batch_size, replace)
     elif rows is not None or centre is not None:
         raise BayeslibError(f"rows={rows!r} and centre={centre!r} mean nothing without batch_size")
-    points, noise, root = np.zeros((0, dim)), gradient_noise, np.zeros((0, dim))
+    noise, root = gradient_noise, np.zeros((0, dim))
+    points = np.zeros((0 if centre is None else 3, dim))
     if centre is not None:
-        points = np.zeros((3, dim))
         points[0] = as_position(centre, "centre", dim)
     if noise is not None:
         _, root = as_metric(noise, dim, "gradient_noise")

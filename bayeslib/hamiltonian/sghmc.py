@@ -246,15 +246,14 @@ def sghmc(
     )  # fmt: skip
     refresh = 0 if refresh is None else as_count(refresh, "refresh")
     friction = as_scale(friction, "friction", dim, zero=True)
-    noise = np.zeros(dim)
     if by_row and (noise_estimate != "batch" or not batch_size or setting.rows.batch_size < 2):
         raise BayeslibError(
             f'noise_estimate must be numbers or "batch" with batch_size > 1, got {noise_estimate!r}'
         )
-    if not by_row and noise_estimate is not None:
-        noise = as_scale(noise_estimate, "noise_estimate", dim, zero=True)
-        rule, remedy = f"at most friction={shown(friction)}", "; or take larger batches"
-        check_each(noise, "noise_estimate", rule, noise <= friction, remedy)
+    known = 0.0 if by_row or noise_estimate is None else noise_estimate
+    noise = as_scale(known, "noise_estimate", dim, zero=True)
+    rule = f"at most friction={shown(friction)}"
+    check_each(noise, "noise_estimate", rule, noise <= friction, ": take larger batches")
     noisy = "gradient_noise" in setting.settings["uncorrected"]
     heated = noisy and not refresh and bool(np.any(friction == 0.0))
     told = {"step_size": step_size, "friction": friction, "refresh": refresh}

@@ -147,10 +147,11 @@ def smc(
     walk, log_evidence, ess = Walk(scale, num_steps), 0.0, []
     walk.begin(cloud.values, resampled=False)
     while betas[-1] < 1.0:
-        beta = _next(cloud.log_ratio, betas, inverse_temperatures, ess_threshold)
-        if cloud.log_ratio.max() == -np.inf:
+        highest = cloud.log_ratio.max()
+        if highest == -np.inf:
             raise no_weight(target, cloud.values, proposal.label)
-        step, highest = beta - betas[-1], cloud.log_ratio.max()
+        beta = _next(cloud.log_ratio, betas, inverse_temperatures, ess_threshold)
+        step = beta - betas[-1]
         grown = weights * np.exp(step * (cloud.log_ratio - highest))
         weights, gained = normalised(grown, step * highest)
         log_evidence += gained
@@ -189,7 +190,7 @@ def _next(log_ratio, betas, given, ess_threshold):
     if given is not None:
         return float(given[len(betas)])
     low, high = betas[-1], 1.0
-    if log_ratio.max() == -np.inf or _share(log_ratio, high - betas[-1]) >= ess_threshold:
+    if _share(log_ratio, high - betas[-1]) >= ess_threshold:
         return high
     while high - low > 1e-12 + 1e-6 * (high - betas[-1]):
         middle = 0.5 * (low + high)

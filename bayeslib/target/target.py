@@ -452,13 +452,12 @@ def as_target(target):
 
 def as_separate(target, method):
     """Return `target`, or raise for one whose parameters hold each other, as those of a simplex."""
-    if as_target(target).layout:
-        for name, p in target.parameters.items():
-            if p.kind:
-                raise BayeslibError(
-                    f"{method} moves numbers one by one, and {name} is {p.kind}: pass "
-                    "bl.unconstrained(target), and map back by its constrain()"
-                )
+    for name, p in (as_target(target).parameters or {}).items():
+        if p.kind:
+            raise BayeslibError(
+                f"{method} moves numbers one by one, and {name} is {p.kind}: pass "
+                "bl.unconstrained(target), and map back by its constrain()"
+            )
     return target
 
 
