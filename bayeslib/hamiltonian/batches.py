@@ -154,7 +154,8 @@ def _check_plain(target, rows, theta):
         except Exception as error:
             raise BayeslibError(
                 f"{target.logdensity.__name__!r} fails on {last - first} of its {rows.number} rows "
-                f"of data{list(rows.which)}, but must take any number, none included: {error}"
+                f"of data{list(rows.which)}, but must take any number, none included: {error} "
+                "(rows= names other arrays)"
             ) from error
 
 
@@ -168,7 +169,8 @@ def _compare(target, rows, theta, name, found):
     whole, total = (np.array2string(one, precision=6) for one in (whole, total))
     raise BayeslibError(
         f"the {name} at theta={shown(theta)} is {whole} on all rows but {total} when the rows' own "
-        f"parts are added up: it must be a prior plus a sum over the rows of data{list(rows.which)}"
+        f"parts are added up: it must be a prior plus a sum over the rows of "
+        f"data{list(rows.which)}, not a mean (rows= names other arrays)"
     )
 
 
