@@ -124,7 +124,7 @@ class GradientError(TargetError):
     ...     bl.hmc(flat, num_steps=10, rng=1)
     ... except bl.GradientError as error:
     ...     print(error)
-    Target(<lambda>, dim=1) has no gradient: give the Target gradient= or fused=
+    Target(<lambda>, dim=1) has no gradient: leave gradient="auto", or give one
     """
 
 

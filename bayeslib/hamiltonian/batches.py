@@ -99,7 +99,7 @@ def spread_of(number, batch_size, replace):
 def _as_rows(target, rows, batch_size, replace, num_chains):
     which, number = _as_which(target, rows)
     if number < 2:
-        raise BayeslibError(f"a batch needs at least 2 rows of data, got {number}: batch_size=None")
+        raise BayeslibError(f"a batch needs 2 rows of data, got {number}: leave out batch_size")
     batch_size = as_count(batch_size, "batch_size", maximum=None if replace else number)
     words = sum(target.data[i][:1].nbytes for i in which) / 8.0
     check_memory((num_chains, number + batch_size * (1.0 + words)), "the batches")

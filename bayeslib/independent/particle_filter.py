@@ -307,5 +307,5 @@ def _reweighted(weights, log_g, states, t):
         log_w = np.log(weights) + log_g
     highest = log_w.max()
     if highest == -np.inf:
-        raise ZeroWeightsError(f"no particle can explain the observation at step {t}: use more")
+        raise ZeroWeightsError(f"no particle explains the observation at step {t}: take more")
     return normalised(np.exp(log_w - highest), highest)

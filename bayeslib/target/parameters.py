@@ -260,7 +260,7 @@ class Layout:
 
     def __init__(self, parameters):
         if not isinstance(parameters, dict) or not parameters:
-            raise BayeslibTypeError(f"parameters must be a dict of shapes, got {parameters!r}")
+            raise BayeslibTypeError(f'parameters must be a dict, as {{"a": 3}}, got {parameters!r}')
         self.parameters = {name: _as_parameter(name, p) for name, p in parameters.items()}
         total = sum(p.size for p in self.parameters.values())
         as_count(total, "numbers in parameters", maximum=MOST)
@@ -353,7 +353,7 @@ def _as_parameter(name, value):
         return value
     if isinstance(value, (int, np.integer, tuple, list)) and not isinstance(value, bool):
         return Parameter(_as_shape(value))
-    raise BayeslibTypeError(f"{name} must be a shape or a constraint, got {value!r}")
+    raise BayeslibTypeError(f"{name} must be a shape, as (), or a constraint, got {value!r}")
 
 
 def _argument(vector, p, i, j):

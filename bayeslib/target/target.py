@@ -408,7 +408,7 @@ class Target:
         if self._fused is not None:
             return "fused", self._fused
         if self._gradient is None:
-            raise GradientError(f"{self!r} has no gradient: give the Target gradient= or fused=")
+            raise GradientError(f'{self!r} has no gradient: leave gradient="auto", or give one')
         if self._gradient == "auto":
             return "auto", self._flat
         return "fused", paired(self._flat, self._gradient)

@@ -196,8 +196,8 @@ test_bad_arguments_are_refused = refused(
 
 
 test_what_has_no_rows_or_no_gradient_of_theirs_is_refused = refused(
-    (lambda: Target(lambda theta: -0.5 * theta[0] ** 2, dim=1), "at least 2 rows of data, got 0"),
-    (lambda: Target(normal_mean, dim=1, data=(Y[:1],)), "at least 2 rows of data, got 1"),
+    (lambda: Target(lambda theta: -0.5 * theta[0] ** 2, dim=1), "needs 2 rows of data, got 0"),
+    (lambda: Target(normal_mean, dim=1, data=(Y[:1],)), "needs 2 rows of data, got 1"),
     (lambda: mean_model(gradient=None), GradientError, "has no gradient"),
     (lambda: mean_model(fused=steep_on_few), "the gradient at theta=.* on all rows but"),
     by=lambda model: sgld(model(), [0.3], batch_size=1, **RUN),
