@@ -53,10 +53,7 @@ def find_problems(draws):
     if draws.settings.get("interrupted"):
         found.append("the run was interrupted; these are the draws made until then")
     if not np.isfinite(draws.values).all():
-        found.append(
-            "some draws are nan or infinite: np.isfinite(draws.values) says which; mend the source"
-        )
-        return tuple(found)
+        return (*found, "some draws are nan or infinite: np.isfinite(draws.values) says which")
     found += [failed_paths(draws.settings.get("elbos", 0.0)), draws.settings.get("elsewhere")]
     found += noise_problems(draws)
     top = 0.0 if draws.logdensity is None else np.max(draws.logdensity, initial=-np.inf)
@@ -76,25 +73,22 @@ def _weight_problems(draws):
     khat, limit = draws.settings.get("khat", -np.inf), khat_limit(size)
     if khat > limit and ess < NEARLY_EQUAL * size:
         yield (
-            f"k-hat is {', above '.join(apart(khat, limit))}: a few weights dominate and the "
-            "standard error cannot be believed; use a proposal nearer to the target, with heavier "
-            "tails"
+            f"k-hat is {', above '.join(apart(khat, limit))}: a few weights dominate, and errors "
+            "cannot be believed; use a proposal nearer to the target, with heavier tails"
         )
     elif (khat := draws.settings.get("khat_beyond", -np.inf)) > limit:
         yield (
-            f"further out than the draws k-hat is {', above '.join(apart(khat, limit))}: the "
-            "weights go on rising where the draws end, as the target has heavier tails than the "
-            "proposal, and the standard errors are too small; use a proposal with heavier tails"
+            f"further out than the draws k-hat is {', above '.join(apart(khat, limit))}: weights "
+            "go on rising there, and errors are too small; use a proposal with heavier tails"
         )
     if ess < min(10.0, NEARLY_EQUAL * size):
         kind = "weighted" if draws.log_weights is not None else "resampled"
         yield f"{size} {kind} draws are worth {ess:.1f}: find a better proposal"
     elif "round_ess" in draws.settings and ess < LEAST_LEARNED * size:
+        share, least = apart(100.0 * ess / size, 100.0 * LEAST_LEARNED, 1)
         yield (
-            "draws of the learned proposal are worth "
-            f"{apart(100.0 * ess / size, 100.0 * LEAST_LEARNED, 1)[0]} % of their number (limit "
-            f"{100.0 * LEAST_LEARNED:.0f} %): it does not fit the target, and what it hardly "
-            "reaches is missing from the errors, too; raise num_adapt, or reparameterise"
+            f"draws of the learned proposal are worth {share} % of their number (limit {least} %), "
+            "and errors miss what it hardly reaches: raise num_adapt, or reparameterise"
         )
     yield from particle_problems(draws)
     yield tail_problem(draws)
@@ -108,20 +102,16 @@ def _chain_problems(draws):
         return  # no other advice helps
     saturated = np.mean(draws.stats.get("reached_max_treedepth", 0.0))
     if saturated > DEPTH_LIMIT:
-        yield (
-            f"{100.0 * saturated:.1f} % of the trajectories reached max_tree_depth before they "
-            'turned: reparameterise, try metric="dense", or raise it'
-        )
+        percent = f"{100.0 * saturated:.1f} % of the trajectories"
+        yield f'{percent} reached max_tree_depth: reparameterise, or try metric="dense"'
     if draws.num_samples < 4:
         yield "fewer than 4 draws a chain cannot be judged: run longer"
         return
     if "energy" in draws.stats:
         worst = float(np.fmin.reduce(diagnostics.bfmi(draws)))
         if worst < BFMI_LIMIT:
-            yield (
-                f"E-BFMI is {apart(worst, BFMI_LIMIT)[0]}, below {BFMI_LIMIT}: the energy is "
-                "explored too slowly for tails this heavy, or a neck this narrow; reparameterise"
-            )
+            pair = ", below ".join(apart(worst, BFMI_LIMIT))
+            yield f"E-BFMI is {pair}: tails, or a neck, are explored too slowly; reparameterise"
     yield longest_stay_problem(draws)
     yield from ladder_problems(draws)
     constant = [n for n in draws.names if np.any(np.ptp(draws[n], axis=1) == 0.0)]
@@ -132,8 +122,8 @@ def _chain_problems(draws):
         yield f"a chain never moved in {_listed(constant)}{why}"
     elif stood := [n for n in draws.names if _stood_still(draws[n])]:
         yield (
-            f"a chain stood still in {_listed(stood)} for half of its draws or more, so that its "
-            "errors and sample sizes mean nothing: take smaller steps, or reparameterise"
+            f"a chain stood still in {_listed(stood)} for half of its draws or more: take smaller "
+            "steps, or reparameterise"
         )
     if draws.num_chains == 1:
         yield "one chain cannot show that it disagrees with others: run at least 4"
@@ -141,12 +131,11 @@ def _chain_problems(draws):
     yield tail_problem(draws)
     known = np.isfinite(draws.settings.get("tail_index", np.inf))
     shapes = np.array([np.nan if known else tail_shape(draws[name]) for name in draws.names])
-    if np.any(shapes > khat_limit(draws[draws.names[0]].size)):
+    if np.any(shapes > khat_limit(draws.num_chains * draws.num_samples)):
         worst = int(np.nanargmax(shapes))
         yield (
             f"the tails of {draws.names[worst]} are so heavy (k-hat {shapes[worst]:.2f}) that its "
-            "mean rests on a few draws, or does not exist, and its errors cannot be believed: use "
-            "quantiles, or the mean of its logarithm if it is positive"
+            "mean rests on a few draws, or does not exist: use quantiles"
         )
     wanted = ESS_PER_CHAIN * draws.num_chains
     for kind in ("bulk", "tail"):
@@ -178,35 +167,29 @@ def particle_problems(draws):
         why = "half of them left most particles where they were"
         if np.isfinite(growth[k]):
             rate, most = apart(100.0 * growth[k], 100.0 * limit, 0)
-            why = (
-                f"the particles' squared distance from where they began still grew {rate} % as "
-                f"fast in the second half as in the first (limit {most} %)"
-            )
+            why = f"particles still moved away {rate} % as fast in the second half (limit {most} %)"
         remedy = "reparameterise, or take a proposal nearer to the target"
         if given["num_steps"] is not None:
             remedy = "raise num_steps, or leave it out"
         elif given["scale"] is not None:
             remedy = "leave scale out"
         yield (
-            f"at stage {k + 1} of {growth.size}, inverse temperature "
-            f"{given['inverse_temperatures'][k + 1]:.2g}, {given['num_moves'][k]} moves were too "
-            f"few: {why}, and means, errors and evidence may all be wrong; {remedy}"
+            f"at stage {k + 1} of {growth.size} {given['num_moves'][k]} moves were too few: {why}, "
+            f"and means, errors and evidence may all be wrong; {remedy}"
         )
     families = draws.settings.get("num_families", np.inf)
     if families < min(FEWEST_FAMILIES, draws.num_samples):
+        few = apart(families, FEWEST_FAMILIES, 1)[0]
         yield (
-            "the shares of modes, and the evidence, rest on "
-            f"{apart(families, FEWEST_FAMILIES, 1)[0]} families of particles (limit "
-            f"{FEWEST_FAMILIES}), as moves from mode to mode were too rare: take more particles, "
-            "or a proposal nearer to the target"
+            f"shares of modes, and the evidence, rest on {few} families of particles (limit "
+            f"{FEWEST_FAMILIES}): take more particles, or a proposal nearer to the target"
         )
-    even = 100.0 * draws.settings.get("evenness", 1.0)
-    if even < 100.0 * LEAST_EVEN:
+    even = draws.settings.get("evenness", 1.0)
+    if even < LEAST_EVEN:
+        share, least = apart(100.0 * even, 100.0 * LEAST_EVEN, 0)
         yield (
-            f"the families of particles are worth {apart(even, 100.0 * LEAST_EVEN, 0)[0]} % of "
-            f"their number (limit {100.0 * LEAST_EVEN:.0f} %): a few have taken over, as they "
-            "would if a region that matters was found by few particles, and the evidence may be "
-            "far beyond its error; take more particles, or a proposal nearer to the target"
+            f"families of particles are worth {share} % of their number (limit {least} %): a few "
+            "have taken over, and the evidence may be far off; take more particles"
         )
 
 
@@ -223,12 +206,9 @@ def divergence_problem(draws):
     outside = int(np.sum(draws.settings.get("num_outside", 0)))
     named = draws.settings.get("unconstrained", False)  # its constraints are no edges to a chain
     if 2 * outside >= count:
-        remedy = (
-            "declare it in parameters=, as bl.interval(0.0, 1.0); if it moves, draw a ratio to it"
-            if named
-            else "give the Target its support=, sample free = bl.unconstrained(target), and take "
-            "free.constrain(draws)"
-        )
+        remedy = "give the Target its support=, and sample bl.unconstrained(target)"
+        if named:
+            remedy = "declare it in parameters=, or draw a ratio to it if it moves"
         return (
             f"{said}, {outside} of them into a log density of -inf: smaller steps do not help at "
             f"the edge of a support; {remedy}"
@@ -240,8 +220,8 @@ def divergence_problem(draws):
         remedy += f" (target_accept={higher:.4g})"
     if share <= FEW_DIVERGENCES:
         return (
-            f"{said}: too few to move an average by themselves, but they may mark a place where "
-            f"the draws are too thin; see whether they go when you {remedy}"
+            f"{said}: too few to move an average, but draws may be too thin where they are; see "
+            f"whether they go when you {remedy}"
         )
     return f"{said}: {remedy}"
 
@@ -269,12 +249,9 @@ def _temperature_problem(draws):
     error = 2.0 * float(diagnostics.mcse(energies)) / draws.dim
     remedy = "narrow: pass a smaller noise_estimate"
     if temperature > 1.0:
-        remedy = "wide: take smaller steps, larger batches or more friction, or pass noise_estimate"
+        remedy = "wide: take smaller steps, larger batches or more friction"
     if abs(temperature - 1.0) > HEAT_LIMIT + 4.0 * error:
-        return (
-            f"the temperature of the momenta is {temperature:.3g}, not 1, so that the draws are "
-            f"too {remedy}"
-        )
+        return f"the temperature of the momenta is {temperature:.3g}, not 1: draws are too {remedy}"
 
 
 def virial_problem(draws):
@@ -292,19 +269,14 @@ def virial_problem(draws):
     if np.any(excess > 0.0):
         worst = int(np.nanargmax(excess))
         width = "wide" if virial[worst] > 1.0 else "narrow"
-        return (
-            f"the virial of {draws.names[worst]} is {virial[worst]:.3g}, not 1, so that the draws "
-            f"are too {width}: take smaller steps, or larger batches"
-        )
+        found = f"the virial of {draws.names[worst]} is {virial[worst]:.3g}, not 1"
+        return f"{found}: draws are too {width}; take smaller steps, or larger batches"
 
 
 def heat_problem(draws):
     """Say that noise heats the momenta without end, or return None."""
     if draws.settings.get("heated"):
-        return (
-            "friction is 0 and the gradient is noisy, so that the momenta heat up for ever and the "
-            "draws spread the longer they run: pass friction, or refresh"
-        )
+        return "friction is 0, so that noise makes the momenta heat up: pass friction, or refresh"
 
 
 def negative_problem(draws):
@@ -313,25 +285,22 @@ def negative_problem(draws):
     if count:
         return (
             f"at {count} steps the gradient's noise was estimated larger than the friction allows, "
-            "and the draws are too wide: take more friction, smaller steps or larger batches"
+            "and draws are too wide: take more friction"
         )
 
 
 def tail_problem(draws):
     """Say which averages do not exist because the density falls as a power, or return None."""
     index = draws.settings.get("tail_index", np.inf)
-    if index <= 0.0 + _BORDER:
+    if index <= _BORDER:
         return (
-            "far out the density falls so slowly that it has no integral, if it goes on like "
-            "that: check that every parameter has a proper prior, and that the function returns a "
-            "logarithm"
+            "far out the density falls so slowly that it has no integral, if it goes on like that: "
+            "check that priors are proper, and that the function returns a logarithm"
         )
     if index <= 2.0 + _BORDER:
         missing = "means do not exist" if index <= 1.0 + _BORDER else "variances do not exist"
-        return (
-            f"far out the density falls so slowly (tail index {index:.2g}) that {missing}, and the "
-            "errors of means cannot be believed: use quantiles"
-        )
+        slowly = f"far out the density falls so slowly (tail index {index:.2g})"
+        return f"{slowly} that {missing}: use quantiles"
 
 
 def apart(value, limit, decimals=2):
@@ -351,8 +320,7 @@ def failed_paths(elbos):
     failed = np.flatnonzero(elbos == -np.inf)
     if failed.size:
         which = f"{failed.size} of {elbos.size} paths failed ({', '.join(map(str, failed))})"
-        why = "no Gaussian on them has a finite evidence lower bound, and the others are used"
-        return f"{which}: {why}; begin elsewhere, or give the target its bounds"
+        return f"{which}, without a finite ELBO: begin elsewhere, or give the target its bounds"
 
 
 def longest_stay_problem(draws):
@@ -362,7 +330,7 @@ def longest_stay_problem(draws):
     if stays[worst] > max(STAY_LIMIT * draws.num_samples, 20):
         return (
             f"chain {worst} stayed in one state for {stays[worst]} of {draws.num_samples} draws: "
-            "the proposal is too thin there; use one with heavier tails"
+            "use a proposal with heavier tails"
         )
 
 
@@ -384,9 +352,8 @@ def ladder_problems(draws):
     idle = int(np.sum(np.asarray(draws.settings["round_trips"]) == 0))
     if idle and (idle == draws.num_chains or draws.num_samples >= _ENOUGH_FOR_A_TRIP):
         yield (
-            f"in {idle} of {draws.num_chains} chains no replica made the way from the hottest "
-            "rung to the coldest and back: the cold chains learn nothing from the hot ones; run "
-            f"longer, or pass inverse_temperatures={more}"
+            f"in {idle} of {draws.num_chains} chains no replica made the way from the hottest rung "
+            f"to the coldest and back: run longer, or pass inverse_temperatures={more}"
         )
 
 
