@@ -35,13 +35,8 @@ def as_rng(rng):
     BayeslibError
         For a negative integer.
     """
-    if isinstance(rng, (bool, np.bool_)):
+    if isinstance(rng, (bool, np.bool_, np.random.RandomState)):
         raise BayeslibTypeError(f"rng must be an int, a Generator or a SeedSequence, got {rng!r}")
-    if isinstance(rng, np.random.RandomState):
-        raise BayeslibTypeError(
-            "rng is a legacy RandomState, whose stream bayeslib cannot use; "
-            "pass np.random.default_rng(seed)"
-        )
     try:
         generator = np.random.default_rng(rng)
     except (TypeError, ValueError) as error:
@@ -141,15 +136,13 @@ def as_array(value, name):
     parts = value if isinstance(value, (list, tuple)) else (value,)
     if any(isinstance(part, masked) and part.mask.any() for part in parts):
         raise BayeslibError(
-            f"{name} has masked entries: leave them out, as x.compressed() does, or fill them, as "
-            "x.filled(np.nan) does"
+            f"{name} has masked entries: leave them out by x.compressed(), or fill them"
         )
     try:
         return np.asarray(value)
     except ValueError as error:
         raise BayeslibTypeError(
-            f"{name} is not an array of numbers; give its rows one length, or pass them one by "
-            f"one, each as np.array(...): {error}"
+            f"{name} is no array; give its rows one length, or pass them one by one: {error}"
         ) from None
 
 
@@ -163,7 +156,7 @@ def frozen(array):
 def as_floats(value, name):
     """Return `value` as a new C-contiguous float64 array; object, text and complex are refused."""
     array = as_array(value, name)
-    if not any(np.issubdtype(array.dtype, kind) for kind in (np.integer, np.floating)):
+    if array.dtype.kind not in "iuf":
         raise BayeslibTypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
     return np.array(array, dtype=np.float64, order="C")
 
@@ -265,9 +258,7 @@ def as_pairs(value, name, dim):
     if dim == 1 and pairs.shape == (2,):
         pairs = pairs[None, :]
     if pairs.shape != (dim, 2):
-        raise BayeslibError(
-            f"{name} must be {dim} pairs (low, high), one a dimension, got {value!r}"
-        )
+        raise BayeslibError(f"{name} must be {dim} pairs (low, high), got {value!r}")
     if not np.all(pairs[:, 0] < pairs[:, 1]):
         raise BayeslibError(f"{name} must have low < high in every dimension, got {value!r}")
     return pairs
@@ -304,7 +295,7 @@ def as_covariance(value, name, dim):
     A (dim,) array is its diagonal, a number the variance in every dimension.
     """
     array = as_floats(value, name)
-    if array.ndim == 1 and array.shape == (dim,):
+    if array.shape == (dim,):
         array = np.diag(array)
     if array.ndim == 0:
         array = array * np.eye(dim)
@@ -318,9 +309,8 @@ def as_covariance(value, name, dim):
     # of the correlations: units that are far apart would hide it in rounding
     if np.linalg.eigvalsh(array / np.outer(unit, unit))[0] <= 0.0:
         smallest = min(np.linalg.eigvalsh(array)[0], 0.0)
-        raise BayeslibError(
-            f"{name} must be positive definite; its smallest eigenvalue is {smallest:.3g}"
-        )
+        rule = "must be positive definite"
+        raise BayeslibError(f"{name} {rule}; its smallest eigenvalue is {smallest:.3g}")
     return array
 
 

@@ -321,19 +321,13 @@ def _known(estimate, power=0):
 
 def _values(draws):
     if getattr(draws, "log_weights", None) is not None:
-        raise BayeslibError(
-            "these draws have weights, which chains' diagnostics would ignore: summary() says what "
-            "they are worth; resample() makes draws that count the same"
-        )
+        raise BayeslibError("these draws have weights, which this would ignore: resample() first")
     values = as_floats(getattr(draws, "values", draws), "draws")
-    rule = "have shape (num_chains, num_samples) or (num_chains, num_samples, dim)"
-    one = "; one chain of draws x is x[None]"
-    check_fits(values.ndim in (2, 3), values, "draws", rule, one)
+    rule = "have shape (num_chains, num_samples[, dim])"
+    check_fits(values.ndim in (2, 3), values, "draws", rule, "; one chain of draws x is x[None]")
     if values.shape[0] > values.shape[1] > 0 and not hasattr(draws, "stats"):
-        warn(
-            "an array of {} chains of {} draws: chains come first; if these are draws by chains, "
-            "pass x.swapaxes(0, 1)".format(*values.shape)
-        )
+        found = "{} chains of {} draws".format(*values.shape)
+        warn(f"an array of {found}: chains come first; if they do not, pass x.swapaxes(0, 1)")
     return values
 
 

@@ -86,10 +86,9 @@ def _weight_problems(draws):
         yield f"{size} {kind} draws are worth {ess:.1f}: find a better proposal"
     elif "round_ess" in draws.settings and ess < LEAST_LEARNED * size:
         share, least = apart(100.0 * ess / size, 100.0 * LEAST_LEARNED, 1)
-        yield (
-            f"draws of the learned proposal are worth {share} % of their number (limit {least} %), "
-            "and errors miss what it hardly reaches: raise num_adapt, or reparameterise"
-        )
+        found = f"draws of the learned proposal are worth {share} % of their number"
+        missing = "errors miss what it hardly reaches"
+        yield f"{found} (limit {least} %): {missing}; raise num_adapt, or reparameterise"
     yield from particle_problems(draws)
     yield tail_problem(draws)
     if draws.num_chains > 1 and not draws.independent:
@@ -121,10 +120,8 @@ def _chain_problems(draws):
             why = ": where scales are far from 1, rescale, or pass initial_position"
         yield f"a chain never moved in {_listed(constant)}{why}"
     elif stood := [n for n in draws.names if _stood_still(draws[n])]:
-        yield (
-            f"a chain stood still in {_listed(stood)} for half of its draws or more: take smaller "
-            "steps, or reparameterise"
-        )
+        found = f"a chain stood still in {_listed(stood)} for half of its draws or more"
+        yield f"{found}: take smaller steps, or reparameterise"
     if draws.num_chains == 1:
         yield "one chain cannot show that it disagrees with others: run at least 4"
     yield _rhat_problem(draws, RHAT_LIMIT)
@@ -133,19 +130,15 @@ def _chain_problems(draws):
     shapes = np.array([np.nan if known else tail_shape(draws[name]) for name in draws.names])
     if np.any(shapes > khat_limit(draws.num_chains * draws.num_samples)):
         worst = int(np.nanargmax(shapes))
-        yield (
-            f"the tails of {draws.names[worst]} are so heavy (k-hat {shapes[worst]:.2f}) that its "
-            "mean rests on a few draws, or does not exist: use quantiles"
-        )
+        found = f"the tails of {draws.names[worst]} are so heavy (k-hat {shapes[worst]:.2f})"
+        yield f"{found} that its mean rests on a few draws, or does not exist: use quantiles"
     wanted = ESS_PER_CHAIN * draws.num_chains
     for kind in ("bulk", "tail"):
         ess = np.atleast_1d(diagnostics.ess(draws, kind=kind))
         if np.any(ess < wanted) and not constant:
             worst = int(np.nanargmin(ess))
-            yield (
-                f"{kind} ESS is {apart(ess[worst], wanted, 0)[0]} for {draws.names[worst]}, below "
-                f"{wanted} ({ESS_PER_CHAIN} a chain): run longer"
-            )
+            found = f"{kind} ESS is {apart(ess[worst], wanted, 0)[0]} for {draws.names[worst]}"
+            yield f"{found}, below {wanted} ({ESS_PER_CHAIN} a chain): run longer"
 
 
 def _rhat_problem(draws, limit):
@@ -180,17 +173,13 @@ def particle_problems(draws):
     families = draws.settings.get("num_families", np.inf)
     if families < min(FEWEST_FAMILIES, draws.num_samples):
         few = apart(families, FEWEST_FAMILIES, 1)[0]
-        yield (
-            f"shares of modes, and the evidence, rest on {few} families of particles (limit "
-            f"{FEWEST_FAMILIES}): take more particles, or a proposal nearer to the target"
-        )
+        found = f"{few} families of particles (limit {FEWEST_FAMILIES})"
+        yield f"shares of modes, and the evidence, rest on {found}: take more particles"
     even = draws.settings.get("evenness", 1.0)
     if even < LEAST_EVEN:
         share, least = apart(100.0 * even, 100.0 * LEAST_EVEN, 0)
-        yield (
-            f"families of particles are worth {share} % of their number (limit {least} %): a few "
-            "have taken over, and the evidence may be far off; take more particles"
-        )
+        found = f"families of particles are worth {share} % of their number (limit {least} %)"
+        yield f"{found}: a few took over, and the evidence may be far off; take more particles"
 
 
 def divergence_problem(draws):
@@ -209,20 +198,14 @@ def divergence_problem(draws):
         remedy = "give the Target its support=, and sample bl.unconstrained(target)"
         if named:
             remedy = "declare it in parameters=, or draw a ratio to it if it moves"
-        return (
-            f"{said}, {outside} of them into a log density of -inf: smaller steps do not help at "
-            f"the edge of a support; {remedy}"
-        )
-    bounded = "" if named else " (bounded parameters by bl.unconstrained)"
-    remedy = f"reparameterise{bounded}, or take smaller steps"
+        remedy = f"smaller steps do not help at the edge of a support; {remedy}"
+        return f"{said}, {outside} of them into a log density of -inf: {remedy}"
+    remedy = "reparameterise, or take smaller steps"
     if draws.settings.get("adapted"):
         higher = 1.0 - (1.0 - draws.settings["target_accept"]) / 4.0
         remedy += f" (target_accept={higher:.4g})"
     if share <= FEW_DIVERGENCES:
-        return (
-            f"{said}: too few to move an average, but draws may be too thin where they are; see "
-            f"whether they go when you {remedy}"
-        )
+        remedy = f"too few to move an average, but draws may be too thin there; {remedy}"
     return f"{said}: {remedy}"
 
 
@@ -237,12 +220,12 @@ def noise_problems(draws):
     """List what noisy gradients did that the run itself could see."""
     if "noise" in draws.settings:  # said when the draws still had all coordinates
         return list(draws.settings["noise"])
-    found = [heat_problem(draws) or _temperature_problem(draws), negative_problem(draws)]
-    return [*filter(None, found if any(found) else [virial_problem(draws)])]
+    found = [*filter(None, [_temperature_problem(draws), *batch_problems(draws)])]
+    return found or [*filter(None, [virial_problem(draws)])]
 
 
 def _temperature_problem(draws):
-    if "kinetic_energy" not in draws.stats:
+    if "kinetic_energy" not in draws.stats or draws.settings.get("heated"):
         return None
     energies = draws.stats["kinetic_energy"]
     temperature = 2.0 * float(energies.mean()) / draws.dim
@@ -273,34 +256,26 @@ def virial_problem(draws):
         return f"{found}: draws are too {width}; take smaller steps, or larger batches"
 
 
-def heat_problem(draws):
-    """Say that noise heats the momenta without end, or return None."""
+def batch_problems(draws):
+    """Say that noise heats the momenta without end, or that it was more than the friction."""
     if draws.settings.get("heated"):
-        return "friction is 0, so that noise makes the momenta heat up: pass friction, or refresh"
-
-
-def negative_problem(draws):
-    """Say that there was more noise than friction, or return None."""
+        yield "friction is 0, so that noise makes the momenta heat up: pass friction, or refresh"
     count = int(np.sum(draws.settings.get("num_negative", 0)))
     if count:
-        return (
-            f"at {count} steps the gradient's noise was estimated larger than the friction allows, "
-            "and draws are too wide: take more friction"
-        )
+        found = f"at {count} steps the gradient's noise was estimated"
+        yield f"{found} larger than the friction allows: take more friction, or larger batches"
 
 
 def tail_problem(draws):
     """Say which averages do not exist because the density falls as a power, or return None."""
     index = draws.settings.get("tail_index", np.inf)
+    slowly = "far out the density falls so slowly"
     if index <= _BORDER:
-        return (
-            "far out the density falls so slowly that it has no integral, if it goes on like that: "
-            "check that priors are proper, and that the function returns a logarithm"
-        )
+        remedy = "check that priors are proper, and that the function returns a logarithm"
+        return f"{slowly} that it has no integral, if it goes on like that: {remedy}"
     if index <= 2.0 + _BORDER:
         missing = "means do not exist" if index <= 1.0 + _BORDER else "variances do not exist"
-        slowly = f"far out the density falls so slowly (tail index {index:.2g})"
-        return f"{slowly} that {missing}: use quantiles"
+        return f"{slowly} (tail index {index:.2g}) that {missing}: use quantiles"
 
 
 def apart(value, limit, decimals=2):
@@ -328,10 +303,8 @@ def longest_stay_problem(draws):
     stays = np.atleast_1d(draws.settings.get("longest_stay", 0))
     worst = int(np.argmax(stays))
     if stays[worst] > max(STAY_LIMIT * draws.num_samples, 20):
-        return (
-            f"chain {worst} stayed in one state for {stays[worst]} of {draws.num_samples} draws: "
-            "use a proposal with heavier tails"
-        )
+        found = f"{stays[worst]} of {draws.num_samples} draws"
+        return f"chain {worst} stayed in one state for {found}: use a proposal with heavier tails"
 
 
 def ladder_problems(draws):
@@ -339,22 +312,17 @@ def ladder_problems(draws):
     if "round_trips" not in draws.settings:
         return
     rates = np.atleast_2d(draws.settings["swap_acceptance"])
-    betas = np.atleast_2d(draws.settings["inverse_temperatures"])
     # Where hardly anything swaps the barrier is higher than its estimate.
-    more = max(int(np.ceil(2.0 * np.max(draws.settings["barrier"]))) + 1, 2 * betas.shape[1])
+    more = max(int(np.ceil(2.0 * np.max(draws.settings["barrier"]))) + 1, 2 * rates.shape[1] + 2)
     chain, pair = np.unravel_index(np.argmin(rates), rates.shape)
     if rates[chain, pair] < SWAP_LIMIT:
-        yield (
-            f"chain {chain} swapped {100.0 * rates[chain, pair]:.1f} % of the time between inverse "
-            f"temperatures {betas[chain, pair]:.3g} and {betas[chain, pair + 1]:.3g}: the ladder "
-            f"is too coarse; pass inverse_temperatures={more} or more"
-        )
+        percent = f"{100.0 * rates[chain, pair]:.1f} % of the time"
+        found = f"chain {chain} swapped {percent} between rungs {pair} and {pair + 1}"
+        yield f"{found}: the ladder is too coarse; pass inverse_temperatures={more} or more"
     idle = int(np.sum(np.asarray(draws.settings["round_trips"]) == 0))
     if idle and (idle == draws.num_chains or draws.num_samples >= _ENOUGH_FOR_A_TRIP):
-        yield (
-            f"in {idle} of {draws.num_chains} chains no replica made the way from the hottest rung "
-            f"to the coldest and back: run longer, or pass inverse_temperatures={more}"
-        )
+        found = f"in {idle} of {draws.num_chains} chains no replica made the way from hot to cold and back"
+        yield f"{found}: run longer, or pass inverse_temperatures={more}"
 
 
 def _listed(names):

@@ -135,10 +135,10 @@ class Grid(Summarised):
     def summary(self):
         """Means, standard deviations and quantiles of the marginals, as a `Summary`."""
         mean = self.expect()
-        table = [mean.value, mean.mcse, np.sqrt(np.diag(self.cov))]
-        table += [self.quantile(p) for p in PROBABILITIES]
+        table = {"mean": mean.value, "error": mean.mcse, "sd": np.sqrt(np.diag(self.cov))}
+        table |= zip(QUANTILES, map(self.quantile, PROBABILITIES), strict=True)
         title = f"{self.method}: {self.weights.size:,} points, {self.num_evals:,} evaluations"
-        return tabulate(title, ("mean", "error", "sd", *QUANTILES), self.names, table)
+        return tabulate(title, table, self.names)
 
     def __repr__(self):
         return f"Grid({self.method}, {self.weights.size} points, dim={self.dim})"

@@ -14,7 +14,7 @@ import numpy as np
 from ..chains.loop import laid_out
 from ..compile.callback import aligned
 from ..compile.compiler import as_arguments
-from ..diagnostics.trouble import heat_problem, negative_problem
+from ..diagnostics.trouble import batch_problems
 from ..errors import BayeslibError, warn
 from ..validate import as_bool, as_count, as_position, check_memory, shown
 from .dynamics import as_metric
@@ -242,6 +242,6 @@ def sample(algorithm, target, initial_position, setting, options, *, settings, *
         target, initial_position, {"setting": setting, **options}, prepare=rows and prepare,
         tails=False, settings=settings | setting.settings, **how,
     )  # fmt: skip
-    warn(heat_problem(draws), negative_problem(draws))
+    warn(*batch_problems(draws))
     known = draws.logdensity if rows is None else None
     return dataclasses.replace(draws, logdensity=known, num_evals=draws.num_evals + spent)

@@ -10,23 +10,15 @@ from .named import variables
 def to_arviz(draws, data, dims, coords):
     """Convert draws to what ArviZ takes; see `Draws.to_arviz`."""
     if draws.log_weights is not None:
-        raise BayeslibError(
-            "ArviZ counts every draw the same, these have weights: draw by them first, as in "
-            "resample(draws, num_samples=1000, rng=1).to_arviz()"
-        )
+        raise BayeslibError("these have weights: draw by them first, with bl.resample")
     if any(np.ndim(part) < 3 for part in data.get("log_likelihood", {}).values()):
-        raise BayeslibError(
-            "log_likelihood must return a number for each row of the data, not one in all: "
-            "leave out the sum"
-        )
+        raise BayeslibError("log_likelihood must be of each row of the data, so leave out the sum")
     try:
         import arviz
     except ModuleNotFoundError as error:
         if error.name != "arviz":
             raise
-        raise ImportError(
-            "to_arviz needs ArviZ, which is not installed: pip install arviz"
-        ) from None
+        raise ImportError("to_arviz needs ArviZ: pip install arviz") from None
     posterior, own_dims, own_coords = _variables(draws)
     dims = own_dims | {name: list(axes) for name, axes in (dims or {}).items()}
     used = {axis for axes in dims.values() for axis in axes}

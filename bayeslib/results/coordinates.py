@@ -62,8 +62,7 @@ class Transform:
             support = as_support(support, 1 if single else len(support))
         except (TypeError, ValueError):
             raise BayeslibError(
-                "support must be pairs (low, high) with low < high, one a parameter, got "
-                f"{self.support!r}"
+                f"support must be pairs (low, high) with low < high, got {self.support!r}"
             ) from None
         blocks, size = tuple(map(tuple, self.blocks)), len(support)
         tied = {first: (kind, several) for kind, first, several in blocks}
@@ -92,9 +91,7 @@ class Transform:
     @property
     def monotone(self):
         """Which parameters rise or fall with one coordinate of theirs, (size,) of bool."""
-        found = np.zeros(self.size, dtype=bool)
-        found[self.alone[0]] = True
-        return found
+        return np.isin(np.arange(self.size), self.alone[0])
 
     @property
     def fixed(self):
@@ -153,8 +150,7 @@ class Transform:
             first = tuple(np.argwhere(~inside)[0])
             raise BayeslibError(
                 f"theta={shown(theta[first])} does not lie strictly inside the support "
-                f"{self.support[first[-1]]} of parameter {first[-1]}, so that it has no "
-                "unconstrained coordinates"
+                f"{self.support[first[-1]]} of parameter {first[-1]}"
             )
         x = np.empty((*theta.shape[:-1], self.dim))
         (low, high), t = self._ends.T, theta[..., self.alone[0]]
@@ -167,10 +163,8 @@ class Transform:
                 moved = CURVES[kind].coordinates(rows.T).T
             for row, place in zip(rows, moved, strict=True):
                 if not (CURVES[kind].inside(row) and np.isfinite(place).all()):
-                    raise BayeslibError(
-                        f"theta={shown(row)} is not {kind}, or on its edge: these parameters must "
-                        f"{CURVES[kind].said}"
-                    )
+                    rule = f"it must {CURVES[kind].said}"
+                    raise BayeslibError(f"theta={shown(row)} is no {kind}, or on its edge: {rule}")
             x[..., of_x] = moved.reshape(x[..., of_x].shape)
         return x
 

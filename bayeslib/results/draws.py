@@ -133,9 +133,7 @@ class Draws(Summarised):
 
     def _check_some(self):
         if self.num_chains * self.num_samples == 0:
-            raise BayeslibError(
-                f"there are no draws, values has shape {self.values.shape}: nothing to average"
-            )
+            raise BayeslibError(f"there are no draws, values has shape {self.values.shape}")
 
     def __getitem__(self, which):
         """The draws of one name, ``draws["alpha"]``, of a list of names, or of a slice.
@@ -235,10 +233,7 @@ class Draws(Summarised):
         (4, 500, 3)
         """
         if self.log_weights is not None:
-            raise BayeslibError(
-                "these draws have weights, which simulations would lose: draw by them first, as in "
-                "bl.resample(draws, num_samples=1000, rng=1).predict(simulate, rng=2)"
-            )
+            raise BayeslibError("these have weights: draw by them first, with bl.resample")
         rng, _ = as_rng(rng)
         return self._each("simulate", simulate, rng=rng)
 
@@ -363,27 +358,27 @@ class Draws(Summarised):
         R-hat is 1.529 for theta, above 1.01: the chains disagree
         """
         weights = self.weights
-        columns = ["mean", "mcse", "sd", *QUANTILES]
         mean = self.expect()
         # Infinite draws are said among the problems.
         with np.errstate(over="ignore", invalid="ignore"):
             spread = np.sqrt(weights @ np.square(self.flat - mean.value))
         how = {"axis": 0, "weights": weights, "method": "inverted_cdf"}
-        table = [mean.value, mean.mcse, spread, *np.quantile(self.flat, PROBABILITIES, **how)]
+        quantiles = np.quantile(self.flat, PROBABILITIES, **how)
+        table = {"mean": mean.value, "mcse": mean.mcse, "sd": spread}
+        table |= zip(QUANTILES, quantiles, strict=True)
         if self.log_weights is not None or self.independent or "family" in self.stats:
-            columns.append("ess")
-            table.append(np.full(self.dim, self.worth))
+            table["ess"] = np.full(self.dim, self.worth)
         else:
-            columns += ["ess_bulk", "ess_tail", "rhat"]
-            table += [diagnostics.ess(self), diagnostics.ess(self, kind="tail")]
-            table.append(diagnostics.rhat(self))
+            table["ess_bulk"] = diagnostics.ess(self)
+            table["ess_tail"] = diagnostics.ess(self, kind="tail")
+            table["rhat"] = diagnostics.rhat(self)
         title = f"{self.method or 'draws'}: {self.num_chains} × {self.num_samples} draws"
         title += f", {self.num_evals:,} evaluations"
         if "acceptance" in self.settings:
             title += f", acceptance {self.settings['acceptance']:.3g}"
         if "khat" in self.settings:
             title += f", k-hat {self.settings['khat']:.2g}"
-        return tabulate(title, columns, self.names, table, self.problems)
+        return tabulate(title, table, self.names, self.problems)
 
     def save(self, path):
         """Save everything to a file, from which `load` makes the same draws again.
@@ -464,8 +459,7 @@ class Draws(Summarised):
         ...     data = weighted.to_arviz()
         ... except bl.BayeslibError as error:
         ...     print(error)
-        ArviZ counts every draw the same, these have weights: draw by them first,
-        as in resample(draws, num_samples=1000, rng=1).to_arviz()
+        these have weights: draw by them first, with bl.resample
         """
         from .arviz import to_arviz
 

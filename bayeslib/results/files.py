@@ -100,18 +100,15 @@ def read(path):
                 raise _foreign(path, ": its header is of something else")
             if header["format"] > FORMAT:
                 raise BayeslibError(
-                    f"{str(path)!r} was written by bayeslib {header.get('bayeslib')} in format "
-                    f"{header['format']}; this version reads formats up to {FORMAT}: install a "
-                    "newer one"
+                    f"{str(path)!r} was written by bayeslib {header.get('bayeslib')}, in a format "
+                    "that this version does not read: install a newer one"
                 )
             found = {name: _decode(value, members) for name, value in header["fields"].items()}
             return header["kind"], found
     except (OSError, BayeslibError):
         raise
     except Exception as error:  # there is no end to what a damaged archive provokes
-        raise BayeslibError(
-            f"{str(path)!r} is damaged or incomplete and cannot be loaded ({error}): save it again"
-        ) from error
+        raise BayeslibError(f"{str(path)!r} is damaged or incomplete: {error}") from error
 
 
 def _foreign(path, why=""):
@@ -162,10 +159,8 @@ def _encode(value, place, arrays):
 
 
 def _unsaveable(place, what):
-    return BayeslibError(
-        f"{place} is {what}, which cannot be saved: a file holds numbers, text, arrays and "
-        "tuples, lists and dictionaries of them"
-    )
+    kinds = "numbers, text, arrays and tuples, lists and dictionaries of them"
+    return BayeslibError(f"{place} is {what}, which cannot be saved: a file holds {kinds}")
 
 
 def _new_name(place, arrays):

@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from ..errors import BayeslibError, BayeslibTypeError
-from ..validate import as_count, as_covariance, as_floats, as_rng, check_finite, check_memory
+from ..validate import as_count, as_covariance, as_floats, as_position, as_rng, check_memory
 from .coordinates import Transform, identity
 from .draws import Draws
 from .estimate import Estimate
@@ -89,12 +89,8 @@ class Gaussian(Summarised):
     problems: tuple = ()
 
     def __post_init__(self):
-        mean = np.atleast_1d(as_floats(self.mean, "mean"))
-        if mean.ndim != 1 or not mean.size:
-            raise BayeslibError(
-                f"mean must have shape (dim,), of at least one dimension, got {mean.shape}"
-            )
-        check_finite(mean, "mean")
+        mean = as_floats(self.mean, "mean")
+        mean = as_position(mean, "mean", max(mean.size, 1))
         space = identity(mean.size) if self.transform is None else self.transform
         if isinstance(space, dict):  # from a file
             space = Transform(**space)
@@ -152,9 +148,7 @@ class Gaussian(Summarised):
         if not isinstance(other, Gaussian):
             raise BayeslibTypeError(f"other must be a Gaussian, got {other!r}")
         if other.mean.size != self.mean.size or other.transform != self.transform:
-            raise BayeslibError(
-                f"other is of {other._map}, not in the coordinates of {self._map}: compare draws"
-            )
+            raise BayeslibError(f"other is of {other._map}, not {self._map}: compare draws")
         ratio = scipy.linalg.solve_triangular(other.scale, self.scale, lower=True)
         shift = scipy.linalg.solve_triangular(other.scale, self.mean - other.mean, lower=True)
         log_ratio = np.log(np.abs(np.diag(ratio))).sum()
@@ -177,14 +171,10 @@ class Gaussian(Summarised):
         if self.dim == 1 and x.shape != (1,) and x.ndim < 2:
             x = x[..., None]
         if x.shape[-1:] != (self.dim,) or x.ndim > 2:
-            raise BayeslibError(
-                f"x must have shape ({self.dim},) or (n, {self.dim}), got {x.shape}"
-            )
+            rule = f"({self.dim},) or (n, {self.dim})"
+            raise BayeslibError(f"x must have shape {rule}, got {x.shape}")
         if any(kind == "unit_vector" for kind, _, _ in self._map.blocks):
-            raise BayeslibError(
-                "a unit_vector has one coordinate more than dimensions, so that its density is an "
-                "integral: take that of the coordinates, fit.base, for bl.unconstrained(target)"
-            )
+            raise BayeslibError("a unit_vector has one coordinate more: take fit.base.logdensity")
         rows = np.atleast_2d(x)
         result = np.where(np.isnan(rows).any(axis=1), np.nan, -np.inf)
         inside = np.isfinite(rows).all(axis=1) & self._map.inside(rows)
@@ -306,14 +296,14 @@ class Gaussian(Summarised):
            mean      sd      5%  50%     95%
         p   0.5  0.2083  0.1618  0.5  0.8382
         """
-        table = [*self._moments(), *(self._quantile(p) for p in PROBABILITIES)]
+        numbers = [*self._moments(), *map(self._quantile, PROBABILITIES)]
         title = f"{self.method or 'Gaussian'}, {self.num_evals:,} evaluations"
         if self.elbo is not None:
             title += f", ELBO {self.elbo}"
         if "khat" in self.settings:
             title += f", k-hat {self.settings['khat']:.2g}"
-        columns = ("mean", "sd", *QUANTILES)
-        return tabulate(title, columns, self.names, table, self.problems)
+        table = dict(zip(("mean", "sd", *QUANTILES), numbers, strict=True))
+        return tabulate(title, table, self.names, self.problems)
 
     def save(self, path):
         """Save to a file, from which `load` makes the same approximation again.

@@ -45,6 +45,4 @@ def load(path):
     try:
         return _KINDS[kind](**fields)
     except (KeyError, TypeError, ValueError) as error:
-        raise BayeslibError(
-            f"{str(path)!r} holds no result that this version knows: {error}"
-        ) from error
+        raise BayeslibError(f"{str(path)!r} holds no result known here: {error}") from error

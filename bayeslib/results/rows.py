@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
-from ..validate import check_callable, frozen
+from ..validate import check_callable, check_fits, frozen
 from .named import asked
 
 _ENOUGH = 10  # draws, of which a function is constant by its making rather than by chance
@@ -56,9 +56,8 @@ def apply_rows(f, draws, name="f"):
             together = results
         elif results.ndim == 0 and (names := asked(draws)):
             raise BayeslibError(
-                f"{name} makes one number of all {len(draws)} draws of {names[0]}, and an average "
-                f"needs one for each: write np.quantile(draws[{names[0]!r}], 0.95) and the like "
-                "without expect"
+                f"{name} makes one number of all {len(draws)} draws of {names[0]}: write, without "
+                f"expect, np.quantile(draws[{names[0]!r}], 0.95) and the like"
             )
     try:
         results = np.array(_of_each(f, draws, name))
@@ -86,8 +85,7 @@ def _of_each(f, draws, name, *arguments):
             results.append(np.array(result))  # a copy, for `f` may fill one array again and again
         except ValueError:
             raise BayeslibError(
-                f"{name} must return a number or an array of numbers for one draw; join several "
-                "by np.hstack"
+                f"{name} must return a number or an array for one draw; join several by np.hstack"
             ) from None
     shapes = {result.shape for result in results}
     if len(shapes) > 1:
@@ -126,10 +124,8 @@ def _takes_one(f, draws, results, name):
 def _two_meanings(name, draws, *found):
     what = [np.array2string(np.asarray(x), precision=4, threshold=6) for x in found]
     return BayeslibError(
-        f"{name} takes all draws and also one, and means different things by it: of {what[0]} "
-        f"it makes {what[1]} among all draws, {what[2]} alone. Write it for all draws, shape "
-        f"{draws.shape}, row by row: axis=-1 or theta[:, 0] for the entries of a draw; what "
-        "belongs to all draws, as their mean, is to be computed before"
+        f"{name} takes all draws and also one, but of {what[0]} makes {what[1]} among all draws, "
+        f"{what[2]} alone: write it for shape {draws.shape}, row by row, by axis=-1 or theta[:, 0]"
     )
 
 
@@ -161,9 +157,7 @@ def each_row(f, draws, name, arguments):
         raise BayeslibTypeError(f"{name} must take ({takes}): {error}") from None
     results = _of_each(f, frozen(draws), name, *arguments.values())
     if any(result.dtype == object for result in results):
-        raise BayeslibError(
-            f"{name} must return a number or an array of numbers, got {results[0]!r}"
-        )
+        raise BayeslibError(f"{name} must return a number or array of numbers, got {results[0]!r}")
     return results
 
 
@@ -186,9 +180,6 @@ def _checked(results, name):
         raise BayeslibTypeError(
             f"{name} must return numbers; for the first draw it is {first[0]!r}"
         )
-    if results.ndim > 2:
-        raise BayeslibError(
-            f"{name} must return one number or a vector of numbers for each draw; it returned an "
-            f"array of shape {results.shape[1:]}. Flatten it with np.ravel"
-        )
+    rule = "return a number or a vector for each draw"
+    check_fits(results.ndim <= 2, results, name, rule, ": flatten each with np.ravel")
     return results

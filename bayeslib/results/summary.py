@@ -53,8 +53,7 @@ class Summary:
             return self.rows[name][self.columns.index(column)]
         except (TypeError, LookupError, ValueError):
             raise BayeslibError(
-                f"a summary takes a name and a column, of {tuple(self.rows)} and {self.columns}, "
-                f"got {key!r}"
+                f"give a name and a column of {tuple(self.rows)}, {self.columns}, got {key!r}"
             ) from None
 
     def _cells(self):
@@ -101,9 +100,9 @@ class Summarised:
         return self.summary()._repr_html_()
 
 
-def tabulate(title, columns, names, table, problems=()):
-    """Return the `Summary` of a table given column by column."""
-    rows = {name: tuple(float(column[i]) for column in table) for i, name in enumerate(names)}
+def tabulate(title, columns, names, problems=()):
+    """Return the `Summary` of `columns`, a dict of arrays with one number for each name."""
+    rows = {name: tuple(float(c[i]) for c in columns.values()) for i, name in enumerate(names)}
     return Summary(title, tuple(columns), rows, problems)
 
 

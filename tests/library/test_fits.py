@@ -97,7 +97,7 @@ test_odd_arguments_are_named = refused(
     (lambda: bl.bbvi(LINE, num_steps=1e13, rng=1), MemoryError, "the trace of shape"),
     (lambda: bl.Gaussian(0, 1).sample(1e13, 1), MemoryError, "the draws of shape"),
     (lambda: bl.pathfinder(BLOWS_UP, [0.5], rng=1), TargetError, r"inf at theta=\["),
-    (lambda: bl.Gaussian([], []), "at least one dimension"),
+    (lambda: bl.Gaussian([], []), r"must have shape \(1,\), got \(0,\)"),
     (lambda: bl.Gaussian(0, 1, names=5), BayeslibTypeError, "names must be strings"),
     (lambda: bl.Gaussian(0, 1, transform=5), "support must be pairs"),
     (lambda: bl.Gaussian(0, 1, transform=[(0,)]), "support must be pairs"),

@@ -51,8 +51,7 @@ class JointTest(Judged):
     joint test: 100 chains of 20 steps
          t centre   t spread          p
     mu     -0.222      -9.51    1.3e-15
-    ! mu is too narrow in the chains (t = -9.5): the sampler does not draw from
-    the posterior of the model that was simulated
+    ! mu is too narrow in the chains (t = -9.5): sampler and model disagree
     >>> print(test.forward.shape, test.chains.shape)
     (2000, 1) (100, 20, 1)
     """
@@ -70,11 +69,10 @@ class JointTest(Judged):
         if self.interrupted:
             found.append(f"interrupted: these are the first {len(self.chains)} chains")
         for i, j in self._alarming:
-            how = [("low", "high"), ("narrow", "wide")][j][int(self.t[i, j] > 0.0)]
-            found.append(
-                f"{self.names[i]} is too {how} in the chains (t = {self.t[i, j]:.1f}): the sampler "
-                "does not draw from the posterior of the model that was simulated"
-            )
+            name, t = self.names[i], self.t[i, j]
+            how = [("low", "high"), ("narrow", "wide")][j][int(t > 0.0)]
+            wrong = f"{name} is too {how} in the chains (t = {t:.1f})"
+            found.append(f"{wrong}: sampler and model disagree")
         return tuple(found)
 
     def __repr__(self):

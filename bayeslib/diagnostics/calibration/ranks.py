@@ -80,8 +80,7 @@ class Calibration(Judged):
         if self.num_short > 0.05 * len(self.ranks):
             found.append(
                 f"{self.num_short} of {len(self.ranks)} fits were worth fewer than "
-                f"{self.num_draws} independent draws, whose ranks pile up at the ends: run the "
-                "fits longer, or ask for a smaller num_draws"
+                f"{self.num_draws} independent draws: run the fits longer, or ask for fewer"
             )
         return tuple(found)
 

@@ -14,10 +14,7 @@ def as_vector(value, name):
     fits = array.ndim == 1 and array.size > 0
     check_fits(fits, array, name, "return a number or a vector of numbers")
     if not np.isfinite(array).all():
-        raise BayeslibError(
-            f"{name} returned {array}; every number must be finite: where theta or the data can "
-            "be infinite, test a bounded function of them"
-        )
+        raise BayeslibError(f"{name} returned {array}, but must return finite numbers")
     return array
 
 
@@ -94,7 +91,7 @@ class Simulator:
         if len(self.names) != row.size:
             raise BayeslibError(
                 f"{len(self.names)} names for {row.size} quantities ({theta.size} parameters and "
-                f"{len(others)} others), of which there must be as many each time: {self.names}"
+                f"{len(others)} others), as many as the first time: {self.names}"
             )
         return row
 
