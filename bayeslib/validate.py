@@ -135,9 +135,7 @@ def as_array(value, name):
     masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", ())  # imported by their maker
     parts = value if isinstance(value, (list, tuple)) else (value,)
     if any(isinstance(part, masked) and part.mask.any() for part in parts):
-        raise BayeslibError(
-            f"{name} has masked entries: leave them out by x.compressed(), or fill them"
-        )
+        raise BayeslibError(f"{name} has masked entries: x.compressed() leaves them out")
     try:
         return np.asarray(value)
     except ValueError as error:
@@ -177,11 +175,10 @@ def check_each(array, name, rule, fine, remedy=""):
     bad = np.argwhere(~fine)
     if len(bad):
         place = f"[{', '.join(map(str, bad[0]))}]" if array.ndim else ""
-        more = f" ({len(bad)} entries are not, {np.isnan(array).sum()} of them nan)"
-        raise BayeslibError(
-            f"{name} must be {rule}, {name}{place} is {array[tuple(bad[0])]:g}"
-            f"{more if len(bad) > 1 else ''}{remedy}"
-        )
+        found = f"{name}{place} is {array[tuple(bad[0])]:g}"
+        if len(bad) > 1:
+            found += f" ({len(bad)} entries are not, {np.isnan(array).sum()} of them nan)"
+        raise BayeslibError(f"{name} must be {rule}, {found}{remedy}")
 
 
 def check_finite(array, name, remedy=""):
@@ -197,10 +194,8 @@ def blame(target, words):
             found = np.argwhere(test(array)) if array.dtype.kind in "fc" else ()
             if len(found):
                 index = f"[{', '.join(map(str, found[0]))}]" if array.ndim else ""
-                return (
-                    f"data[{i}] holds {len(found)} {kind}, the first at data[{i}]{index}: "
-                    f"remove or impute them, unless the model expects them ({words})"
-                )
+                odd = f"data[{i}] holds {len(found)} {kind}, the first at data[{i}]{index}"
+                return f"{odd}: remove or impute them, unless the model expects them ({words})"
     return words
 
 
@@ -335,8 +330,6 @@ def check_memory(shape, name):
     needed = 8.0 * float(np.prod([float(n) for n in shape]))
     free = available_memory()
     if free is not None and needed > free:
-        raise TooLargeError(
-            f"{name} of shape ({', '.join(f'{n:.0f}' for n in shape)}) needs "
-            f"{needed / 2**30:,.1f} GiB, {free / 2**30:,.1f} GiB are free; ask for fewer, or run "
-            "in pieces"
-        )
+        what = f"{name} of shape ({', '.join(f'{n:.0f}' for n in shape)})"
+        needed, free = (f"{size / 2**30:,.1f} GiB" for size in (needed, free))
+        raise TooLargeError(f"{what} needs {needed}, {free} are free; ask for fewer")

@@ -72,15 +72,12 @@ def _weight_problems(draws):
     ess = draws.worth
     khat, limit = draws.settings.get("khat", -np.inf), khat_limit(size)
     if khat > limit and ess < NEARLY_EQUAL * size:
-        yield (
-            f"k-hat is {', above '.join(apart(khat, limit))}: a few weights dominate, and errors "
-            "cannot be believed; use a proposal nearer to the target, with heavier tails"
-        )
+        found = f"k-hat is {', above '.join(apart(khat, limit))}: a few weights dominate"
+        remedy = "use a proposal nearer to the target, with heavier tails"
+        yield f"{found}, and errors cannot be believed; {remedy}"
     elif (khat := draws.settings.get("khat_beyond", -np.inf)) > limit:
-        yield (
-            f"further out than the draws k-hat is {', above '.join(apart(khat, limit))}: weights "
-            "go on rising there, and errors are too small; use a proposal with heavier tails"
-        )
+        found = f"further out than the draws k-hat is {', above '.join(apart(khat, limit))}"
+        yield f"{found}, and errors are too small: use a proposal with heavier tails"
     if ess < min(10.0, NEARLY_EQUAL * size):
         kind = "weighted" if draws.log_weights is not None else "resampled"
         yield f"{size} {kind} draws are worth {ess:.1f}: find a better proposal"
@@ -115,10 +112,8 @@ def _chain_problems(draws):
     yield from ladder_problems(draws)
     constant = [n for n in draws.names if np.any(np.ptp(draws[n], axis=1) == 0.0)]
     if constant:
-        why = ": its proposals were all rejected" if "accepted" in draws.stats else ""
-        if "tree_depth" in draws.stats:
-            why = ": where scales are far from 1, rescale, or pass initial_position"
-        yield f"a chain never moved in {_listed(constant)}{why}"
+        remedy = "rescale, take smaller steps, or pass initial_position"
+        yield f"a chain never moved in {_listed(constant)}: {remedy}"
     elif stood := [n for n in draws.names if _stood_still(draws[n])]:
         found = f"a chain stood still in {_listed(stood)} for half of its draws or more"
         yield f"{found}: take smaller steps, or reparameterise"
@@ -145,10 +140,9 @@ def _rhat_problem(draws, limit):
     rhat = np.atleast_1d(diagnostics.rhat(replace(draws, log_weights=None)))
     if np.any(rhat > limit):
         worst = int(np.nanargmax(rhat))
-        return (
-            f"R-hat is {apart(rhat[worst], limit, 3)[0]} for {draws.names[worst]}, above {limit}: "
-            "the chains disagree; run longer, or find what separates them"
-        )
+        found = f"R-hat is {apart(rhat[worst], limit, 3)[0]} for {draws.names[worst]}"
+        remedy = "run longer, or find what separates them"
+        return f"{found}, above {limit}: the chains disagree; {remedy}"
 
 
 def particle_problems(draws):
@@ -166,10 +160,8 @@ def particle_problems(draws):
             remedy = "raise num_steps, or leave it out"
         elif given["scale"] is not None:
             remedy = "leave scale out"
-        yield (
-            f"at stage {k + 1} of {growth.size} {given['num_moves'][k]} moves were too few: {why}, "
-            f"and means, errors and evidence may all be wrong; {remedy}"
-        )
+        found = f"at stage {k + 1} of {growth.size} {given['num_moves'][k]} moves were too few"
+        yield f"{found}: {why}, and means, errors and evidence may all be wrong; {remedy}"
     families = draws.settings.get("num_families", np.inf)
     if families < min(FEWEST_FAMILIES, draws.num_samples):
         few = apart(families, FEWEST_FAMILIES, 1)[0]
@@ -321,8 +313,8 @@ def ladder_problems(draws):
         yield f"{found}: the ladder is too coarse; pass inverse_temperatures={more} or more"
     idle = int(np.sum(np.asarray(draws.settings["round_trips"]) == 0))
     if idle and (idle == draws.num_chains or draws.num_samples >= _ENOUGH_FOR_A_TRIP):
-        found = f"in {idle} of {draws.num_chains} chains no replica made the way from hot to cold and back"
-        yield f"{found}: run longer, or pass inverse_temperatures={more}"
+        found = f"in {idle} of {draws.num_chains} chains no replica made the way from hot to cold"
+        yield f"{found} and back: run longer, or pass inverse_temperatures={more}"
 
 
 def _listed(names):

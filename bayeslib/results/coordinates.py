@@ -194,8 +194,7 @@ class Transform:
             found[c] = name
         for kind, of_theta, of_x in self._curves:
             base = names[of_theta.start].partition("[")[0]
-            for k, c in enumerate(range(of_x.start, of_x.stop)):
-                found[c] = f"{kind}({base})[{k}]"
+            found[of_x] = [f"{kind}({base})[{k}]" for k in range(of_x.stop - of_x.start)]
         return tuple(found)
 
     def _checked(self, value, name, size):

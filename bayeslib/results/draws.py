@@ -464,14 +464,12 @@ class Draws(Summarised):
         from .arviz import to_arviz
 
         self._check_some()
-        data = {
-            "log_likelihood": log_likelihood and self._each("log_likelihood", log_likelihood),
-            "posterior_predictive": posterior_predictive, "observed_data": observed_data,
-        }  # fmt: skip
-        data = {
-            name: group if isinstance(group, dict) else {"y": np.asarray(group)}
-            for name, group in data.items() if group is not None
-        }  # fmt: skip
+        data = {"posterior_predictive": posterior_predictive, "observed_data": observed_data}
+        if log_likelihood is not None:
+            data["log_likelihood"] = self._each("log_likelihood", log_likelihood)
+        data = {name: group for name, group in data.items() if group is not None}
+        for name, group in data.items():
+            data[name] = group if isinstance(group, dict) else {"y": np.asarray(group)}
         return to_arviz(self, data, dims, coords)
 
     def __repr__(self):

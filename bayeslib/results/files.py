@@ -99,10 +99,8 @@ def read(path):
             if not isinstance(header, dict) or "format" not in header:
                 raise _foreign(path, ": its header is of something else")
             if header["format"] > FORMAT:
-                raise BayeslibError(
-                    f"{str(path)!r} was written by bayeslib {header.get('bayeslib')}, in a format "
-                    "that this version does not read: install a newer one"
-                )
+                found = f"{str(path)!r} was written by bayeslib {header.get('bayeslib')}"
+                raise BayeslibError(f"{found}, in a format unknown to this: install a newer one")
             found = {name: _decode(value, members) for name, value in header["fields"].items()}
             return header["kind"], found
     except (OSError, BayeslibError):

@@ -78,10 +78,9 @@ class Calibration(Judged):
         for (i,) in self._alarming:
             found.append(f"{self.names[i]} is not calibrated: {_in_words(*self.z[i])}")
         if self.num_short > 0.05 * len(self.ranks):
-            found.append(
-                f"{self.num_short} of {len(self.ranks)} fits were worth fewer than "
-                f"{self.num_draws} independent draws: run the fits longer, or ask for fewer"
-            )
+            short = f"{self.num_short} of {len(self.ranks)} fits were worth fewer than"
+            remedy = "run the fits longer, or ask for fewer"
+            found.append(f"{short} {self.num_draws} independent draws: {remedy}")
         return tuple(found)
 
     def __repr__(self):
