@@ -1,7 +1,6 @@
 """From a Python function to a callback: compiled, kept on disk, and errors in words."""
 
 import contextlib
-import re
 import threading
 
 import numba
@@ -9,11 +8,11 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from ..errors import BayeslibError, BayeslibTypeError
+from ..errors import BayeslibTypeError
 from . import entry
 from .arithmetic import INLINED
 from .autodiff import compilable, differentiate, differentiate_by_tape, prefers_tape
-from .autodiff.explain import explain, forgets, only_raises, unknown_name
+from .autodiff.explain import explain
 from .autodiff.rewrite import unique
 from .callback import Bound, PlainCallback
 from .disk import Stored
@@ -98,31 +97,24 @@ def _compile(key, kind, function, data, dim, bounded, by_tape):
 
 
 def _compiled_entry(kind, function, data, dim, bounded, by_tape):
-    readonly, compiled = kind != "auto", None
-    num_vectors = 3 if by_tape else 1 if kind == "value" else 2
+    auto = kind == "auto"
+
+    def attempt(derive, num_vectors):
+        kinds = entry.argument_types(data, num_vectors, readonly_theta=not auto)
+        jitted = derive(function, dim) if auto else compilable(function, **INLINED)
+        jitted.py_func.__module__ = __name__  # the next process has it, other than a reader's own
+        compiled = compile_function(jitted, kinds)
+        _check_return_type(function, compiled.signature.return_type)
+        entry.add_entry(compiled, kinds, num_vectors, bounded=bounded)
+        return compiled
+
     if by_tape:
-        kinds = entry.argument_types(data, num_vectors, readonly_theta=readonly)
         with contextlib.suppress(Exception):  # dual numbers may be able to, or theirs is the error
-            compiled = _compiled_of(differentiate_by_tape(function, dim), kinds)
-    if compiled is None:
-        num_vectors = min(num_vectors, 2)
-        kinds = entry.argument_types(data, num_vectors, readonly_theta=readonly)
-        if kind == "auto":
-            jitted = differentiate(function, dim)
-        else:
-            jitted = compilable(function, **INLINED)
-        try:
-            compiled = _compiled_of(jitted, kinds)
-        except Exception as error:
-            raise (explain if kind == "auto" else _explained)(error, function) from None
-    _check_return_type(function, compiled.signature.return_type)
-    entry.add_entry(compiled, kinds, num_vectors, bounded=bounded)
-    return compiled
-
-
-def _compiled_of(jitted, kinds):
-    jitted.py_func.__module__ = __name__  # which the next process has, other than a reader's own
-    return compile_function(jitted, kinds)
+            return attempt(differentiate_by_tape, 3)
+    try:
+        return attempt(differentiate, 1 if kind == "value" else 2)
+    except Exception as error:
+        raise explain(error, function, auto) from None
 
 
 def paired(logdensity, gradient):
@@ -143,43 +135,13 @@ def paired(logdensity, gradient):
 
 
 def _check_return_type(function, returned):
-    name = function.__name__
     if isinstance(returned, (types.Float, types.Integer)):
         return
     found = {
         types.Array: "an array; sum it, or index it",
         types.Boolean: "a bool; return the logarithm of the density",
         types.Optional: "None on one branch; return -np.inf there",
-        types.NoneType: "None; is there a return statement?",
+        types.NoneType: "None; return a number on every path, outside the support -np.inf",
     }
-    reason = next((text for kind, text in found.items() if isinstance(returned, kind)), None)
-    if isinstance(returned, types.NoneType) and only_raises(function):
-        reason = "none: it always raises; outside the support return -np.inf"
-    raise BayeslibTypeError(f"{name!r} must return a float, got {reason or returned}")
-
-
-def _explained(error, function):
-    """Return what to raise when the compiler has raised, a NumbaError or something else."""
-    if isinstance(error, BayeslibError):
-        return error
-    if forgets(function):
-        return BayeslibTypeError(
-            f"{function.__name__!r} must return a float, got None; is there a return on every path?"
-        )
-    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-    if "unify return type" in text and "array(" in text:
-        return BayeslibTypeError(
-            f"{function.__name__!r} must return a float, got an array; sum it, or index it"
-        )
-    about = re.split(r"^(?:File |During:)|Raised from", text, flags=re.MULTILINE)[0]
-    said = re.findall(r"^\s*(?!Failed in|This error|For more|- Resolution|<)(\S.*)", about, re.M)
-    where = re.findall(r"File \"(?!<string>)[^\"]*\", line (\d+)", text)
-    line = f" (line {where[-1]} of its file)" if where else ""
-    remedy = (
-        "Write it in numba's subset: numbers, loops, NumPy arrays and functions; "
-        "of SciPy what the page Targets lists; no lists of mixed types."
-    )
-    reason = " ".join(said[:2] or [type(error).__name__]).rstrip(".")
-    if found := unknown_name(text, error, function):
-        reason, remedy = found[0], f"{found[1][0].upper()}{found[1][1:]}.".replace("?.", "?")
-    return BayeslibTypeError(f"{function.__name__!r} does not compile{line}: {reason}. {remedy}")
+    reason = next((text for kind, text in found.items() if isinstance(returned, kind)), returned)
+    raise BayeslibTypeError(f"{function.__name__!r} must return a float, got {reason}")

@@ -4,29 +4,29 @@ import difflib
 import dis
 import itertools
 import linecache
+import os
 import re
 from traceback import format_tb
 
-from numba import NumbaError
-
-from ...errors import LIBRARY, BayeslibError, GradientError
+from ...errors import LIBRARY, BayeslibError, BayeslibTypeError, GradientError
 from ..functions import densities
 
-ONE = "return one float on every path"
+ONE = "return one float on every path, and -np.inf outside the support"
 SUM = "add up the terms, as in np.sum(bl.logpdf.normal(y, mu, sigma))"
-FLOATS = r"Cannot unify array\((float|int)\d+[^)]*\) and array\(Dual"
-OUTSIDE = r"Untyped global name '(\w+)'|variable '(\w+)' in globals|OverloadSelector.*List\("
 ELSE = ", or pass gradient= or fused= to Target, or gradient=None for metropolis or slice_sample"
+SUBSET = "keep to numba's subset: numbers, loops, what of NumPy and SciPy the page Targets lists"
+FORMULA = "write out its formula, as a series in a loop; names that are known: see Targets"
+OUTSIDE = "hand numbers and arrays over in data=, and call only what numba compiles"
+DTYPE = "make it with dtype=theta.dtype; of named parameters, as np.zeros_like(p.tau * y)"
+WHOLE = "a parameter that is a whole number has no gradient: sum it out"
 SLIPS = (  # which do not compile without a gradient either
     (r"setitem\(readonly|^'NoneType' .* 'args'", "an array that is read-only is changed in place",
      "theta and data are read-only: write to a copy, y = y - y.mean(), or do it before Target"),
     (r">>> setitem\(.*\((?:u?int|bool).*[ (]float\d+\b(?:, \dd, \w\)|\)<\S*>)?\)\s*\n",
-     "an array of whole numbers would cut off the floats stored in it",
-     "make it with dtype=theta.dtype; of named parameters, as np.zeros_like(p.tau * y); or store "
-     "int(x) if that is meant"),
+     "an array of whole numbers would cut off the floats stored in it", DTYPE),
     (r"attribute '(\w+)' of type Parameters", "no parameter is named {0!r}",
      "there are {near}: mend the name, or name it in parameters= of the Target"),
-    (r"getitem\(Parameters\(.*?\), Literal\[str\]\((\w+)", "p[{0!r}] is asked for", "write p.{0}"),
+    (r"getitem\(Parameters\(.*?\), Literal\[\w+\]\((\w+)", "p[{0!r}] is asked for", "write p.{0}"),
     (r"Cannot bind .* '\(.*\*, ", "it takes keywords", "leave them out, and the * before them"),
     (r"IMPORT_NAME", "it imports something", "import outside the function"),
     (r"use of yield in a closure", "a generator", "make it a list: sum([v * v for v in y])"),
@@ -36,7 +36,7 @@ SLIPS = (  # which do not compile without a gradient either
      "write np.mean(M, axis=0) or np.sum, loop over rows, or do it before Target if all is data"),
     (r">>> (exp|log|log1p|sqrt|pow|sin|cos|lgamma|max|min)\((?:readonly )?array",
      "Python's {0} of an array", "take NumPy's, as np.exp, np.max or np.maximum, or SciPy's"),
-    (r">>> getitem\(.*, (?:readonly )?(?:array\()?(?:float|Dual)\d+",
+    (r">>> (?:getitem\(.*, (?:readonly )?(?:array\()?|categorical_logit\()(?:float|Dual)\d+",
      "an index that is not a whole number",
      "take .astype(int) of the array before it goes into data="),
     (r">>> (\w*stack|concatenate)\(.*[lL]ist", "np.{0} of a list",
@@ -50,59 +50,65 @@ SLIPS = (  # which do not compile without a gradient either
      "pass that to it as an argument"),
     (r"(?:name|attribute) '(factorial|comb)'", "numba does not know {0}",
      "of scipy.special take gammaln(n + 1), which is log n!, or binom(n, k)"),
+    (r"array\.astype for array\(Dual", "astype of an array from theta", "leave it out"),
+    (r"Unknown attribute '(\w+)' of type Module\(<module '(scipy\.stats[.\w]*)'",
+     "numba does not know {1}.{0}", "write bl.logpdf.normal(y, mu, sigma), and the like"),
+    (r"Unknown attribute '(\w+)' of type Module\(<module '(scipy[.\w]*)'",
+     "numba does not know {1}.{0}", FORMULA),
+    (r"unsupported NumPy function '(numpy\.\w+)", "numba does not know {0}", FORMULA),
+    (r"Untyped global name '(\w+)'.*\n?.*<(?:class 'numpy.ufunc'|ufunc)",
+     "numba does not know scipy.special.{0}", FORMULA),
+    (r"(?:Untyped global name '|variable '(?=\w+' in globals))(\w+)'",
+     "{0!r} is nothing that numba can compile", OUTSIDE),
+    (r"OverloadSelector.*List\(", "a list from outside is nothing that numba can compile", OUTSIDE),
+    (r"Can't unify return type .*array\(", "it returns an array, not a number", SUM),
+    (r"Cannot unify array\((float|int)\d+[^)]*\) and array\(Dual",
+     "an array of floats becomes one of functions of theta",
+     "begin with such, as by adding 0.0 * theta[0]; of named parameters, 0.0 * p.tau"),
 )  # fmt: skip
 REMEDIES = (
     (r"setitem", "a function of theta is stored in an array that does not hold such numbers",
-     "make the array with dtype=theta.dtype; of named parameters, as np.zeros_like(p.tau * y)"),
+     DTYPE),
     (r"(bool|truth)", "a function of theta is used as a condition", "compare it, as in x != 0.0"),
     (r"(floordiv|mod|ifloordiv|imod)", "// and % of a function of theta", "use / and branches"),
     (r"array", "np.array of this kind of rows",
-     "give it numbers, or rows of as many numbers each, or fill "
-     "np.empty(shape, dtype=theta.dtype)"),
+     "give it numbers, or rows of one length, or fill np.empty(shape, dtype=theta.dtype)"),
     (r"(int|round|floor|ceil)", "rounding of a function of theta",
-     "branch on a comparison; a parameter that is a whole number has no gradient: sum it out"),
+     f"branch on a comparison; {WHOLE}"),
     (r"(_impl|dot|matmul)", "a product of these shapes",
      "multiply vectors and matrices, of one or two dimensions"),
     (r"(eig\w*|svd|qr|pinv|lstsq|cond|matrix_\w+)", "np.linalg.{name} of a matrix from theta",
      "use np.linalg.cholesky, solve, inv, det or slogdet"),
-    (r"norm", "np.linalg.norm with a second argument", "write np.linalg.norm(x), or the formula"),
-    (r"median", "np.median of an array from theta", "take the middle of np.sort(x)"),
-    (r"(getitem|getattr)\(Parameters", "{name} of the parameters", "write p.alpha for alpha"),
-    (r"categorical_logit\((float|Dual)\d+", "an index that is not a whole number",
-     "take .astype(int) of the array before it goes into data="),
     (r"(poisson|negative_binomial|binomial_logit|bernoulli_logit)\(Dual\d+",
-     "{name} of a number from theta",
-     "a parameter that is a whole number has no gradient: sum it out"),
+     "{name} of a number from theta", WHOLE),
     (r"(logsumexp|multivariate_normal_cholesky|(dirichlet|categorical_logit)\(.*[2-9]d.*)",
-     "{name} of more than one vector",
-     "loop over the rows, and call it with each"),
+     "{name} of more than one vector", "loop over the rows, and call it with each"),
     (r"\w+\(.*[lL]ist", "{name} of a list", "make an array of it, np.array([...])"),
     (r"<unknown function>", "a conversion of a number from theta", "leave out np.float64 and such"),
 )  # fmt: skip
 
 
-def explain(error, function):
-    """Make the GradientError for an error that numba raised while it compiled the duals."""
-    if isinstance(error, GradientError):
-        return GradientError(f"{title(function)}: {error}{ELSE}")
-    if isinstance(error, BayeslibError):
+def explain(error, function, auto):
+    """Return what to raise when numba has raised; if `auto`, while it compiled the duals."""
+    if isinstance(error, BayeslibError) and not isinstance(error, GradientError):
         return error
-    text = str(error)
-    known = unknown_name(text, error, function)
-    construct, remedy = known or describe(text, error, function)
-    more = "" if known else ELSE
-    return GradientError(f"{title(function)}: {construct}{place(text)}; {remedy}{more}")
-
-
-def title(function):
-    return f"no automatic gradient for {getattr(function, '__name__', function)!r}"
+    name = getattr(function, "__name__", function)
+    title = f"no automatic gradient for {name!r}" if auto else f"{name!r} does not compile"
+    if isinstance(error, GradientError):
+        return GradientError(f"{title}: {error}{ELSE}")
+    text, more = re.sub(r"\x1b\[[0-9;]*m", "", str(error)), ""
+    if not (found := slip(text, error, function)):
+        found, more = describe(text, error, function) if auto else (said(text, error), SUBSET), ELSE
+    construct, remedy = found
+    kind, more = (GradientError, more) if auto else (BayeslibTypeError, "")
+    return kind(f"{title}: {plain_types(construct)}{place(text)}; {remedy}{more}")
 
 
 def parameters_of(function):
     return getattr(function, "__globals__", {}).get("_parameters", {})
 
 
-def unknown_name(text, error, function):
+def slip(text, error, function):
     """What compiles neither with a gradient nor without, and the remedy, or None."""
     if isinstance(error, AssertionError) and "idxty.ndim" in format_tb(error.__traceback__)[-1]:
         return "a mask of several dimensions", "mask the array before it goes into data="
@@ -115,28 +121,7 @@ def unknown_name(text, error, function):
         close = difflib.get_close_matches(match[2].lower(), densities.__all__, 1)
         remedy = f"did you mean {close[0]}?" if close else "mend the name"
         return f"bl.logpdf has {match[1]}", remedy
-    attribute = r"Unknown attribute '(\w+)' of type Module\(<module '(scipy[.\w]*)'"
-    name = r"Untyped global name '(\w+)'().*\n?.*<(?:class 'numpy.ufunc'|ufunc)"
-    of_numpy = r"unsupported NumPy function '(?=numpy\.(\w+))(numpy)"
-    match = next(filter(None, (re.search(p, text) for p in (attribute, of_numpy, name))), None)
-    if match is None:
-        if not (match := re.search(OUTSIDE, text)):
-            return None
-        what = repr(match[1] or match[2]) if match.lastindex else "a list from outside"
-        return (
-            f"{what} is nothing that numba can compile",
-            "hand numbers and arrays over in data=, and call only what numba compiles",
-        )
-    known = f"numba does not know {match[2] or 'scipy.special'}.{match[1]}"
-    if match[2].startswith("scipy.stats"):
-        return known, "write bl.logpdf.normal(y, mu, sigma), and the like for other densities"
-    return known, "write out its formula, as a series in a loop; names that are known: see Targets"
-
-
-def only_raises(function):
-    """Whether a function has no way to return."""
-    steps = dis.get_instructions(getattr(function, "py_func", function))
-    return not any(step.opname.startswith("RETURN_") for step in steps)
+    return ("a path through it returns none, not a number", ONE) if forgets(function) else None
 
 
 def forgets(function):
@@ -153,46 +138,32 @@ def forgets(function):
 
 
 def describe(text, error, function):
-    """The construct that numba stumbled over, and what to do about it."""
-    if forgets(function):
-        return "a path through it returns none, not a number", ONE
-    arrays = [(name, p.size) for name, p in parameters_of(function).items() if p.shape]
-    add_up = SUM + "".join(f", and those of {name}, {n} numbers" for name, n in arrays)
+    """The construct that has no gradient, and what to do about it."""
     match = re.search(r"^ ?No implementation of function (.*) found for signature:\s+>>> (.*)",
                       text, re.MULTILINE)  # fmt: skip
-    if match:
-        call = re.sub(r"Literal\[\w+\]\((.*?)\)", r"\1", match[2].strip())
-        name = call.split("(")[0]
-        if name in ("value_of", "partial"):
-            kind = plain_types(call.partition("(")[2].rpartition(")")[0])
-            if only_raises(function):
-                return "it always raises", "return -np.inf outside the support"
-            return f"it returns {kind}, not a number", add_up if "array" in kind else ONE
-        for pattern, construct, remedy in REMEDIES:
-            if re.match(rf"{pattern}\W", call):
-                return construct.format(name=name), remedy
-        return f"{plain_types(call)} has no derivative rule", "write it as a loop over numbers"
-    if re.search(r"Can't unify return type .*array\(Dual", text):
-        return "it returns an array, not a number", add_up
-    if re.search(FLOATS, text):
-        return (
-            "an array of floats becomes one of functions of theta",
-            "begin with such, as by adding 0.0 * theta[0]; of named parameters, 0.0 * p.tau",
-        )
-    match = re.search(r"NameError: (.*)|(Cannot unify .*)|(Unknown attribute .*)|(Use of .*)", text)
-    if match:
-        reason = next(group for group in match.groups() if group)
-        return plain_types(reason.strip()), "keep to loops over numbers"
-    if "array.astype" in text:
-        return "astype of an array from theta", "leave it out"
-    if isinstance(error, AttributeError):
-        return text, "mend the name"
-    remedy = f"{ONE} and keep to loops over numbers"
-    if not isinstance(error, NumbaError):
-        return "numba cannot compile it for numbers that carry derivatives", remedy
-    line = re.search(r"^\s*(?!Failed in|During|- R)(\S.*)", text, re.MULTILINE)
-    reason = f"{type(error).__name__}: {line[1]}" if line else type(error).__name__
-    return plain_types(reason), remedy
+    if not match:
+        return said(text, error), "return one float on every path, and keep to loops over numbers"
+    call = re.sub(r"Literal\[\w+\]\((.*?)\)", r"\1", match[2].strip())
+    name = call.split("(")[0]
+    if name in ("value_of", "partial"):
+        kind = call.partition("(")[2].rpartition(")")[0]
+        arrays = [(own, p.size) for own, p in parameters_of(function).items() if p.shape]
+        add_up = SUM + "".join(f", and those of {own}, {n} numbers" for own, n in arrays)
+        return f"it returns {kind}, not a number", add_up if "array" in kind else ONE
+    for pattern, construct, remedy in REMEDIES:
+        if re.match(rf"{pattern}\W", call):
+            return construct.format(name=name), remedy
+    return f"{call} has no derivative rule", "write it as a loop over numbers"
+
+
+def said(text, error):
+    """The line that says most in a message of numba's, or the error's name."""
+    if call := re.search(r">>> (.*)", text):
+        return f"numba has no {call[1].strip()}"
+    telling = r"(?:NameError: |(?=Cannot unify |Unknown attribute |Use of ))(.*)"
+    first = r"^\s*(?!Failed in|During|This error|For more|File|- R|<)(\S.*)"
+    match = re.search(telling, text) or re.search(first, text, re.MULTILINE)
+    return match[1].partition(" Raised from")[0].rstrip(". ") if match else type(error).__name__
 
 
 def plain_types(text):
@@ -203,8 +174,9 @@ def plain_types(text):
 
 def place(text):
     """The first line of the user's own that the message points to, with its source."""
-    for path, line in re.findall(r"^During: typing of .* at (.*) \((\d+)\)$", text, re.MULTILINE):
-        if path != "<string>" and not LIBRARY.match(path):
+    places = r'^(?:During: typing of .* at |File ")(.*?)(?: \(|", line )(\d+)'
+    for path, line in re.findall(places, text, re.MULTILINE):
+        if path != "<string>" and not LIBRARY.match(os.path.abspath(path)):
             source = linecache.getline(path, int(line)).strip()
             return f", line {line}: `{source}`" if source else f", line {line}"
     return ""
