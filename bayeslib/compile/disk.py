@@ -72,8 +72,7 @@ class Stored:
                 _said.append(self.cache_path)
                 warn(
                     f"compiled code cannot be stored in {self.cache_path} "
-                    f"({error.strerror or error}), so that every new process compiles again: make "
-                    "room there, or let NUMBA_CACHE_DIR name another folder"
+                    f"({error.strerror or error}): let NUMBA_CACHE_DIR name another folder"
                 )
         with contextlib.suppress(OSError):  # another process may do the same
             _prune(self.cache_path)
@@ -90,8 +89,5 @@ def cache_folder():
 
 
 def _prune(folder):
-    files = list(folder.glob("*.nbc"))
-    if len(files) > _KEPT:
-        files.sort(key=lambda path: path.stat().st_mtime)
-        for path in files[: len(files) - _KEPT * 3 // 4]:
-            path.unlink(missing_ok=True)
+    for path in sorted(folder.glob("*.nbc"), key=lambda path: path.stat().st_mtime)[:-_KEPT]:
+        path.unlink(missing_ok=True)

@@ -89,7 +89,7 @@ def returns_nothing_on_one_branch(theta):
 test_density_of_the_wrong_type = pytest.mark.row(5, 6, 7)(
     refused(
         (lambda theta: -0.5 * theta**2, TypeError, "must return a float, got an array; sum it, or"),
-        (returns_array_inside, TypeError, "must return a float, got an array; sum it"),
+        (returns_array_inside, TypeError, "returns an array, not a number.*; add up"),
         (returns_nothing_on_one_branch, TypeError, "must return a float.*None on one branch"),
         (lambda theta: theta[0] > 0, TypeError, "must return a float, got a bool"),
         by=lambda function: run(value_only(function)),
@@ -156,15 +156,14 @@ async def waits(theta):
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (lambda theta: special.jv(1.0, theta[0]), r"scipy.special.jv. Write out its formula"),
-        (lambda theta: jv(1.0, theta[0]), r"scipy.special.jv. Write out its formula, .*Targets"),
-        (lambda theta: stats.norm.logpdf(theta[0]), r"scipy.stats.norm. Write bl.logpdf.normal"),
-        (import_inside, r"imports something. Import outside the function"),
-        (raises_always, "got none: it always raises; outside the support return -np.inf"),
+        (lambda theta: special.jv(1.0, theta[0]), r"scipy.special.jv.*; write out its formula"),
+        (lambda theta: jv(1.0, theta[0]), r"scipy.special.jv.*; write out its formula, .*Targets"),
+        (lambda theta: stats.norm.logpdf(theta[0]), r"scipy.stats.norm.*; write bl.logpdf.normal"),
+        (import_inside, r"imports something.*; import outside the function"),
+        (raises_always, "got None; return a number on every path, outside the support -np.inf"),
         (lambda theta, **options: 0.0, r"takes \(theta, \*\*options\): leave out the keywords"),
-        (lambda theta, *, s: 0.0, r"takes \(theta, \*, s\): leave out the \*, .*no keywords"),
-        (lambda theta, *, s=1.0: 0.0, r"it takes keywords. Leave them out, and the \*"),
-        (waits, r"got an async one; wrap it in def f\(theta\)"),
+        (lambda theta, *, s: 0.0, r"takes \(theta, \*, s\): leave out the keywords"),
+        (waits, r"not async, got <function.*; wrap it in def f\(theta\)"),
         (partial(import_inside), r"got functools.par.*; wrap it in def f\(theta\)"),
         (lambda theta, y: 0.0, r"takes \(theta, y\): pass data=\(y,\)"),
         (lambda theta, x, y: 0.0, r"takes \(theta, x, y\): pass data=\(x, y,\)"),
@@ -173,7 +172,7 @@ async def waits(theta):
 def test_what_a_function_may_not_do_is_said_with_what_to_do_instead(function, words):
     with pytest.raises(BayeslibTypeError, match=words) as caught:
         Target(function, dim=1, gradient=None)(0.5)
-    assert len(str(caught.value)) < 250 and "jv(1.0, theta[0])" not in str(caught.value)
+    assert len(str(caught.value)) < 300
 
 
 def test_a_slice_with_steps_and_a_foreign_function_compile_without_a_warning():
@@ -315,7 +314,7 @@ def test_masked_entries_are_refused(call, name):
 def test_more_digits_than_compiled_code_has_are_refused(number, kind):
     if number.dtype.itemsize <= np.dtype(kind).itemsize:
         pytest.skip("a long double is a double here")
-    with pytest.raises(BayeslibTypeError, match=rf"data\[0\] is of dtype .*astype\({kind}\)"):
+    with pytest.raises(BayeslibTypeError, match=rf"double precision, got dtype .*astype\({kind}\)"):
         value_only(lambda theta, y: 0.0, data=(number,))
 
 

@@ -117,11 +117,11 @@ def test_a_table_of_numbers_is_data_and_one_with_text_is_not():
     table = Table([1.0, 2.0], [3.0, 5.0])
     assert value_only(logdensity, dim=1, data=(table,))(4.0) == -2.0
     for other in (Table([1.0, None], [3.0, 5.0]), Table(["a", "b"], ["c", "d"])):
-        with pytest.raises(bl.BayeslibTypeError, match=r"data\[0\] must hold numbers, got dtype"):
+        with pytest.raises(bl.BayeslibTypeError, match=r"data\[0\] must hold numbers.*got dtype"):
             value_only(logdensity, dim=1, data=(other,))
     with pytest.raises(bl.BayeslibTypeError, match="sparse matrix; pass .toarray()"):
         value_only(logdensity, dim=1, data=(sparse.eye(2),))
-    with pytest.raises(bl.BayeslibTypeError, match=r"got a dict; write data=\(x, y,\)"):
+    with pytest.raises(bl.BayeslibTypeError, match=r"got dict; write data=\(x, y,\)"):
         value_only(logdensity, dim=1, data={"x": np.ones(2), "y": np.ones(2)})
     with pytest.raises(bl.StartError, match=r"data\[0\] holds 1 nan"):
         run(value_only(logdensity, dim=1, data=(Table([1.0, 2.0], [3.0, math.nan]),)), 0.0)

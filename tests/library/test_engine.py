@@ -326,7 +326,7 @@ def test_what_was_used_least_recently_makes_room(cache, monkeypatch):
     monkeypatch.setattr(disk, "_KEPT", 8)
     assert kernel_on_disk() == (4.0, False)
     value_of()
-    assert len(list(cache.rglob("*.nbc"))) == 6
+    assert len(list(cache.rglob("*.nbc"))) == 8
     assert kernel_on_disk() == (4.0, False)
 
 

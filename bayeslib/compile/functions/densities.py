@@ -128,9 +128,7 @@ def uniform(x, loc=0.0, scale=1.0):
 @elementwise
 def poisson(k, mu):
     """Poisson, of counts: ``scipy.stats.poisson(mu)``."""
-    if not (k >= 0 and k % 1 == 0):
-        return -math.inf
-    if mu == math.inf:
+    if not (k >= 0 and k % 1 == 0) or mu == math.inf:
         return -math.inf
     return xlogy(k, mu) - mu - math.lgamma(k + 1.0) if mu >= 0.0 else math.nan
 
