@@ -63,7 +63,8 @@ SMOOTH = expressions(
     sp.gammaln(t); sp.gamma(t); sp.digamma(x); sp.psi(t); sp.beta(x, y); sp.betaln(t, 2.0);
     sp.binom(5, t); sp.erf(t); sp.erfc(t); sp.ndtr(t); sp.log_ndtr(-9 * t); sp.log_ndtr(t);
     sp.ndtri(t / 3); sp.ndtri(np.exp(-30 * t)); sp.expit(t); sp.log_expit(t); sp.logit(t / 3);
-    sp.xlogy(c, t); sp.xlog1py(c, t); sp.logsumexp(t); sp.softmax(t); sp.log_softmax(t)
+    sp.xlogy(c, t); sp.xlog1py(c, t); sp.logsumexp(t); sp.softmax(t); sp.log_softmax(t);
+    np.cumsum(M); np.cumprod(M)
     """
 )
 ROUGH = expressions(

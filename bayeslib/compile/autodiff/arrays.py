@@ -64,13 +64,6 @@ def prod(a):
     return result
 
 
-def cumsum(a):
-    out = a.copy()
-    for i in range(1, a.size):
-        out[i] += out[i - 1]
-    return out
-
-
 def register_reduction(name, choose, **options):
     # numba types a.sum() by its own function of that method: it has to learn these as well
     overload(getattr(np, name), **options)(choose)
@@ -81,7 +74,6 @@ def register_reduction(name, choose, **options):
 register_reduction("sum", total, target="cpu")
 register_reduction("mean", lambda a: mean if holds_duals(a) else None, target="cpu")
 register_reduction("prod", lambda a: prod if holds_duals(a) else None)
-register_reduction("cumsum", lambda a: cumsum if holds_duals(a) and a.ndim == 1 else None)
 
 
 # --------------------------------------------------------------------------------------- products
@@ -191,11 +183,8 @@ def change_inplace(symbol, inplace):
         return scope["changed"]
 
 
-change_inplace("+", operator.iadd)
-change_inplace("-", operator.isub)
-change_inplace("*", operator.imul)
-change_inplace("/", operator.itruediv)
-change_inplace("**", operator.ipow)
+for symbol, name in {"+": "iadd", "-": "isub", "*": "imul", "/": "itruediv", "**": "ipow"}.items():
+    change_inplace(symbol, getattr(operator, name))
 
 
 @elementwise

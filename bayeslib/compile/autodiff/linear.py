@@ -150,9 +150,17 @@ def std(a):
     return np.sqrt(np.var(a))
 
 
+@loops_for(np.cumsum, methods_of("cumsum"))
+def cumsum(a):
+    out = a.flatten()
+    for i in range(1, a.size):
+        out[i] += out[i - 1]
+    return out
+
+
 @loops_for(np.cumprod, methods_of("cumprod"))
 def cumprod(a):
-    out = a.copy()
+    out = a.flatten()
     for i in range(1, a.size):
         out[i] = out[i] * out[i - 1]
     return out
@@ -208,23 +216,21 @@ def one_row(typingctx, rows):
 @overload(np.array)
 @overload(np.asarray)
 def array_of(a):
-    if isinstance(a, types.Array) and depends(a):
-        return lambda a: a.copy()
-    if isinstance(a, types.BaseTuple) and len(a):
-        inner = a.types if all(isinstance(kind, types.BaseTuple) for kind in a) else (a,)
-        if not depends(*(kind for row in inner for kind in row)):
-            return None
-        if len({len(row) for row in inner}) > 1 or any(
-            not isinstance(kind, (Active, *REAL)) for row in inner for kind in row
-        ):
-            return None
-        fill = fill_rows if inner[0] is not a else fill_row
-        return lambda a: fill(one_row(a))
-    if isinstance(a, types.List) and depends(a.dtype):
-        return lambda a: fill_row(a)
-    if isinstance(a, types.List) and depends(getattr(a.dtype, "dtype", None)):
-        return lambda a: fill_rows(a)
-    return None
+    if isinstance(a, types.Array):
+        return (lambda a: a.copy()) if depends(a) else None
+    if isinstance(a, types.List):
+        if depends(a.dtype):
+            return lambda a: fill_row(a)
+        return (lambda a: fill_rows(a)) if depends(getattr(a.dtype, "dtype", None)) else None
+    if not isinstance(a, types.BaseTuple):
+        return None
+    rows = a.types if all(isinstance(kind, types.BaseTuple) for kind in a) else (a,)
+    numbers = [kind for row in rows for kind in row]
+    known = all(isinstance(kind, (Active, *REAL)) for kind in numbers)
+    if not known or not depends(*numbers) or len(set(map(len, rows))) > 1:
+        return None
+    fill = fill_rows if rows[0] is not a else fill_row
+    return lambda a: fill(one_row(a))
 
 
 @njit(**RULE)
@@ -239,6 +245,5 @@ def fill_row(a):
 def fill_rows(a):
     out = np.empty((len(a), len(a[0])), result_type(a[0][0], a[0][0]))
     for i in range(len(a)):
-        for j in range(len(a[0])):
-            out[i, j] = a[i][j]
+        out[i] = fill_row(a[i])
     return out
