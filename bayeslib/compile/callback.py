@@ -195,11 +195,9 @@ class Bound:
         self.address = callback.address
         self.failed_at = np.full(dim, np.nan)
         self._theta, self._grad = together(np.zeros(dim), np.zeros(dim))
-        words = []
-        for array in arrays:
-            words += [array.ctypes.data, *array.shape]
-        for array in (bounds, self._tape, self.failed_at):
-            words.append(0 if array is None else array.ctypes.data)
+        words = [word for array in arrays for word in (array.ctypes.data, *array.shape)]
+        own = (bounds, self._tape, self.failed_at)
+        words += [0 if array is None else array.ctypes.data for array in own]
         self.handle = np.array([*words, 0], dtype=np.int64)
 
     def __call__(self, theta, grad):
@@ -268,30 +266,24 @@ def read(address, shape):
 
 def aligned(array, *, writeable=False):
     """Return a C-contiguous copy that starts at a multiple of 64 bytes, to be read only or not."""
-    copy = _aligned_buffer(array.nbytes).view(array.dtype).reshape(array.shape)
-    copy[...] = array
+    (copy,) = together(array)
     copy.flags.writeable = writeable
     return copy
 
 
 def together(*arrays):
-    """Return copies of float64 arrays that lie in memory as they would in every other run.
+    """Return copies of arrays that lie in memory as they would in every other run.
 
     A compiled loop has a vector and a scalar form, and takes the scalar one when the arrays it
     reads and writes lie close to each other. The two add up in different orders, so where the
     allocator happens to put an array would show in the last bit of a sum, and soon in the draws.
     """
-    sizes = [-(-array.size // 8) * 64 + _APART for array in arrays]
-    buffer, copies, start = _aligned_buffer(sum(sizes)), [], 0
+    sizes = [-(-array.nbytes // 64) * 64 + _APART for array in arrays]
+    buffer, copies = np.zeros(sum(sizes) + 64 + 2 * _APART, dtype=np.uint8), []
+    start = _APART + -(buffer.ctypes.data + _APART) % 64
     for array, size in zip(arrays, sizes, strict=True):
-        copy = buffer[start : start + array.nbytes].view(np.float64).reshape(array.shape)
+        copy = buffer[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
         copy[...] = array
         copies.append(copy)
         start += size
     return copies
-
-
-def _aligned_buffer(num_bytes):
-    buffer = np.zeros(num_bytes + 64 + 2 * _APART, dtype=np.uint8)
-    start = _APART + -(buffer.ctypes.data + _APART) % 64
-    return buffer[start : start + num_bytes]

@@ -5,7 +5,7 @@ compile as the densities that it served.
 """
 
 import ctypes
-from itertools import accumulate
+import itertools
 
 from llvmlite import ir
 from numba import from_dtype, types
@@ -81,46 +81,45 @@ def _emit_native(context, module, fndesc, kinds, num_vectors, bounded):
     result, _, x, d, n, h = function.args
     builder = ir.IRBuilder(function.append_basic_block())
 
-    def word(index, kind=None):
-        value = builder.load(builder.gep(h, [WORD(index)]))
+    places = itertools.count()
+
+    def next_word(kind=None):
+        value = builder.load(builder.gep(h, [WORD(next(places))]))
         return value if kind is None else builder.inttoptr(value, kind)
 
-    vectors, data_kinds = [(x, n), (d, n)], kinds[num_vectors:]
-    num_words = (1 + getattr(kind, "ndim", 0) for kind in data_kinds)
-    *places, end = accumulate(num_words, initial=0)
-    bounds, tape, failed_at, num_errors = range(end, end + 4)
-    if num_vectors == 3:
-        vectors.append((word(tape, WORDS), WORD(NUM_WORDS)))
+    given = []
+    for kind in kinds[num_vectors:]:
+        item = getattr(kind, "dtype", kind)
+        pointer = next_word(context.get_data_type(item).as_pointer())
+        if isinstance(kind, types.Array):
+            shape = [next_word() for _ in range(kind.ndim)]
+            given.append(array_over(context, builder, kind, pointer, shape))
+        else:
+            view = types.Array(kind, 1, "C")
+            given.append(internals.load_item(context, builder, view, pointer))
+    bounds, tape, failed_at = next_word(DOUBLES), next_word(WORDS), next_word(DOUBLES)
+    errors = builder.gep(h, [WORD(next(places))])
+    vectors = [(x, n), (d, n), (tape, WORD(NUM_WORDS))]
     arguments = [
         array_over(context, builder, kind, data, [size])
         for kind, (data, size) in zip(kinds[:num_vectors], vectors, strict=False)
     ]
-    for kind, at in zip(data_kinds, places, strict=True):
-        item = getattr(kind, "dtype", kind)
-        pointer = word(at, context.get_data_type(item).as_pointer())
-        if isinstance(kind, types.Array):
-            shape = [word(at + 1 + j) for j in range(kind.ndim)]
-            arguments.append(array_over(context, builder, kind, pointer, shape))
-        else:
-            view = types.Array(kind, 1, "C")
-            arguments.append(internals.load_item(context, builder, view, pointer))
-    outside = _outside(builder, x, n, word(bounds, DOUBLES)) if bounded else ir.IntType(1)(0)
+    outside = _outside(builder, x, n, bounds) if bounded else ir.IntType(1)(0)
     callee = ir.Function(
         module, context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes),
         fndesc.llvm_func_name,
     )  # fmt: skip
-    folded = _folded(context, builder, fndesc.argtypes, arguments)
+    folded = _folded(context, builder, fndesc.argtypes, arguments + given)
     status, value = context.call_conv.call_function(
         builder, callee, fndesc.restype, fndesc.argtypes, folded
     )
     with builder.if_else(status.is_error, likely=False) as (raised, fine):
         with raised:
-            errors = builder.gep(h, [WORD(num_errors)])
             count = builder.load(errors)
             inside = builder.not_(outside)
             first = builder.icmp_signed("==", count, WORD(0))
             with builder.if_then(builder.and_(first, inside)):
-                cgutils.raw_memcpy(builder, word(failed_at, DOUBLES), x, n, 8)
+                cgutils.raw_memcpy(builder, failed_at, x, n, 8)
             builder.store(builder.add(count, builder.zext(inside, WORD)), errors)
             builder.store(_NEVER, result)
         with fine:

@@ -83,7 +83,8 @@ def stamp():
     return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
-def _view(kind):
+def view_of(kind):
+    """Make a function of an address: the memory there, as an array of `kind` without an end."""
     array_kind = types.Array(kind, 1, "C")
 
     @intrinsic
@@ -97,8 +98,7 @@ def _view(kind):
     return view
 
 
-# The memory at an address, as an array without an end.
-words, doubles, halves = _view(INT), _view(FLOAT), _view(types.int32)
+words, doubles, halves = map(view_of, (INT, FLOAT, types.int32))
 INDEX = types.uint64  # for such an array: it is not asked whether it counts from the end
 
 

@@ -7,7 +7,6 @@ anew: a growing list of edges, and an arena.
 import ctypes
 import weakref
 
-import llvmlite.binding as llvm
 import numpy as np
 from numba import njit, types
 
@@ -63,14 +62,10 @@ def _free(words):
 
 
 # As realloc and free of C: reallocate returns 0 where there is no more memory.
-reallocate = types.ExternalFunction("bayeslib.tape.realloc", INT(INT, INT))
-_release = types.ExternalFunction("bayeslib.tape.free", types.void(INT))
-
-
+reallocate = types.ExternalFunction("PyMem_RawRealloc", INT(INT, INT))
+_release = types.ExternalFunction("PyMem_RawFree", types.void(INT))
 _raw_free = ctypes.pythonapi.PyMem_RawFree
 _raw_free.argtypes, _raw_free.restype = (ctypes.c_void_p,), None
-for _name, _function in (("realloc", ctypes.pythonapi.PyMem_RawRealloc), ("free", _raw_free)):
-    llvm.add_symbol(f"bayeslib.tape.{_name}", ctypes.cast(_function, ctypes.c_void_p).value)
 
 
 # --------------------------------------------------------------------- room for edges and the like
@@ -139,17 +134,12 @@ def _empty_arena(t):
     chunk = t[CHUNK]
     if chunk != 0 and words(chunk)[0] != 0:
         # More than one: the next evaluation shall find it all in one piece.
-        _release_from(chunk)
+        while chunk != 0:
+            before = words(chunk)[0]
+            _release(chunk)
+            chunk = before
         t[CHUNK], t[SIZE] = 0, t[WANTED]
     t[USED], t[WANTED] = 8, 0
-
-
-@njit(**INLINED)
-def _release_from(chunk):
-    while chunk != 0:
-        before = words(chunk)[0]
-        _release(chunk)
-        chunk = before
 
 
 def start(tape, theta, dim):

@@ -114,15 +114,14 @@ def dot(a, b, step, n, out):
     tape = _tape_of(a, STEP, n)
     if tape == 0 and step == STEP:
         tape = _tape_of(b, STEP, n)
-    t, result, left, right, of_left, of_right = words(tape), 0.0, 0, 0, 0, 0
-    if tape != 0:
-        left, of_left = reserve(t, 8 * n), reserve(t, 4 * n)
-        right, of_right = reserve(t, 8 * n), reserve(t, 4 * n if step == STEP else 0)
-    if left == 0 or of_left == 0 or right == 0 or of_right == 0:  # or constants
+    t, result = words(tape), 0.0
+    room = reserve(t, 24 * n) if tape != 0 else 0
+    if room == 0:  # or constants
         for i in range(n):
             result += doubles(a)[STEP * i] * doubles(b)[step * i]
         _write(out, result, 0, 0)
         return 0
+    left, right, of_left, of_right = room, room + 8 * n, room + 16 * n, room + 20 * n
     pattern = other = _read(a, n, left, of_left)
     if step == STEP:
         other = _read(b, n, right, of_right)
@@ -318,9 +317,9 @@ def _back_product(t, b):
         doubles(t[ADJOINTS])[INDEX(halves(b[PARENTS])[j])] += sums[j]
 
 
-def finish(tape, root, grad, dim):
-    """Write the gradient of the number `root`; return 1 where memory has run out."""
-    t = words(tape)
+def finish(tape, number, grad, dim):
+    """Write the gradient of a number; return 1 where memory has run out."""
+    t, root = words(tape), words(number)[1]
     if not clear(t):
         return 1
     adjoints, slopes = doubles(t[ADJOINTS]), doubles(grad)

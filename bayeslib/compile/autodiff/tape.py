@@ -325,30 +325,7 @@ TracedType.own.update({"sum": sum_of, "product": product})
 
 
 # --------------------------------------------------------------- in and out of the fused function
-@intrinsic
-def numbers_at(typingctx, address, dim):
-    """The (dim,) parameters on the tape."""
-    if not isinstance(dim, types.IntegerLiteral):
-        return None
-    kind = types.Array(Traced, 1, "C")
-
-    def codegen(context, builder, signature, args):
-        data = builder.inttoptr(args[0], context.get_data_type(Traced).as_pointer())
-        return array_over(context, builder, kind, data, [WORD(dim.literal_value)])
-
-    return kind(address, dim), codegen
-
-
-@intrinsic
-def index_of(typingctx, number):
-    """The index of a number, 0 of a plain one."""
-    if not isinstance(number, (TracedType, *REAL)):
-        return None
-
-    def codegen(context, builder, signature, args):
-        return number.unpack(context, builder, args[0])[1][0] if number is Traced else WORD(0)
-
-    return types.int64(number), codegen
+numbers_at = linked.view_of(Traced)
 
 
 begin, finish = linked.native(arena.start), linked.native(sweep.finish)
@@ -361,10 +338,10 @@ def fused_with_tape(logdensity, dim):
         address = begin(address_of(tape), address_of(theta), theta.size)
         if address == 0:
             raise MemoryError("no memory for the gradient")
-        result = logdensity(numbers_at(address, dim), *data)
-        value = value_of(result)
-        if finish(address_of(tape), index_of(result), address_of(grad), grad.size) != 0:
+        result = _room()
+        result[0] = logdensity(numbers_at(address)[:dim], *data)
+        if finish(address_of(tape), address_of(result), address_of(grad), grad.size) != 0:
             raise MemoryError("no memory for the gradient")
-        return value
+        return value_of(result[0])
 
     return fused

@@ -9,7 +9,7 @@ import inspect
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 
 from ...errors import BayeslibTypeError
 from ..arithmetic import EXACT
@@ -52,19 +52,18 @@ def entry_type(kinds):
     return (*active(kinds), types.float64)[0]
 
 
-@intrinsic
-def _result_type(typingctx, a, b):
-    dtype = types.DType(entry_type((a, b)))
-    return dtype(a, b), lambda context, *_: context.get_dummy_value()
-
-
 def result_type(a, b):
     """The dtype of a combination of `a` and `b`, for np.empty."""
     return object if object in (np.asarray(a).dtype, np.asarray(b).dtype) else np.float64
 
 
 result_type.__compiled__ = ()
-overload(result_type)(lambda a, b: lambda a, b: _result_type(a, b))
+
+
+@overload(result_type)
+def _result_type(a, b):
+    dtype = entry_type((a, b))
+    return lambda a, b: dtype
 
 
 def elementwise(formula, ruled=False):

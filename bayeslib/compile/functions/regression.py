@@ -9,8 +9,8 @@ from numba.extending import overload
 from ...errors import BayeslibError
 from ..arithmetic import INLINED, OURS
 from ..internals import stack_vector
-from ..kinds import REAL
 from ..linked import address_of, doubles, native, rows_at
+from .elementwise import active
 from .logistic import bits_of, double_of, exp_negative, log1pexp, sigmoid
 
 ROWS = 64  # a block of X stays in the first cache between the two times that it is read
@@ -266,11 +266,7 @@ def _register(function, one_pass, rows, linked):
 
     @overload(function, jit_options=INLINED)
     def compiled(theta, X, y):
-        known = all(
-            isinstance(kind, types.Array) and kind.ndim == ndim and isinstance(kind.dtype, REAL)
-            for kind, ndim in ((theta, 1), (X, 2), (y, 1))
-        )
-        return (lambda theta, X, y: one_pass(theta, None, X, y)) if known else None
+        return None if active((theta, X, y)) else lambda theta, X, y: one_pass(theta, None, X, y)
 
 
 _register(logistic_log_likelihood, logistic_pass, _any_logistic, _logistic_rows)
