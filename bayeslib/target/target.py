@@ -446,7 +446,7 @@ class Target:
 def as_target(target):
     """Return `target`, or raise BayeslibTypeError when it is not a Target."""
     if not isinstance(target, Target):
-        raise BayeslibTypeError(f"target must be a Target(logdensity, ...), got {target!r}")
+        raise BayeslibTypeError(f"got {target!r} as target: write Target(logdensity, dim=...)")
     return target
 
 
