@@ -86,10 +86,8 @@ def spawn(rng, num_chains):
     try:
         return rng.spawn(num_chains)
     except TypeError:
-        raise BayeslibError(
-            "this Generator has no seed sequence to spawn chains from; "
-            "pass np.random.default_rng(seed), or run one chain"
-        ) from None
+        words = "rng has no seed sequence to spawn from; pass np.random.default_rng(seed)"
+        raise BayeslibError(words) from None
 
 
 def run_chains(chain, jobs, *, num_iterations, executor=None, progress=None, title=""):

@@ -130,14 +130,6 @@ class UserFunction:
         wrapped.__name__ = self.function.__name__
         return bind("fused", wrapped, data, dim)
 
-    def why_plain(self, theta, rng):
-        """Return why it cannot run as machine code, or None if it can, or need not."""
-        try:
-            if self.compiled:
-                self.try_compiled(theta, rng)
-        except BayeslibError as error:
-            return str(error)
-
     def error(self, callback, point, *again):
         """Return the error that a callback met, or None; where it is not kept, ask ``again``."""
         if callback.handle[-1] == 0:
@@ -146,15 +138,12 @@ class UserFunction:
         try:
             for _ in range(0 if error else self.attempts):
                 self(*again)
-            error = error or BayeslibError(
-                f"{self.name} raised when compiled; it does not in {self.attempts} calls in plain "
-                "Python (set NUMBA_DISABLE_JIT=1 to see where)"
-            )
+            words = "raised when compiled, and not in plain Python; set NUMBA_DISABLE_JIT=1"
+            error = error or BayeslibError(f"{self.name} {words}")
         except Exception as found:
             error = found
-        error.add_note(
-            f"bayeslib: raised by {self.name} at {self.takes[self.state]}={shown(point)}"
-        )
+        where = f"{self.takes[self.state]}={shown(point)}"
+        error.add_note(f"bayeslib: raised by {self.name} at {where}")
         return error
 
 
@@ -175,9 +164,8 @@ class Draws(UserFunction):
         if several or drawn.dtype.kind not in "biuf":
             got = None if value is None else f"shape {drawn.shape} and dtype {drawn.dtype}"
             raise BayeslibTypeError(
-                f"{self.label} must return what it drew, a number or a one-dimensional array of "
-                f"{self.size or 'some'} numbers, and leave {self.takes[0]} to the sampler, got "
-                f"{got} from {self.takes[0]}={shown(theta)}"
+                f"{self.label} must return what it drew, a number or one-dimensional array of "
+                f"{self.size or 'some'} numbers, got {got} from {self.takes[0]}={shown(theta)}"
             )
         self.number = drawn.ndim == 0
         return np.atleast_1d(drawn.astype(np.float64))
@@ -188,8 +176,7 @@ class Draws(UserFunction):
         if not np.array_equal(drawn, again, equal_nan=True):
             raise BayeslibError(
                 f"{self.label} gave {shown(drawn)} and then {shown(again)} from the same "
-                f"{self.takes[0]} and the same generator: it must draw from the rng it is given, "
-                "and from nothing else"
+                f"{self.takes[0]} and rng: it must draw from the rng it is given alone"
             )
         return drawn
 
@@ -224,8 +211,7 @@ class Compares(UserFunction):
         value = self._plain(frozen(first), frozen(second))
         if np.shape(value) != ():
             raise BayeslibTypeError(
-                f"{self.label} must return a number, got an array of shape {np.shape(value)}; "
-                "sum over the dimensions"
+                f"{self.label} must return a number, got shape {np.shape(value)}"
             )
         return float(value)
 
@@ -244,8 +230,11 @@ def compile_all(functions, theta, rng, who):
     """Compile all that there are, or let all run as plain Python, with a warning; say which."""
     functions = [function for function in functions if function is not None]
     for function in functions:
-        if reason := function.why_plain(theta, rng):
-            warn(f"{who} as plain Python, which is slow: {reason}")
+        try:
+            if function.compiled:
+                function.try_compiled(theta, rng)
+        except BayeslibError as error:
+            warn(f"{who} as plain Python, which is slow: {error}")
             for one in functions:
                 one.compiled = False
     return all(function.compiled for function in functions)

@@ -60,8 +60,8 @@ def join_chains(outcomes, target, counts, interrupted, join, subject):
     far = max(max(x.max(initial=0.0), -x.min(initial=0.0)) for x in values) > FAR
     if far and disagree(np.stack(values)):
         warn(
-            f"draws reach beyond {FAR:g}: the posterior may be improper; check the priors, and "
-            "that the function returns the logarithm of a density, not a density"
+            f"draws reach beyond {FAR:g}: the posterior may be improper; check that every prior is "
+            "proper, and that the function returns the logarithm of a density"
         )
     return found
 
@@ -122,9 +122,8 @@ def raise_trouble(target, outcomes, partial):
     if lost:
         error = outcomes[lost[0]]
         error.add_note(
-            f"bayeslib: of {len(outcomes)} chains these were lost: {', '.join(map(str, lost))}. "
-            "The draws of the others are in the error's `partial`; the same call with the same rng "
-            "makes the same chains again"
+            f"bayeslib: of {len(outcomes)} chains these were lost: {', '.join(map(str, lost))}; "
+            "`partial` has the others' draws, and the same rng makes the same chains again"
         )
     elif early:
         error = _reason(target, outcomes[early[0]], early[0])
@@ -147,12 +146,9 @@ def _reason(target, outcome, chain):
         error.add_note(f"bayeslib: raised at theta={shown(theta)} in {where}")
         return error
     if outcome.account.status == INFINITE:
-        return TargetError(
-            f"the log density is +inf at theta={shown(target._place(outcome.points[1]))} in "
-            f"{where}: it overflows, or the density is not integrable there"
-        )
+        theta = shown(target._place(outcome.points[1]))
+        return TargetError(f"the log density is +inf at theta={theta} in {where}: it overflows")
     return ImproperError(
-        f"the step size grew beyond 1e7 in {where}: the posterior seems improper, that is flat for "
-        "ever in some direction; check that every parameter has a proper prior, and that "
-        f"{target.logdensity.__name__!r} returns the logarithm of a density, not a density"
+        f"the step size grew beyond 1e7 in {where}: the posterior seems improper; check that every "
+        f"prior is proper, and that {target.logdensity.__name__!r} returns a logarithm"
     )

@@ -6,7 +6,6 @@ from ..errors import GradientError, StartError, warn
 from ..validate import as_positions, blame, check_fits, shown
 
 _TRIES = 100
-_NAN = "look for 0/0, inf - inf, or the logarithm or root of a negative number"
 
 
 def initial_positions(target, initial_position, generators, *, gradient=False, draw=None):
@@ -61,10 +60,8 @@ def initial_positions(target, initial_position, generators, *, gradient=False, d
 def warn_of_one_start(starts, what, remedy):
     """Warn if several chains begin at the same point, or `what` it is called."""
     if len(starts) > 1 and np.all(starts == starts[0]):
-        warn(
-            f"all {len(starts)} chains start at the same {what}, so R-hat cannot show a chain that "
-            f"is stuck; {remedy}"
-        )
+        told = f"all {len(starts)} chains start at the same {what}"
+        warn(f"{told}, so R-hat cannot show a chain that is stuck; {remedy}")
 
 
 def as_states(states, shape, num_chains):
@@ -73,8 +70,7 @@ def as_states(states, shape, num_chains):
     rule = f"have shape {shape}, or {several} for one state a chain"
     check_fits(states.shape in (shape, several), states, "initial", rule)
     states = np.broadcast_to(states, several)
-    remedy = "pass one state a chain, or leave `initial` out, which draws them"
-    warn_of_one_start(states, "state", remedy)
+    warn_of_one_start(states, "state", "pass one state a chain, or leave `initial` out")
     return states
 
 
@@ -93,12 +89,10 @@ def _draw_starts(target, generators, draw, gradient):
                 break
         else:
             remedy = "a proposal that covers the target" if draw else "support=, or constraints"
-            look = "look for data that their density excludes"
-            if np.isnan(target(start)):
-                look = f"it is nan there; {_NAN}"
+            theta = shown(target._place(start))
             words = (
-                f"no start with a finite log density in {_TRIES} attempts, the last theta="
-                f"{shown(target._place(start))}: {look}, or pass initial_position, or {remedy}"
+                f"no start with a finite log density in {_TRIES} attempts; {target(start)} at "
+                f"theta={theta}: check the data, or pass initial_position, or {remedy}"
             )
             raise StartError(blame(target, words))
         starts.append(start)
@@ -124,7 +118,7 @@ def _check_start(target, start, gradient):
         value = target(start)
         reason = "is +inf: it overflows there, or the density is not integrable"
         if np.isnan(value):
-            reason = f"is nan; {_NAN}"
+            reason = "is nan; look for 0/0, inf - inf, or a logarithm or root of a negative number"
         elif value < 0:
             reason = "is -inf: this is outside the support; start where the density is positive"
         raise StartError(blame(target, f"the log density {where} {reason}"))

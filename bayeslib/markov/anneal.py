@@ -153,20 +153,15 @@ def initial(run, start, propose, compare, temperatures):
 
 
 def settings(run):
-    best = run.state.best
-    return {
-        "best_energy": run.bound(best, np.empty(best.size)), "best": best,
-        "final": run.state.position,
-    }  # fmt: skip
+    best, final = run.state.best, run.state.position
+    return {"best_energy": run.bound(best, np.empty(best.size)), "best": best, "final": final}
 
 
 def raised(run):
     error = error_of_moves(run)
     if error is None and run.account.status == INFINITE:
-        return BayeslibError(
-            f"the energy is -inf at state={shown(run.density.points[1])}: nothing lies below, and "
-            "no temperature leads away; it overflows, or is not an energy"
-        )
+        where = shown(run.density.points[1])
+        return BayeslibError(f"the energy is -inf at state={where}: it overflows, or is no energy")
     if error is not None or run.options["compare"] is None or run.done < run.num_samples:
         return error
     # Changes of energy must add up to the energy.
@@ -174,9 +169,8 @@ def raised(run):
     if abs(energy - summed) <= _WRONG_CHANGE * (1.0 + abs(energy)):
         return None
     return BayeslibError(
-        f"the changes of energy add up to {summed:.9g} at state={shown(run.state.position)}, "
-        f"where the energy is {energy:.9g}: change must return energy(proposed) - energy(state), "
-        "for every proposal"
+        f"the changes of energy add up to {summed:.9g} at state={shown(run.state.position)}, where "
+        f"the energy is {energy:.9g}: change must return energy(proposed) - energy(state)"
     )
 
 
@@ -297,13 +291,14 @@ def anneal(
     [-1.] -0.31
     """
     num_chains = as_count(num_chains, "num_chains")
+    if num_iterations is not None:
+        num_iterations = as_count(num_iterations, "num_iterations")
+        check_memory((2, num_chains, num_iterations), "the traces")
     temperatures, named = as_schedule(
         schedule, initial_temperature, final_temperature, num_iterations
     )
     starts = as_floats(initial_state, "initial_state")
-    dim = starts.shape[-1] if starts.ndim else 1
-    if dim == 0:
-        raise BayeslibError("initial_state is empty; it must have at least one entry")
+    dim = as_count(starts.shape[-1] if starts.ndim else 1, "the length of initial_state")
     starts = as_positions(starts, "initial_state", dim, num_chains)
     check_memory((2, num_chains, temperatures.size), "the traces")
     args = as_data(args, "args")
@@ -366,7 +361,6 @@ def _verify(target, propose, change, starts, rng):
     wrong = abs(claimed - (after - before)) > _WRONG_CHANGE * (1.0 + abs(before) + abs(after))
     if wrong or np.isfinite(claimed) != np.isfinite(after):
         raise BayeslibError(
-            f"{change.label} is {claimed:.6g} from {shown(start)} to {shown(proposed)}, where the "
-            f"energy changes by {after - before:.6g}: it must return energy(proposed) - "
-            "energy(state)"
+            f"{change.label} is {claimed:.6g} from {shown(start)} to {shown(proposed)}; it must "
+            f"return energy(proposed) - energy(state), {after - before:.6g}"
         )

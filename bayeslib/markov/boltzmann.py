@@ -165,17 +165,11 @@ class BoltzmannMachine:
         check_fits(weights.shape == (n, n), weights, "weights", "have shape (n, n)")
         check_finite(weights, "weights")
         check_finite(biases, "biases")
-        for i, j in np.argwhere(~np.isclose(weights, weights.T, rtol=1e-10, atol=1e-12)):
-            raise BayeslibError(
-                f"weights must be symmetric, got weights[{i}, {j}]={weights[i, j]:.6g} and "
-                f"weights[{j}, {i}]={weights[j, i]:.6g}; for those of pairs i < j alone pass "
-                "np.triu(W, 1) + np.triu(W, 1).T"
-            )
-        for i in np.flatnonzero(np.diag(weights)):
-            raise BayeslibError(
-                f"weights[{i}, {i}] is {weights[i, i]:.6g}: the diagonal must be zero, a unit's "
-                "own bias says how much it likes to be 1"
-            )
+        equal = np.isclose(weights, weights.T, rtol=1e-10, atol=1e-12)
+        remedy = "; given pairs i < j alone pass np.triu(W, 1) + np.triu(W, 1).T"
+        check_each(weights, "weights", "symmetric", equal, remedy)
+        fine = (weights == 0.0) | (np.eye(n) == 0.0)
+        check_each(weights, "weights", "zero on the diagonal", fine)
         weights.flags.writeable = biases.flags.writeable = False
         self.weights, self.biases, self.num_visible = weights, biases, n
         if num_visible is not None:
@@ -411,10 +405,7 @@ class BoltzmannMachine:
         draws = drawn(rng=free)
         worst = float(np.nanmax(diagnostics.rhat(draws), initial=0.0))
         if worst > _WORST_RHAT:
-            warn(
-                f"R-hat of the unclamped machine is {worst:.3g}: its chains disagree, and the "
-                "errors of this gradient are too small; pass more num_sweeps and num_warmup"
-            )
+            warn(f"R-hat of the unclamped machine is {worst:.3g}: raise num_sweeps and num_warmup")
         unclamped = draws.expect(both)
         value, variance, evals = -unclamped.value, unclamped.mcse**2, unclamped.num_evals
         if not has_hidden:
@@ -445,8 +436,8 @@ class BoltzmannMachine:
 def _all_states(n):
     if n > MOST_UNITS:
         raise BayeslibError(
-            f"{n} units have 2**{n} states, too many to enumerate; {MOST_UNITS} units at most, "
-            "beyond use sample and sampled_gradient"
+            f"{n} units are too many to enumerate; {MOST_UNITS} units at most, beyond use sample, "
+            "sampled_gradient, or num_sweeps"
         )
     return ((np.arange(1 << n)[:, None] >> np.arange(n)[::-1]) & 1).astype(np.float64)
 

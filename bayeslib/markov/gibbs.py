@@ -2,7 +2,6 @@
 
 import copy
 import dataclasses
-import reprlib
 from typing import NamedTuple
 
 import numpy as np
@@ -88,15 +87,13 @@ def raised(run):
     if k < 0 and status != FINE:
         return BayeslibError(
             f"the conditionals drew theta={shown(theta)}, where the log density of the target is "
-            f"{run.bound(theta, s.drawn)}: they do not belong to this target, or draw outside its "
-            "support"
+            f"{run.bound(theta, s.drawn)}: outside the support, or for another target"
         )
     one = run.options["conditionals"][k]
     if status == UNDEFINED:
         return BayeslibError(
-            f"{one.label} drew {shown(s.drawn[: one.size])} for the coordinates "
-            f"{one.block.tolist()} at theta={shown(theta)}: a draw must be finite; look for a "
-            "scale or a shape that is zero, negative or nan there"
+            f"{one.label} drew {shown(s.drawn[: one.size])} at theta={shown(theta)}: draws must be "
+            "finite; look for a scale or a shape that is zero, negative or nan there"
         )
     return one.error(run.kept[k], theta, theta, copy.deepcopy(run.rng))
 
@@ -258,16 +255,11 @@ def gibbs(
 def as_conditionals(functions, data):
     """Return the conditionals as `Draws`, checked."""
     if callable(functions) or not np.iterable(functions):
-        raise BayeslibTypeError(
-            f"conditionals must be a sequence of functions, got {functions!r}; for a single "
-            "one write conditionals=[function]"
-        )
+        raise BayeslibTypeError(f"conditionals must be a sequence of functions, got {functions!r}")
     data, found = as_data(data), []
     for k, function in enumerate(functions):
         found.append(Draws(function, f"conditionals[{k}]", "theta", data))
         found[k].name = found[k].label = f"conditionals[{k}] ({found[k].function.__name__})"
-    if not found:
-        raise BayeslibError("conditionals is empty; pass one function for each coordinate")
     return found
 
 
@@ -298,17 +290,13 @@ def arrange(conditionals, blocks, theta, rng):
     if blocks is None:
         if sum(sizes) != theta.size:
             raise BayeslibError(
-                f"the conditionals return {', '.join(map(str, sizes))} values, {sum(sizes)} in "
-                f"all, but there are {theta.size} coordinates; each must be drawn by one of them, "
-                "in order, or say which by blocks="
+                f"the conditionals return {sum(sizes)} values in all, but there are {theta.size} "
+                "coordinates; draw each by one of them, in order, or say which by blocks="
             )
         blocks = np.split(np.arange(theta.size), np.cumsum(sizes)[:-1])
     for one, block, size in zip(conditionals, blocks, sizes, strict=True):
         if block.size != size:
-            raise BayeslibError(
-                f"{one.label} must return one value for each of its coordinates "
-                f"{block.tolist()}, got {size}"
-            )
+            raise BayeslibError(f"{one.label} must return {block.size} values, got {size}")
         one.block, one.size = block, size
     return compile_all(conditionals, theta, rng, "the conditionals run")
 
@@ -317,8 +305,7 @@ def as_blocks(blocks, names, num_conditionals):
     """Return the coordinates of each conditional, from numbers or names, each at least once."""
     if not np.iterable(blocks) or isinstance(blocks, str) or len(blocks) != num_conditionals:
         raise BayeslibError(
-            f"blocks must have one entry for each of the {num_conditionals} conditionals, got "
-            f"{blocks!r}"
+            f"blocks must have one entry a conditional, {num_conditionals} in all, got {blocks!r}"
         )
     found = []
     for k, block in enumerate(blocks):
@@ -328,31 +315,22 @@ def as_blocks(blocks, names, num_conditionals):
             raise BayeslibError(f"blocks[{k}]={block!r} is empty or names a coordinate twice")
     missing = sorted(set(range(len(names))) - {int(i) for block in found for i in block})
     if missing:
-        raise BayeslibError(
-            f"no conditional draws {', '.join(names[i] for i in missing[:5])}: it would never "
-            "move; every coordinate must be in a block"
-        )
+        some = ", ".join(names[i] for i in missing[:5])
+        raise BayeslibError(f"no conditional draws {some}: every coordinate must be in a block")
     return found
 
 
 def _place(entry, k, names):
     if isinstance(entry, str):
-        if entry not in names:
-            some = reprlib.repr(tuple(names))
-            raise BayeslibError(f"blocks[{k}] names {entry!r}; there are {some}")
-        return names.index(entry)
+        return names.index(as_choice(entry, f"blocks[{k}]", names))
     return as_count(entry, f"a number in blocks[{k}]", minimum=0, maximum=len(names) - 1)
 
 
 def _flat_target(initial_position, names):
     """Return a target that knows no more than how many coordinates there are."""
     if initial_position is None:
-        raise BayeslibError(
-            "initial_position=None draws starts where a target is finite; pass starts, shape "
-            "(num_chains, dim), or target="
-        )
+        raise BayeslibError("initial_position=None needs a target; pass one, or pass starts")
     shape = as_floats(initial_position, "initial_position").shape
     dim = len(names) if names is not None else (shape[-1] if shape else 1)
-    if dim == 0:
-        raise BayeslibTypeError("initial_position is empty; it must have one entry a coordinate")
+    dim = as_count(dim, "the length of initial_position")
     return Target(lambda theta: 0.0, dim=dim, gradient=None, names=names)

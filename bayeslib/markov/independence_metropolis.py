@@ -52,8 +52,7 @@ def initial(run, start, portable):
     log_q = proposal.logdensity(np.concatenate([start[None], proposals]))
     if not np.isfinite(log_q[0]):
         raise BayeslibError(
-            f"the log density of the proposal {proposal.label} is {log_q[0]} at the start "
-            f"{shown(start)}, to which the chain could never return: start within its support"
+            f"the proposal's log density is {log_q[0]} at {shown(start)}: start within its support"
         )
     proposal.check_own(proposals, log_q[1:])
     log_weight = run.bound(start, np.empty(start.size)) - log_q[0]

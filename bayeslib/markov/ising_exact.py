@@ -89,9 +89,8 @@ def ising_exact(shape, *, inverse_temperature, field=0.0, coupling=1.0, periodic
         return _enumerated(model)
     if not model.periodic or model.has_field or model.coupling <= 0.0 or model.beta == 0.0:
         raise BayeslibError(
-            f"{model.num_sites} sites are too many to enumerate, {MOST_SITES} at most; beyond, "
-            "exact answers are known for periodic=True, field=0 and inverse_temperature and "
-            "coupling above zero"
+            f"{model.num_sites} sites are too many to enumerate, {MOST_SITES} at most; beyond pass "
+            "periodic=True, field=0, and inverse_temperature and coupling above 0"
         )
     k = model.beta * model.coupling
     value, first, second = _torus(*model.shape, k)

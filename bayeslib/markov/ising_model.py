@@ -49,20 +49,14 @@ def as_model(shape, inverse_temperature, field, coupling, periodic):
     coupling = as_real(coupling, "coupling")
     periodic = as_bool(periodic, "periodic")
     if periodic and min(shape) < 2:
-        raise BayeslibError(
-            f"a periodic lattice needs at least 2 rows and 2 columns, got shape={shape}; pass "
-            "periodic=False for a chain"
-        )
+        raise BayeslibError(f"periodic=True needs at least 2 rows and 2 columns, got shape={shape}")
     field = as_floats(field, "field")
     check_finite(np.atleast_1d(field), "field")
     if field.ndim == 0:
         return Model(shape, beta, coupling, np.empty((0, 0)), float(field), periodic)
     check_shape(field, "field", shape, f"be a number or have shape {shape}")
-    if beta * abs(coupling) > _LARGEST:
-        raise BayeslibError(
-            f"inverse_temperature * coupling is {beta * coupling:.3g}; with a field for every site "
-            f"it must be at most {_LARGEST:g} in size: beyond, no spin ever turns"
-        )
+    product = "inverse_temperature * |coupling| with an array of fields"
+    as_real(beta * abs(coupling), product, maximum=_LARGEST)
     return Model(shape, beta, coupling, field, 0.0, periodic)
 
 

@@ -319,12 +319,8 @@ def ising_sample(
     model = as_model(shape, inverse_temperature, field, coupling, periodic)
     as_choice(method, "method", METHODS)
     if method == "wolff" and (model.has_field or model.coupling <= 0.0):
-        raise BayeslibError(
-            'method="wolff" joins equal neighbours regardless of any field: it needs field=0 and a '
-            f"positive coupling, got coupling={model.coupling:g}"
-            + (" and a field" if model.has_field else "")
-            + '; pass method="checkerboard"'
-        )
+        got = f"coupling={model.coupling:g}{' and a field' if model.has_field else ''}"
+        raise BayeslibError(f'method="wolff" needs field=0 and a positive coupling, got {got}')
     num_samples, _, num_chains = counts = as_counts(num_samples, num_warmup, num_chains)
     check_memory((1, num_chains, 8 * num_samples + 4 * model.num_sites), "draws")
     starts = as_starts(initial, model.shape, num_chains)

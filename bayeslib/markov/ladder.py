@@ -41,15 +41,11 @@ def as_ladder(value, dim, has_reference):
             return np.linspace(0.0, 1.0, num_rungs), True
         return np.geomspace(HOTTEST, 1.0, num_rungs), True
     betas = as_floats(value, "inverse_temperatures")
-    if betas.ndim != 1 or betas.size < 2 or betas[-1] != 1.0 or not np.all(np.diff(betas) > 0.0):
+    rises = betas.ndim == 1 and betas.size > 1 and np.all(np.diff(betas) > 0.0) and betas[-1] == 1.0
+    if not rises or betas[0] < 0.0 or (betas[0] == 0.0 and not has_reference):
         raise BayeslibError(
-            "inverse_temperatures must increase at every step and end at 1, or be a number of "
-            f"rungs, got {value!r}"
-        )
-    if betas[0] < 0.0 or (betas[0] == 0.0 and not has_reference):
-        raise BayeslibError(
-            f"inverse_temperatures begin at {betas[0]:g}: the density to that power cannot be "
-            "drawn from; begin above 0, or pass reference="
+            "inverse_temperatures must be a number of rungs, or begin above 0 (or at 0: pass "
+            f"reference=), increase at every step and end at 1, got {value!r}"
         )
     return betas, False
 

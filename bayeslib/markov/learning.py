@@ -55,9 +55,8 @@ class Learned:
         """Return how the ascent went, in words."""
         trace, state = self.log_likelihood, "converged" if self.converged else "not converged"
         first = (
-            f"{self.machine!r}: {state} after {self.gradient_norm.size} iterations; mean log "
-            f"likelihood {trace[0]:.6g} before, {trace[-1]:.6g} after; largest entry of the last "
-            f"gradient {self.gradient_norm[-1]:.2g}"
+            f"{self.machine!r}: {state} after {self.gradient_norm.size} iterations, gradient "
+            f"{self.gradient_norm[-1]:.2g}; mean log likelihood {trace[0]:.6g} to {trace[-1]:.6g}"
         )
         return "\n".join([first, *self.problems])
 
@@ -179,22 +178,14 @@ def _problems(machine, data, trace, norms, converged, settings):
     if settings["interrupted"]:
         yield f"the ascent was interrupted after {norms.size} iterations"
     if not converged:
-        yield (
-            f"the ascent has not converged: the largest entry of the last gradient is "
-            f"{norms[-1]:.2g}; pass more num_iterations"
-        )
+        yield f"the ascent has not converged (gradient {norms[-1]:.2g}): pass more num_iterations"
     fell = np.flatnonzero(np.diff(trace) < -_FALL * (1.0 + np.abs(trace[:-1])))
     if settings["num_sweeps"] is None and fell.size:
-        yield (
-            f"the log likelihood fell in {fell.size} of {norms.size} iterations, first in "
-            f"iteration {fell[0]}: learning_rate={settings['learning_rate']:g} is too large"
-        )
+        rate = f"learning_rate={settings['learning_rate']:g} is too large"
+        yield f"the log likelihood fell in {fell.size} of {norms.size} iterations: {rate}"
     largest = _largest(machine.weights, machine.biases)
     if largest > _LARGE:
-        yield (
-            f"a weight or bias has reached {largest:.3g}: where the data never show a pattern, the "
-            "likelihood grows without end; stop earlier, or use more data"
-        )
+        yield f"a weight or bias has reached {largest:.3g} and may grow on: stop it, or add data"
     first, rows = machine.num_visible, np.unique(np.asarray(data, dtype=float), axis=0)
     if first == machine.num_units or machine.num_units > MOST_UNITS or len(rows) < 2:
         return
@@ -202,7 +193,6 @@ def _problems(machine, data, trace, norms, converged, settings):
     idle = np.flatnonzero(means.std(axis=0) < _IDLE) + first
     if idle.size:
         yield (
-            f"hidden units {', '.join(map(str, idle))} do not depend on the data: the ascent has "
-            "ended where the likelihood is flat, which need not be its maximum; start from other "
-            "weights, or another rng, or with fewer hidden units"
+            f"hidden units {', '.join(map(str, idle))} do not depend on the data, where the "
+            "likelihood is flat: start from another rng, or with fewer of them"
         )

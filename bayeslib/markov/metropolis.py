@@ -287,10 +287,7 @@ def metropolis(
     adapted = scale is None and cov is None
     root = _as_root(scale, cov, metric, dim)
     if adapted and counts[1] == 0:
-        warn(
-            "num_warmup=0 leaves no time to adapt the scale, which stays at "
-            f"{JUMP / np.sqrt(dim):.3g}; pass scale, or num_warmup=1000"
-        )
+        warn("num_warmup=0 leaves no time to adapt the scale; pass scale, or num_warmup=1000")
     return METROPOLIS.sample(
         target, initial_position, {"root": root, "adapted": adapted}, counts=counts, rng=rng,
         executor=executor, progress=progress, settings={"adapted": adapted},

@@ -62,9 +62,8 @@ def raised(run):
         return error_of_moves(run)
     here, there = run.state.position, run.state.proposal
     return BayeslibError(
-        f"log_ratio is {run.options['compare'](there, here)} for proposed={shown(there)}, "
-        f"current={shown(here)}: a proposal that was made must have a positive density "
-        "log q(proposed | current); where the way back is impossible, return -np.inf"
+        f"log_ratio is {run.options['compare'](there, here)} for proposed={shown(there)}, current="
+        f"{shown(here)}: it must be finite, or -np.inf where the way back is impossible"
     )
 
 
@@ -214,6 +213,5 @@ def verify_move(propose, log_ratio, theta, rng):
     if np.isfinite(there + back) and abs(there + back) > 1e-8 * (1.0 + abs(there)):
         raise BayeslibError(
             f"{log_ratio.label} is {there:.6g} from {shown(theta)} to {shown(proposed)} and "
-            f"{back:.6g} the other way; it must change its sign only, being log q(current | "
-            "proposed) - log q(proposed | current)"
+            f"{back:.6g} the other way; it must change its sign only"
         )

@@ -204,9 +204,8 @@ def raised(run):
     far = np.flatnonzero(np.abs(x.states[:-1]).max(axis=1) > FAR)
     if far.size:
         return ImproperError(
-            f"at inverse temperature {x.betas[far[0]]:.3g} a state went beyond {FAR:g}: the "
-            "density to that power seems not to be integrable; pass inverse_temperatures= that "
-            "begin higher, or a reference="
+            f"at inverse temperature {x.betas[far[0]]:.3g} a state went beyond {FAR:g}: improper? "
+            "pass inverse_temperatures= that begin higher, or a reference="
         )
     return None
 
@@ -339,17 +338,14 @@ def parallel_tempering(
     reference = reference and walked(reference)
     if reference is not None and (reference.dim != dim or not _alike(target, reference)):
         raise BayeslibError(
-            f"reference must have the target's dim={dim} parameters, got dim={reference.dim}, and "
-            "be declared with the same names, in their order, and shapes and constraints"
+            f"reference must have the target's dim={dim}, got {reference.dim}, and its parameters"
         )
     betas, moves_rungs = as_ladder(inverse_temperatures, dim, reference is not None)
     if scale is not None:
         scale = as_scale(scale, "scale", betas.size, dim)
     if counts[1] < 50 and (scale is None or moves_rungs):
-        warn(
-            f"num_warmup={counts[1]} leaves no time to adapt the ladder and its scales; pass "
-            "inverse_temperatures and scale, or num_warmup=1000"
-        )
+        remedy = "pass inverse_temperatures and scale, or num_warmup=1000"
+        warn(f"num_warmup={counts[1]} leaves no time to adapt: {remedy}")
 
     def check_reference(starts, generators):
         reference.verify(starts[0])

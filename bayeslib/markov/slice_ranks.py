@@ -99,10 +99,8 @@ def _drawn(conditional, callback, target, theta, number, rng):
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise BayeslibError(
-            f"{conditional.label} drew {shown(states[bad[0], conditional.block])} for "
-            f"{', '.join(target.names[i] for i in conditional.block[:5])}, where the log density "
-            f"of the target is {values[bad[0]]}: it draws outside the support, or belongs to "
-            "another target"
+            f"{conditional.label} drew {shown(states[bad[0], conditional.block])}, where the log "
+            f"density is {values[bad[0]]}: outside the support, or for another target"
         )
     return states
 
@@ -148,12 +146,9 @@ def _judge(label, name, ranks, level):
     else:
         how = "too far spread" if folded.mean() > 0.5 else "too close together"
     raise BayeslibError(
-        f"{label} does not draw {name} from the conditional "
-        f"of the target: its draws are {how} (a right one would be refused once in "
-        f"{1.0 / FALSE_ALARM:.0e} runs). NumPy's gamma and exponential take a scale, which is 1 / "
-        "rate, its normal a standard deviation, not a variance; and all but the block itself must "
-        "be the present state. If it is no draw but an update that leaves the conditional "
-        "invariant, such as a Metropolis or a slice step, leave out target"
+        f"{label} does not draw {name} from the conditional of the target: its draws are {how} "
+        f"(wrong once in {1.0 / FALSE_ALARM:.0e} runs). NumPy takes scale, 1 / rate, and standard "
+        "deviations, no variances. If it is an update, such as a Metropolis step, leave out target"
     )
 
 

@@ -258,7 +258,7 @@ def slice_sample(
     share = draws.stats["reached_max_steps_out"].mean()
     if share > _OFTEN:
         warn(
-            f"{100.0 * share:.0f} % of the draws reached max_steps_out={max_steps_out}: the width "
-            "is far too small, or the posterior improper; adapt the width, or pass a larger one"
+            f"{100.0 * share:.0f} % of the draws reached max_steps_out={max_steps_out}: adapt the "
+            "width, or pass a larger one; or is the posterior improper?"
         )
     return draws

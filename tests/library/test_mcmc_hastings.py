@@ -119,12 +119,12 @@ test_functions_that_cannot_be_taken = refused(
     (
         {"propose": lambda theta, rng: rng.standard_normal(2)},
         bl.BayeslibTypeError,
-        r"array of 1 numbers, .* got shape \(2,\)",
+        r"array of 1 numbers, got shape \(2,\)",
     ),
     (
         {"log_ratio": lambda proposed, current: np.log(proposed / current)},
         bl.BayeslibTypeError,
-        "must return a number, got an array of shape",
+        "must return a number, got shape",
     ),
     (
         {"propose": lambda theta, rng: theta + OWN.standard_normal(1), "log_ratio": None},

@@ -44,7 +44,7 @@ def test_a_chain_that_is_held_is_flagged():
 
 test_what_is_refused = refused(
     ({"proposal": Denying(2.0), "initial_position": 1.0}, "its sample and logdensity disagree"),
-    ({"proposal": stats.gamma(2.0), "initial_position": -1.0}, "return: start within its support"),
+    ({"proposal": stats.gamma(2.0), "initial_position": -1.0}, "start within its support"),
     (
         {"target": EXACT["truncated"][0], "proposal": stats.norm(-30.0, 1.0)},
         bl.StartError,

@@ -203,7 +203,7 @@ test_bad_arguments_are_named = refused(
     ({"inverse_temperatures": [0.1, 0.5]}, "end at 1"),
     ({"inverse_temperatures": [1.0]}, "end at 1"),
     ({"inverse_temperatures": [0.0, 1.0]}, "pass reference="),
-    ({"inverse_temperatures": [-0.1, 1.0]}, "begin at -0.1"),
+    ({"inverse_temperatures": [-0.1, 1.0]}, "begin above 0"),
     ({"inverse_temperatures": 1}, "at least 2"),
     ({"inverse_temperatures": 2.5}, "whole number"),
     ({"inverse_temperatures": "many"}, "inverse_temperatures"),
