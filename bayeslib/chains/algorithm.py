@@ -3,19 +3,38 @@
 import dataclasses
 import pkgutil
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from ..diagnostics.trouble import divergence_problem
 from ..errors import warn
 from ..target.verify import out_of_bounds
-from ..validate import as_rng, check_memory
+from ..validate import as_counts, as_rng, check_memory
 from ..waiting import blocks
 from .blocks import Outcome, run_chains, spawn
 from .far import endless, runaway, tail_index
 from .loop import Chain, Density
 from .run import into_draws, join_chains
 from .starts import initial_positions
+
+
+class Plan(NamedTuple):
+    """How many iterations a run makes, from which seed, and where: what every sampler is told."""
+
+    num_samples: int
+    num_warmup: int
+    num_chains: int
+    rng: np.random.Generator
+    seed: object
+    executor: object
+    progress: bool | None
+
+
+def as_plan(num_samples, num_warmup, num_chains, rng, executor, progress):
+    """Return a `Plan`; a generator that one chain draws from is left where that chain left it."""
+    counts = as_counts(num_samples, num_warmup, num_chains)
+    return Plan(*counts, *as_rng(rng), executor, progress)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,10 +84,7 @@ class Algorithm:
     def __reduce__(self):
         return pkgutil.resolve_name, (f"{self.initial.__module__}:{self.name.upper()}",)
 
-    def run(
-        self, target, starts, generators, options, *, counts, rng, executor, progress, join,
-        subject=("log density", "theta"),
-    ):  # fmt: skip
+    def run(self, target, starts, generators, options, plan, join, *subject):
         """Run one chain a start and join what they made, cut to the shortest chain that has any.
 
         Parameters
@@ -78,26 +94,22 @@ class Algorithm:
         generators : list of numpy.random.Generator
         options : dict
             Those of `initial`, the same for every chain; picklable.
-        counts, rng, executor, progress
-            See `sample`.
+        plan : Plan
         join, subject
             See `join_chains`.
         """
         self.chain.compile()  # before the chains need it at once
         jobs = [
-            (target, generator, start, self, options, counts)
+            (target, generator, start, self, options, plan[:3])
             for generator, start in zip(generators, starts, strict=True)
         ]
-        outcomes, interrupted = run_chains(
-            run_chain, jobs, num_iterations=counts[0] + counts[1], executor=executor,
-            progress=progress, title=self.name,
-        )  # fmt: skip
-        if len(jobs) == 1:
-            rng.bit_generator.state = outcomes[0].rng_state
-        return join_chains(outcomes, target, counts, interrupted, join, subject)
+        outcomes, interrupted = run_chains(run_chain, jobs, plan, self.name)
+        if len(jobs) == 1:  # in another process, perhaps
+            plan.rng.bit_generator.state = outcomes[0].rng_state
+        return join_chains(outcomes, target, plan, interrupted, join, *subject)
 
     def sample(
-        self, target, initial_position, options, *, counts, rng, executor, progress, settings,
+        self, target, initial_position, options, plan, settings, *,
         numbers=0, draw=None, prepare=None, tails=True,
     ):  # fmt: skip
         """Run one chain a generator from checked starts, and join what they drew.
@@ -109,13 +121,7 @@ class Algorithm:
             See `initial_positions`, as for `draw`; of the parameters, where `target` is `walked`.
         options : dict
             Those of `initial`, the same for every chain; picklable.
-        counts : tuple of int
-            From `as_counts`.
-        rng : int, Generator, SeedSequence or None
-            A generator that one chain draws from is left where that chain left it, also when it
-            ran in another process.
-        executor, progress
-            See `run_chains`.
+        plan : Plan
         settings : dict
             Completed by ``seed``, by `join_chains` and `into_draws`, and by ``tail_index``.
         numbers : int
@@ -130,11 +136,10 @@ class Algorithm:
         -------
         Draws
         """
-        num_samples, _, num_chains = counts
+        num_chains = plan.num_chains
         numbers += target.dim + 1 + len(self.chain.note.names)
-        check_memory((2, num_chains, num_samples, numbers), "draws")
-        rng, seed = as_rng(rng)
-        generators = spawn(rng, num_chains)
+        check_memory((2, num_chains, plan.num_samples, numbers), "draws")
+        generators = spawn(plan.rng, num_chains)
         back = target if target.maps_back else None
         if back:
             initial_position = back.starts(initial_position, num_chains)
@@ -145,7 +150,7 @@ class Algorithm:
         )
         if prepare is not None:
             prepare(starts, generators)
-        made = into_draws(self.name, target.names, {"seed": seed, **settings}, num_evals)
+        made = into_draws(self.name, target.names, {"seed": plan.seed, **settings}, num_evals)
 
         def join(*found):
             draws = self.joined(made(*found))
@@ -155,10 +160,7 @@ class Algorithm:
             draws = dataclasses.replace(draws, num_evals=draws.num_evals + spent)
             return back.constrain(draws) if back else draws
 
-        draws = self.run(
-            target, starts, generators, options, counts=counts, rng=rng, executor=executor,
-            progress=progress, join=join,
-        )  # fmt: skip
+        draws = self.run(target, starts, generators, options, plan, join)
         if back:
             target = back.original
             draws.settings["unconstrained"] = True

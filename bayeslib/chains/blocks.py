@@ -90,7 +90,7 @@ def spawn(rng, num_chains):
         raise BayeslibError(words) from None
 
 
-def run_chains(chain, jobs, *, num_iterations, executor=None, progress=None, title=""):
+def run_chains(chain, jobs, plan, title):
     """Run ``chain(control, index, *job)`` for every job, at once.
 
     Parameters
@@ -99,12 +99,10 @@ def run_chains(chain, jobs, *, num_iterations, executor=None, progress=None, tit
         A function of an importable module that returns an `Outcome`.
     jobs : list of tuple
         Picklable arguments, one tuple a chain.
-    num_iterations : int
-        Of each chain, for the progress bar.
-    executor : concurrent.futures.Executor, optional
-        Threads of this process when None. It must not be a pool of one process that waits for us.
-    progress : bool or None
-        None shows a bar on runs that seem to take more than two seconds.
+    plan : Plan
+        Its `executor` is None for threads of this process; it must not be a pool of one process
+        that waits for us. `progress` None shows a bar on runs that seem to take more than two
+        seconds.
     title : str
         Beside the bar.
 
@@ -130,12 +128,13 @@ def run_chains(chain, jobs, *, num_iterations, executor=None, progress=None, tit
     the same. An executor that gives up instead (a process pool does at once) ends the run with its
     own error, which keeps the chains that came back.
     """
+    executor, num_iterations = plan.executor, plan.num_samples + plan.num_warmup
     if executor is not None and not isinstance(executor, futures.Executor):
         remedy = "; pass its get_executor()" if hasattr(executor, "get_executor") else ""
         raise BayeslibTypeError(
             f"executor must be a concurrent.futures.Executor or None, got {executor!r}{remedy}"
         )
-    progress = Progress(len(jobs) * num_iterations, title, progress)
+    progress = Progress(len(jobs) * num_iterations, title, plan.progress)
     control = Control(len(jobs))
     own = executor is None
     pool = futures.ThreadPoolExecutor(min(len(jobs), _MOST_THREADS)) if own else executor
@@ -157,17 +156,13 @@ def run_chains(chain, jobs, *, num_iterations, executor=None, progress=None, tit
         progress.close()
         if own:
             pool.shutdown(wait=True)
-    return _gather(pending, interrupted), interrupted
-
-
-def _gather(pending, interrupted):
     found = [_error(job) or job.result() for job in pending]
     kept = [one for one in found if isinstance(one, Outcome)]
     if not kept and interrupted:
         raise KeyboardInterrupt from found[0]
     if not kept:
         raise found[0]
-    return kept if interrupted else found
+    return (kept if interrupted else found), interrupted
 
 
 def _error(job):

@@ -19,7 +19,7 @@ from ..compile.compiler import as_arguments, bind, constant
 from ..compile.entry import PROTOTYPE
 from ..compile.kinds import GENERATOR
 from ..errors import BayeslibError, BayeslibTypeError, warn
-from ..validate import frozen, shown
+from ..validate import check_fits, frozen, shown
 from .loop import Unasked
 
 
@@ -208,11 +208,8 @@ class Compares(UserFunction):
     state = 1
 
     def __call__(self, first, second):
-        value = self._plain(frozen(first), frozen(second))
-        if np.shape(value) != ():
-            raise BayeslibTypeError(
-                f"{self.label} must return a number, got shape {np.shape(value)}"
-            )
+        value = np.asarray(self._plain(frozen(first), frozen(second)))
+        check_fits(value.ndim == 0, value, self.label, "return a number")
         return float(value)
 
     def bind(self, dim):
@@ -226,7 +223,7 @@ class Compares(UserFunction):
         self.bind(theta.size)
 
 
-def compile_all(functions, theta, rng, who):
+def compile_all(functions, theta, rng):
     """Compile all that there are, or let all run as plain Python, with a warning; say which."""
     functions = [function for function in functions if function is not None]
     for function in functions:
@@ -234,7 +231,7 @@ def compile_all(functions, theta, rng, who):
             if function.compiled:
                 function.try_compiled(theta, rng)
         except BayeslibError as error:
-            warn(f"{who} as plain Python, which is slow: {error}")
+            warn(f"your functions run as plain Python, which is slow: {error}")
             for one in functions:
                 one.compiled = False
     return all(function.compiled for function in functions)

@@ -237,15 +237,14 @@ def laid_out(cls, dim=None, **given):
     Arrays may be given by their shapes, and are then zero, as are vectors that are not given,
     (dim,); records by a dict of what is not zero.
     """
-    made = {}
+    made = dict(given)  # a name that `cls` has not is refused with the others
     for name, kind in cls.__annotations__.items():
-        value = given.pop(name, (dim,) if kind is VECTOR else {})
+        value = given.get(name, (dim,) if kind is VECTOR else {})
         if isinstance(kind, np.dtype):
             made[name] = np.zeros(1, dtype=kind)[0]
             for key, number in value.items():
                 made[name][key] = number
         else:
             made[name] = np.zeros(value) if isinstance(value, tuple) else value
-    assert not given, f"{cls.__name__} has no {', '.join(given)}"
     floats = [name for name, kind in cls.__annotations__.items() if kind in (VECTOR, MATRIX)]
     return cls(**made | dict(zip(floats, together(*(made[name] for name in floats)), strict=True)))

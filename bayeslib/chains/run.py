@@ -12,7 +12,7 @@ from .loop import INFINITE
 FAR = 1e10
 
 
-def join_chains(outcomes, target, counts, interrupted, join, subject):
+def join_chains(outcomes, target, plan, interrupted, join, what="log density", of="theta"):
     """Join what chains made, cut to the shortest that has any.
 
     Parameters
@@ -21,13 +21,12 @@ def join_chains(outcomes, target, counts, interrupted, join, subject):
         From `run_chains`.
     target : Target
         Asked what went wrong, where it has a density.
-    counts : tuple of int
-        From `as_counts`.
+    plan : Plan
     join : callable
         join(outcomes, size, num_evals, settings) -> what is returned, of the chains that got beyond
         their warm-up, by as much as `size`; settings are ``num_samples``, ``num_warmup``,
         ``interrupted`` and ``num_nan``. See `into_draws`.
-    subject : tuple of str
+    what, of : str
         What may be nan, and of what it is a function.
 
     Raises
@@ -35,11 +34,10 @@ def join_chains(outcomes, target, counts, interrupted, join, subject):
     Exception
         See `raise_trouble`.
     """
-    num_samples, num_warmup, _ = counts
+    num_samples, num_warmup = plan.num_samples, plan.num_warmup
     made, found = [one for one in outcomes if isinstance(one, Outcome)], None
-    num_nan, num_evals = (
-        sum(int(one.account[name]) for one in made) for name in ("num_nan", "num_evals")
-    )
+    num_nan = sum(int(one.account.num_nan) for one in made)
+    num_evals = sum(int(one.account.num_evals) for one in made)
     kept = [one for one in made if one.done > num_warmup]
     if kept:
         size = min(one.done for one in kept) - num_warmup
@@ -51,11 +49,8 @@ def join_chains(outcomes, target, counts, interrupted, join, subject):
     raise_trouble(target, outcomes, found)
     warn(interrupted and f"the run was interrupted: {size} of {num_samples} draws a chain are kept")
     if num_nan:
-        first = target._place(next(one.points[0] for one in made if one.account.num_nan))
-        warn(
-            f"the {subject[0]} was nan at {num_nan} proposals, which were rejected; the first was "
-            f"{subject[1]}={shown(first)}"
-        )
+        first = shown(target._place(next(one.points[0] for one in made if one.account.num_nan)))
+        warn(f"the {what} was nan at {num_nan} proposals, which were rejected; first {of}={first}")
     values = [one.values[:size] for one in kept]
     far = max(max(x.max(initial=0.0), -x.min(initial=0.0)) for x in values) > FAR
     if far and disagree(np.stack(values)):
@@ -83,8 +78,6 @@ def into_draws(method, names, settings, extra_evals=0):
 
     def join(outcomes, size, num_evals, counted):
         def stack(arrays):
-            if len(arrays) == 1:
-                return arrays[0][None, :size]
             return np.stack([array[:size] for array in arrays])
 
         first = outcomes[0]

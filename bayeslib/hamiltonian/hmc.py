@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.algorithm import Algorithm
+from ..chains.algorithm import Algorithm, as_plan
 from ..chains.loop import Chain, accepts, copy, laid_out, outside, record
 from ..chains.warmup import warmup_windows
 from ..compile.kinds import FLOAT, INT, MATRIX, VECTOR
 from ..errors import BayeslibError
 from ..target.transforms import walked
-from ..validate import as_count, as_counts, as_real
+from ..validate import as_count, as_real
 from .dynamics import DIVERGENT, as_metric, draw_momentum, integrate, kinetic_energy
 from .warmup import Step, as_step, begin_hmc, learn_hmc
 
@@ -208,11 +208,11 @@ def hmc(
     target = walked(target)
     dim = target.dim
     num_steps = as_count(num_steps, "num_steps", maximum=100_000)
-    counts = as_counts(num_samples, num_warmup, num_chains)
+    plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
     jitter = as_real(jitter, "jitter", minimum=0.0)
     if jitter >= 1.0:
         raise BayeslibError(f"jitter must be below 1, a share of the step size, got {jitter}")
-    step = as_step(step_size, target_accept, counts[1])
+    step = as_step(step_size, target_accept, plan.num_warmup)
     metric, root = as_metric(inverse_mass_matrix, dim)
     return HMC.sample(
         target, initial_position,
@@ -220,7 +220,7 @@ def hmc(
             "num_steps": num_steps, "metric": metric, "root": root, "step": step, "jitter": jitter,
             "learns": inverse_mass_matrix is None and step_size is None,
         },
-        counts=counts, rng=rng, executor=executor, progress=progress,
+        plan=plan,
         settings={
             "num_steps": num_steps, "adapted": step_size is None,
             "target_accept": float(target_accept), "jitter": jitter,

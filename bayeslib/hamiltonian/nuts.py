@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.algorithm import Algorithm
+from ..chains.algorithm import Algorithm, as_plan
 from ..chains.loop import Chain, copy, laid_out, log_density_and_gradient, outside, record
 from ..compile.callback import helper
 from ..compile.kinds import INT, MATRIX, VECTOR
 from ..target.transforms import walked
-from ..validate import as_choice, as_count, as_counts
+from ..validate import as_choice, as_count
 from .dynamics import DIVERGENT, as_metric
 from .hmc import settings as hmc_settings
 from .warmup import DENSE, METRICS, Memory, Step, as_step, begin_nuts, learn_nuts, metric_windows
@@ -432,10 +432,10 @@ def nuts(
     """
     target = walked(target)
     dim = target.dim
-    counts = as_counts(num_samples, num_warmup, num_chains)
+    plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
     max_tree_depth = as_count(max_tree_depth, "max_tree_depth", maximum=_DEEPEST)
     learned = METRICS[as_choice(metric, "metric", METRICS)]
-    step = as_step(step_size, target_accept, counts[1])
+    step = as_step(step_size, target_accept, plan.num_warmup)
     if inverse_mass_matrix is not None or step_size is not None:
         learned = METRICS["unit"]
     inverse_mass, root = as_metric(np.eye(dim) if learned == DENSE else inverse_mass_matrix, dim)
@@ -445,7 +445,7 @@ def nuts(
             "step": step, "metric": inverse_mass, "root": root, "learned": learned,
             "max_tree_depth": max_tree_depth,
         },
-        counts=counts, rng=rng, executor=executor, progress=progress,
+        plan=plan,
         settings={
             "adapted": step_size is None, "target_accept": float(target_accept),
             "max_tree_depth": max_tree_depth, "metric": metric,

@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.algorithm import Algorithm
+from ..chains.algorithm import Algorithm, as_plan
 from ..chains.loop import Chain, laid_out, record
 from ..compile.callback import helper
 from ..compile.kinds import FLOAT, INT, MATRIX, VECTOR
 from ..errors import BayeslibError
 from ..target.transforms import walked
-from ..validate import as_count, as_counts, as_positive, as_scale, check_each, shown
+from ..validate import as_count, as_positive, as_scale, check_each, shown
 from .batches import STAYS, account, as_setting, prepared, sample
 from .dynamics import draw_momentum, kinetic_energy
 from .noisy import MOVING, Noisy, estimate, follows, moved, times_metric
@@ -236,7 +236,7 @@ def sghmc(
     """
     target = walked(target)
     dim = target.dim
-    counts = as_counts(num_samples, num_warmup, num_chains)
+    plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
     step_size = as_positive(step_size, "step_size")
     by_row = isinstance(noise_estimate, str)
     setting = as_setting(
@@ -258,7 +258,6 @@ def sghmc(
     heated = noisy and not refresh and bool(np.any(friction == 0.0))
     told = {"step_size": step_size, "friction": friction, "refresh": refresh}
     return sample(
-        SGHMC, target, initial_position, setting, told | {"known_noise": noise}, counts=counts,
+        SGHMC, target, initial_position, setting, told | {"known_noise": noise}, plan=plan,
         settings=told | {"heated": heated, "noise_estimate": noise_estimate if by_row else noise},
-        rng=rng, executor=executor, progress=progress,
     )  # fmt: skip

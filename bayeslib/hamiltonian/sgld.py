@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.algorithm import Algorithm
+from ..chains.algorithm import Algorithm, as_plan
 from ..chains.loop import Chain, laid_out, record
 from ..compile.kinds import INT, MATRIX, VECTOR
 from ..target.transforms import walked
-from ..validate import as_counts, as_floats, as_one_each, check_each, check_memory
+from ..validate import as_floats, as_one_each, check_each, check_memory
 from .batches import STAYS, account, as_setting, prepared, sample
 from .noisy import MOVING, Noisy, add_normals, estimate, follows, moved, times_metric
 
@@ -196,19 +196,18 @@ def sgld(
     [[1.1]]
     """
     target = walked(target)
-    counts = as_counts(num_samples, num_warmup, num_chains)
+    plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
     setting = as_setting(
         target, batch_size=batch_size, num_steps=num_steps, num_chains=num_chains, rows=rows,
         inverse_mass_matrix=inverse_mass_matrix, replace=replace, centre=centre,
         gradient_noise=gradient_noise,
     )  # fmt: skip
-    step_sizes = _as_step_sizes(step_size, counts[0] + counts[1])
+    step_sizes = _as_step_sizes(step_size, plan.num_samples + plan.num_warmup)
     draws = sample(
-        SGLD, target, initial_position, setting, {"step_sizes": step_sizes}, counts=counts,
-        settings={"step_size": step_sizes if np.ndim(step_size) else step_sizes[0]}, rng=rng,
-        executor=executor, progress=progress,
+        SGLD, target, initial_position, setting, {"step_sizes": step_sizes}, plan=plan,
+        settings={"step_size": step_sizes if np.ndim(step_size) else step_sizes[0]},
     )  # fmt: skip
-    return _weighted(draws, step_sizes[counts[1] :]) if np.ndim(step_size) else draws
+    return _weighted(draws, step_sizes[plan.num_warmup :]) if np.ndim(step_size) else draws
 
 
 def _as_step_sizes(step_size, num_iterations):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.algorithm import Algorithm
+from ..chains.algorithm import Algorithm, as_plan
 from ..chains.blocks import spawn
 from ..chains.functions import Compares, Draws, bind_moves, compile_all, error_of_moves
 from ..chains.loop import INFINITE, Chain, ask, copy, ended, judged, laid_out, record
@@ -14,7 +14,7 @@ from ..compile.callback import density, helper
 from ..compile.kinds import ADDRESS, HANDLE, VECTOR
 from ..errors import BayeslibError, StartError
 from ..target.target import Target
-from ..validate import as_count, as_floats, as_positions, as_rng, check_memory, shown
+from ..validate import as_count, as_floats, as_positions, check_memory, shown
 from .schedules import as_schedule
 
 _WRONG_CHANGE = 1e-6  # relative difference from the energy that no rounding explains
@@ -175,9 +175,8 @@ def raised(run):
 
 
 ANNEAL = Algorithm(
-    "anneal", Chain(anneal_step, Cooling, Note), initial, settings, raised=raised,
-    keeps_draws=False,
-)  # fmt: skip
+    "anneal", Chain(anneal_step, Cooling, Note), initial, settings, raised=raised, keeps_draws=False
+)
 
 
 def anneal(
@@ -307,12 +306,11 @@ def anneal(
     target = Target(energy, dim=dim, data=args, gradient=None)
     if change is not None:
         change = Compares(change, "change", ("proposed", "state"), args, "args")
-    rng, seed = as_rng(rng)
-    generators = spawn(rng, num_chains)
+    plan = as_plan(temperatures.size, 0, num_chains, rng, executor, progress)
+    generators = spawn(plan.rng, num_chains)
     _verify(target, propose, change, starts, generators[0])
-    who = "propose runs" if change is None else "propose and change run"
-    compiled = compile_all((propose, change), starts[0], generators[0], who)
-    settings = {"schedule": named, "seed": seed, "compiled": compiled}
+    compiled = compile_all((propose, change), starts[0], generators[0])
+    settings = {"schedule": named, "seed": plan.seed, "compiled": compiled}
 
     def join(outcomes, size, num_evals, counted):
         lowest = np.array([one.settings["best_energy"] for one in outcomes])
@@ -331,10 +329,7 @@ def anneal(
         )
 
     options = {"propose": propose, "compare": change, "temperatures": temperatures}
-    return ANNEAL.run(
-        target, starts, generators, options, counts=(temperatures.size, 0, num_chains), rng=rng,
-        executor=executor, progress=progress, join=join, subject=("energy", "state"),
-    )  # fmt: skip
+    return ANNEAL.run(target, starts, generators, options, plan, join, "energy", "state")
 
 
 def _verify(target, propose, change, starts, rng):

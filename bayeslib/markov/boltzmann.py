@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import diagnostics
-from ..chains.algorithm import Algorithm
+from ..chains.algorithm import Algorithm, as_plan
 from ..chains.blocks import spawn
 from ..chains.loop import Chain, Unasked, laid_out, record
 from ..chains.run import into_draws
@@ -16,16 +16,7 @@ from ..compile.functions import sigmoid
 from ..compile.kinds import INTS, MATRIX, VECTOR
 from ..errors import BayeslibError, warn
 from ..results import Estimate
-from ..validate import (
-    as_count,
-    as_counts,
-    as_floats,
-    as_rng,
-    check_each,
-    check_finite,
-    check_fits,
-    check_memory,
-)
+from ..validate import as_count, as_floats, check_each, check_finite, check_fits, check_memory
 from .learning import MOST_UNITS, learn
 
 _WORST_RHAT = 1.1  # of the unclamped chains, above which their errors mean little
@@ -334,17 +325,15 @@ class BoltzmannMachine:
         clamped nor given by `initial`; then, for each sweep and each unit that is not clamped, in
         order, one uniform, and the unit is 1 if it is below its conditional probability.
         """
-        num_samples, _, num_chains = counts = as_counts(num_samples, num_warmup, num_chains)
-        starts, moving = self._starts(clamped, initial, num_chains)
-        check_memory((1, num_chains, num_samples, self.num_units + 1), "draws")
-        rng, seed = as_rng(rng)
-        method, names = "BoltzmannMachine.sample", [f"s[{i}]" for i in range(self.num_units)]
+        n = self.num_units
+        plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
+        starts, moving = self._starts(clamped, initial, plan.num_chains)
+        check_memory((1, plan.num_chains, plan.num_samples, n + 1), "draws")
         options = {"moving": moving, "weights": self.weights, "biases": self.biases}
-        return BOLTZMANN.run(
-            Unasked(self.num_units), starts, spawn(rng, num_chains), options, counts=counts,
-            rng=rng, executor=executor, progress=progress,
-            join=into_draws(method, names, {"seed": seed}),
-        )  # fmt: skip
+        names = [f"s[{i}]" for i in range(n)]
+        join = into_draws("BoltzmannMachine.sample", names, {"seed": plan.seed})
+        generators = spawn(plan.rng, plan.num_chains)
+        return BOLTZMANN.run(Unasked(n), starts, generators, options, plan, join)
 
     def _starts(self, clamped, initial, num_chains):
         """Return starts (num_chains, n), nan where they are drawn, and the units that move."""
@@ -392,7 +381,7 @@ class BoltzmannMachine:
         distinct row, in the order of ``np.unique(data, axis=0)``; each draws as `sample` does.
         """
         rows, share = self._patterns(data)
-        rng, _ = as_rng(rng)
+        rng = as_plan(num_sweeps, num_warmup, num_chains, rng, None, None).rng
         n, has_hidden = self.num_units, self.num_visible < self.num_units
         free, *held = rng.spawn(1 + len(rows) if has_hidden else 1)
         i, j = np.triu_indices(n, 1)

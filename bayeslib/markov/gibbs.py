@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from ..chains.algorithm import Algorithm
+from ..chains.algorithm import Algorithm, as_plan
 from ..chains.functions import Draws, compile_all
 from ..chains.loop import FINE, UNDEFINED, Chain, ask, ended, laid_out, log_density, record
 from ..compile.arguments import as_data
 from ..compile.kinds import INT, INTS, VECTOR
 from ..errors import BayeslibError, BayeslibTypeError
 from ..target.target import Target, as_target
-from ..validate import as_choice, as_count, as_counts, as_floats, shown
+from ..validate import as_choice, as_count, as_floats, shown
 from .slice_ranks import check_conditionals
 
 SCANS = ("systematic", "random", "symmetric")
@@ -226,7 +226,7 @@ def gibbs(
     >>> print(draws.expect(lambda p: p.x * p.y))  # the correlation, 0.9
     0.898 ± 0.050
     """
-    counts = as_counts(num_samples, num_warmup, num_chains)
+    plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
     as_choice(scan, "scan", SCANS)
     functions, known = as_conditionals(conditionals, data), target is not None
     joint = as_target(target) if known else _flat_target(initial_position, names)
@@ -234,6 +234,7 @@ def gibbs(
         raise BayeslibError(f"names={tuple(names)} are not those of the target, {joint.names}")
     if blocks is not None:
         blocks = as_blocks(blocks, joint.names, len(functions))
+    options = {"conditionals": functions, "known": known, "scan": scan}
     settings = {"scan": scan, "checked": known}
 
     def prepare(starts, generators):
@@ -242,14 +243,12 @@ def gibbs(
             check_conditionals(functions, joint, starts, generators[0])
 
     draws = GIBBS.sample(
-        joint, initial_position, {"conditionals": functions, "known": known, "scan": scan},
-        prepare=prepare, counts=counts, rng=rng, executor=executor, progress=progress,
-        settings=settings, tails=known,
-    )  # fmt: skip
+        joint, initial_position, options, plan, settings, prepare=prepare, tails=known
+    )
     if known:
         return draws
     # The starts were evaluated in the flat density that stands for the target.
-    return dataclasses.replace(draws, logdensity=None, num_evals=draws.num_evals - counts[2])
+    return dataclasses.replace(draws, logdensity=None, num_evals=draws.num_evals - plan.num_chains)
 
 
 def as_conditionals(functions, data):
@@ -298,7 +297,7 @@ def arrange(conditionals, blocks, theta, rng):
         if block.size != size:
             raise BayeslibError(f"{one.label} must return {block.size} values, got {size}")
         one.block, one.size = block, size
-    return compile_all(conditionals, theta, rng, "the conditionals run")
+    return compile_all(conditionals, theta, rng)
 
 
 def as_blocks(blocks, names, num_conditionals):

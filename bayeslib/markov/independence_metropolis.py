@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.algorithm import Algorithm
+from ..chains.algorithm import Algorithm, as_plan
 from ..chains.functions import Portable
 from ..chains.loop import Chain, acceptance, copy, laid_out, log_density, record
 from ..compile.kinds import MATRIX, VECTOR
@@ -12,7 +12,7 @@ from ..diagnostics.trouble import longest_stay_problem
 from ..errors import BayeslibError, warn
 from ..target.proposals import as_proposal
 from ..target.target import as_target
-from ..validate import as_counts, shown
+from ..validate import shown
 
 Now = record(log_weight="f8")  # of where the chain is
 
@@ -169,12 +169,11 @@ def independence_metropolis(
     """
     dim = as_target(target).dim
     distribution = as_proposal(proposal, dim)
-    counts = as_counts(num_samples, num_warmup, num_chains)
+    plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
     draws = INDEPENDENCE_METROPOLIS.sample(
-        target, initial_position, {"portable": Portable(proposal)}, counts=counts, rng=rng,
-        executor=executor, progress=progress, settings={"proposal": distribution.label},
-        draw=lambda rng: distribution.sample(1, rng)[0],
-        numbers=-(-(dim + 2) * sum(counts[:2]) // counts[0]),
+        target, initial_position, {"portable": Portable(proposal)}, plan,
+        {"proposal": distribution.label}, draw=lambda rng: distribution.sample(1, rng)[0],
+        numbers=-(-(dim + 2) * (plan.num_samples + plan.num_warmup) // plan.num_samples),
     )  # fmt: skip
     warn(longest_stay_problem(draws))
     return draws

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from ..chains.algorithm import Algorithm
+from ..chains.algorithm import Algorithm, as_plan
 from ..chains.blocks import spawn
 from ..chains.loop import Chain, Unasked, copy, laid_out, record
 from ..chains.run import into_draws
@@ -14,7 +14,7 @@ from ..chains.starts import as_states
 from ..compile.callback import borrowed, helper
 from ..compile.kinds import FLOAT, INT, INTS, MATRIX, VECTOR
 from ..errors import BayeslibError
-from ..validate import as_choice, as_counts, as_floats, as_rng, check_each, check_memory
+from ..validate import as_choice, as_floats, check_each, check_memory
 from .ising_model import as_model, bordered, tables
 
 METHODS = ("systematic", "checkerboard", "random", "wolff")
@@ -321,12 +321,11 @@ def ising_sample(
     if method == "wolff" and (model.has_field or model.coupling <= 0.0):
         got = f"coupling={model.coupling:g}{' and a field' if model.has_field else ''}"
         raise BayeslibError(f'method="wolff" needs field=0 and a positive coupling, got {got}')
-    num_samples, _, num_chains = counts = as_counts(num_samples, num_warmup, num_chains)
-    check_memory((1, num_chains, 8 * num_samples + 4 * model.num_sites), "draws")
-    starts = as_starts(initial, model.shape, num_chains)
-    rng, seed = as_rng(rng)
+    plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
+    check_memory((1, plan.num_chains, 8 * plan.num_samples + 4 * model.num_sites), "draws")
+    starts = as_starts(initial, model.shape, plan.num_chains)
     settings = {
-        "seed": seed, "order": method, "shape": model.shape, "inverse_temperature": model.beta,
+        "seed": plan.seed, "order": method, "shape": model.shape, "inverse_temperature": model.beta,
         "coupling": model.coupling, "periodic": model.periodic,
     }  # fmt: skip
     made = into_draws("ising_sample", ("energy", "magnetisation"), settings)
@@ -337,7 +336,5 @@ def ising_sample(
         stats = draws.stats if method == "wolff" else {}
         return dataclasses.replace(draws, logdensity=log_p, stats=stats)
 
-    return ISING.run(
-        Unasked(2), starts, spawn(rng, num_chains), {"model": model, "method": method},
-        counts=counts, rng=rng, executor=executor, progress=progress, join=join,
-    )  # fmt: skip
+    generators, options = spawn(plan.rng, plan.num_chains), {"model": model, "method": method}
+    return ISING.run(Unasked(2), starts, generators, options, plan, join)

@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.algorithm import Algorithm
+from ..chains.algorithm import Algorithm, as_plan
 from ..chains.loop import Chain, accepts, copy, laid_out, log_density, record
 from ..chains.warmup import doubling_windows, learn_root
 from ..compile.callback import helper
 from ..compile.kinds import MATRIX, VECTOR
 from ..errors import BayeslibError, warn
 from ..target.transforms import walked
-from ..validate import as_choice, as_counts, as_covariance, as_scale
+from ..validate import as_choice, as_covariance, as_scale
 
 # best: the acceptance rate that is sought, 0 where nothing is. start, factor, average: logarithms
 # of the factor. count: steps since the window began. alone: the coordinate, from 1, that moves
@@ -97,10 +97,8 @@ def tuned(dim, num_warmup):
     """Return what a `Tuning` that adapts begins with."""
     log_factor = np.log(JUMP / np.sqrt(dim))
     best = BEST_ACCEPTANCE[min(dim, len(BEST_ACCEPTANCE)) - 1]
-    return {
-        "best": best, "start": log_factor, "factor": log_factor, "average": log_factor,
-        "alone": num_warmup > 0,
-    }  # fmt: skip
+    factors = dict.fromkeys(("start", "factor", "average"), log_factor)
+    return factors | {"best": best, "alone": num_warmup > 0}
 
 
 def learn_walk(t, windows, target, rng, log_p, walk, note):
@@ -282,16 +280,13 @@ def metropolis(
     [ True] [ True  True  True  True]
     """
     target = walked(target)
-    dim = target.dim
-    counts = as_counts(num_samples, num_warmup, num_chains)
+    plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
     adapted = scale is None and cov is None
-    root = _as_root(scale, cov, metric, dim)
-    if adapted and counts[1] == 0:
+    root = _as_root(scale, cov, metric, target.dim)
+    if adapted and plan.num_warmup == 0:
         warn("num_warmup=0 leaves no time to adapt the scale; pass scale, or num_warmup=1000")
-    return METROPOLIS.sample(
-        target, initial_position, {"root": root, "adapted": adapted}, counts=counts, rng=rng,
-        executor=executor, progress=progress, settings={"adapted": adapted},
-    )  # fmt: skip
+    options = {"root": root, "adapted": adapted}
+    return METROPOLIS.sample(target, initial_position, options, plan, {"adapted": adapted})
 
 
 def _as_root(scale, cov, metric, dim):

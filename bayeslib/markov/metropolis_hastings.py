@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.algorithm import Algorithm
+from ..chains.algorithm import Algorithm, as_plan
 from ..chains.functions import Compares, Draws, bind_moves, compile_all, error_of_moves
 from ..chains.loop import UNDEFINED, Chain, accepts, ask, copy, ended, laid_out, log_density, record
 from ..compile.arguments import as_data
@@ -12,7 +12,7 @@ from ..compile.callback import helper
 from ..compile.kinds import ADDRESS, HANDLE, VECTOR
 from ..errors import BayeslibError
 from ..target.target import as_target
-from ..validate import as_counts, shown
+from ..validate import shown
 
 
 class Moves(NamedTuple):
@@ -183,18 +183,17 @@ def metropolis_hastings(
     propose = Draws(propose, "propose", "theta", args, "args", dim)
     if log_ratio is not None:
         log_ratio = Compares(log_ratio, "log_ratio", ("proposed", "current"), args, "args")
-    counts, settings = as_counts(num_samples, num_warmup, num_chains), {}
+    plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
+    options, settings = {"propose": propose, "compare": log_ratio}, {}
 
     def prepare(starts, generators):
         where = starts[0], generators[0]
         verify_move(propose, log_ratio, *where)
-        who = "propose and log_ratio run"
-        settings["compiled"] = compile_all((propose, log_ratio), *where, who)
+        settings["compiled"] = compile_all((propose, log_ratio), *where)
 
     return METROPOLIS_HASTINGS.sample(
-        target, initial_position, {"propose": propose, "compare": log_ratio}, prepare=prepare,
-        counts=counts, rng=rng, executor=executor, progress=progress, settings=settings,
-    )  # fmt: skip
+        target, initial_position, options, plan, settings, prepare=prepare
+    )
 
 
 def verify_move(propose, log_ratio, theta, rng):

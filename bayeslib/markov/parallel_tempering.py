@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import from_dtype, types
 
-from ..chains.algorithm import Algorithm
+from ..chains.algorithm import Algorithm, as_plan
 from ..chains.loop import Chain, Unasked, accepts, ask, copy, ended, judged, laid_out, record
 from ..chains.run import FAR
 from ..compile.callback import density, helper
@@ -16,7 +16,7 @@ from ..diagnostics.trouble import ladder_problems
 from ..errors import BayeslibError, ImproperError, StartError, warn
 from ..results import Estimate
 from ..target.transforms import walked
-from ..validate import as_counts, as_scale, shown
+from ..validate import as_scale, shown
 from .ladder import as_ladder, log_normaliser, respace
 from .metropolis import Tuning, Walk, learn_walk, propose, set_scale, tuned, walk_windows
 
@@ -207,7 +207,6 @@ def raised(run):
             f"at inverse temperature {x.betas[far[0]]:.3g} a state went beyond {FAR:g}: improper? "
             "pass inverse_temperatures= that begin higher, or a reference="
         )
-    return None
 
 
 PARALLEL_TEMPERING = Algorithm(
@@ -334,7 +333,7 @@ def parallel_tempering(
     """
     target = walked(target)
     dim = target.dim
-    counts = as_counts(num_samples, num_warmup, num_chains)
+    plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
     reference = reference and walked(reference)
     if reference is not None and (reference.dim != dim or not _alike(target, reference)):
         raise BayeslibError(
@@ -343,24 +342,21 @@ def parallel_tempering(
     betas, moves_rungs = as_ladder(inverse_temperatures, dim, reference is not None)
     if scale is not None:
         scale = as_scale(scale, "scale", betas.size, dim)
-    if counts[1] < 50 and (scale is None or moves_rungs):
+    if plan.num_warmup < 50 and (scale is None or moves_rungs):
         remedy = "pass inverse_temperatures and scale, or num_warmup=1000"
-        warn(f"num_warmup={counts[1]} leaves no time to adapt: {remedy}")
+        warn(f"num_warmup={plan.num_warmup} leaves no time to adapt: {remedy}")
 
     def check_reference(starts, generators):
         reference.verify(starts[0])
         for start in starts:
             if not reference.finite(start):
-                raise StartError(
-                    f"the log density of the reference at initial_position={shown(start)} is "
-                    f"{reference(start)}: start where both densities are positive"
-                )
+                where = f"the log density of the reference at initial_position={shown(start)}"
+                raise StartError(f"{where} is {reference(start)}: start where it is finite")
 
     options = {"reference": reference, "betas": betas, "scale": scale, "moves_rungs": moves_rungs}
     draws = PARALLEL_TEMPERING.sample(
-        target, initial_position, options, prepare=reference and check_reference, counts=counts,
-        rng=rng, numbers=betas.size * (2 if reference else 1), executor=executor,
-        progress=progress, settings={"adapted": moves_rungs},
+        target, initial_position, options, plan, {"adapted": moves_rungs},
+        prepare=reference and check_reference, numbers=betas.size * (2 if reference else 1),
     )  # fmt: skip
     warn(*ladder_problems(draws))
     return _with_evidence(draws, reference)

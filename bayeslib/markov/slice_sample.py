@@ -5,14 +5,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from ..chains.algorithm import Algorithm
+from ..chains.algorithm import Algorithm, as_plan
 from ..chains.loop import UNDEFINED, Chain, copy, ended, laid_out, log_density, record
 from ..chains.warmup import warmup_windows
 from ..compile.callback import helper
 from ..compile.kinds import INT, VECTOR
 from ..errors import TargetError, warn
 from ..target.transforms import walked
-from ..validate import as_choice, as_count, as_counts, as_scale, shown
+from ..validate import as_choice, as_count, as_scale, shown
 
 _MOST_SHRINKS = 1000  # an interval of floats is a point after fewer
 _OFTEN = 0.1  # draws that reached the limit, above which it is said
@@ -241,24 +241,18 @@ def slice_sample(
     5.0 evaluations a draw
     """
     target = walked(target)
-    dim = target.dim
-    counts = as_counts(num_samples, num_warmup, num_chains)
+    plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
     max_steps_out = as_count(max_steps_out, "max_steps_out", minimum=0)
     as_choice(order, "order", ("systematic", "random"))
     if width is not None:
-        width = as_scale(width, "width", dim)
-    elif counts[1] == 0:
+        width = as_scale(width, "width", target.dim)
+    elif plan.num_warmup == 0:
         warn("num_warmup=0 leaves no time to adapt the width, which stays at 1; pass width")
     options = {"width": width, "max_steps_out": max_steps_out, "at_random": order == "random"}
-    draws = SLICE_SAMPLE.sample(
-        target, initial_position, options, counts=counts, rng=rng, executor=executor,
-        progress=progress,
-        settings={"adapted": width is None, "max_steps_out": max_steps_out, "order": order},
-    )  # fmt: skip
+    settings = {"adapted": width is None, "max_steps_out": max_steps_out, "order": order}
+    draws = SLICE_SAMPLE.sample(target, initial_position, options, plan, settings)
     share = draws.stats["reached_max_steps_out"].mean()
     if share > _OFTEN:
-        warn(
-            f"{100.0 * share:.0f} % of the draws reached max_steps_out={max_steps_out}: adapt the "
-            "width, or pass a larger one; or is the posterior improper?"
-        )
+        told = f"{100.0 * share:.0f} % of the draws reached max_steps_out={max_steps_out}"
+        warn(f"{told}: adapt the width, or pass a larger one; or is the posterior improper?")
     return draws

@@ -165,7 +165,7 @@ def test_plain_python_draws_the_same():
         return getattr(state, "__add__")(0.3 * rng.standard_normal(1))  # noqa: B009
 
     options = WELL | {"num_iterations": 300, "rng": 3}
-    with pytest.warns(bl.BayeslibWarning, match="propose runs as plain Python"):
+    with pytest.warns(bl.BayeslibWarning, match="run as plain Python"):
         slow = bl.anneal(well, 1.0, **options | {"propose": uncompiled})
     fast = bl.anneal(well, 1.0, **options)
     np.testing.assert_allclose(slow.energies, fast.energies, rtol=1e-12)

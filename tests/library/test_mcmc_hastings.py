@@ -124,7 +124,7 @@ test_functions_that_cannot_be_taken = refused(
     (
         {"log_ratio": lambda proposed, current: np.log(proposed / current)},
         bl.BayeslibTypeError,
-        "must return a number, got shape",
+        "must return a number, got",
     ),
     (
         {"propose": lambda theta, rng: theta + OWN.standard_normal(1), "log_ratio": None},

@@ -13,7 +13,7 @@ from stepping import Z_LIMIT, paired_z, swap_z
 from steps import steps
 
 import bayeslib as bl
-from bayeslib.chains.algorithm import Algorithm
+from bayeslib.chains.algorithm import Algorithm, as_plan
 from bayeslib.chains.loop import Chain, acceptance, copy, laid_out, log_density_and_gradient, record
 from bayeslib.compile.callback import helper
 from bayeslib.compile.kinds import VECTOR
@@ -101,10 +101,8 @@ UNBALANCED = Algorithm("unbalanced", Chain(unbalanced_step, Lean, Note), initial
 
 
 def barker(target, *, rng, num_samples=1000, num_warmup=1000, num_chains=4):
-    return BARKER.sample(
-        target, None, {"step": as_step(None, 0.4, num_warmup)}, rng=rng, executor=None,
-        counts=(num_samples, num_warmup, num_chains), progress=None, settings={},
-    )  # fmt: skip
+    plan = as_plan(num_samples, num_warmup, num_chains, rng, None, None)
+    return BARKER.sample(target, None, {"step": as_step(None, 0.4, num_warmup)}, plan, {})
 
 
 @pytest.mark.parametrize(("algorithm", "right"), [(BARKER, True), (UNBALANCED, False)])
