@@ -81,13 +81,7 @@ class Control:
 
 def spawn(rng, num_chains):
     """Return one generator a chain: `rng` itself for one chain, else its spawned children."""
-    if num_chains == 1:
-        return [rng]
-    try:
-        return rng.spawn(num_chains)
-    except TypeError:
-        words = "rng has no seed sequence to spawn from; pass np.random.default_rng(seed)"
-        raise BayeslibError(words) from None
+    return [rng] if num_chains == 1 else rng.spawn(num_chains)
 
 
 def run_chains(chain, jobs, plan, title):
@@ -131,9 +125,8 @@ def run_chains(chain, jobs, plan, title):
     executor, num_iterations = plan.executor, plan.num_samples + plan.num_warmup
     if executor is not None and not isinstance(executor, futures.Executor):
         remedy = "; pass its get_executor()" if hasattr(executor, "get_executor") else ""
-        raise BayeslibTypeError(
-            f"executor must be a concurrent.futures.Executor or None, got {executor!r}{remedy}"
-        )
+        rule = "executor must be a concurrent.futures.Executor or None"
+        raise BayeslibTypeError(f"{rule}, got {executor!r}{remedy}")
     progress = Progress(len(jobs) * num_iterations, title, plan.progress)
     control = Control(len(jobs))
     own = executor is None

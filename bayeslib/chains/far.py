@@ -48,17 +48,15 @@ def tail_index(target, values, *, gradient=False):
         most = np.maximum(most, centre - columns.min(axis=1))
     distance = np.nan_to_num(most / spread, nan=0.0)
     farthest = np.argsort(-distance)[:_MOST]
-    held = np.zeros(target.dim, dtype=bool)  # by each other: nothing is far along a simplex
-    if target.layout:
-        held = ~target.layout.transform.monotone
+    # Held by each other: nothing is far along a simplex.
+    held = ~target.layout.transform.monotone if target.layout else np.zeros(target.dim, dtype=bool)
     far = [i for i in farthest if _FAR < distance[i] < np.inf and not held[i]]
     if not far:
         return np.inf, 0
     points, dims = [], []
     for i in far:
         farthest = draws[np.argmax(np.abs(draws[:, i] - centre[i]))]
-        axis = np.zeros(target.dim)
-        axis[i] = farthest[i] - centre[i]
+        axis = np.where(np.arange(target.dim) == i, farthest - centre, 0.0)
         start = np.where(held, farthest, centre)
         points += [start + reach * axis for reach in _REACH]
         points += [start + reach * (farthest - start) for reach in _REACH]
@@ -126,10 +124,8 @@ def endless(target, values, gradient):
         return None, spent
     first = found.argmax()
     how, where = "rises" if above[first] else "is flat", along(ways[first], target.names)
-    return (
-        f"the log density {how} in the direction {where} as far as {_ENDLESS:g}: it is improper "
-        "(is a prior missing, or a sign wrong?), or as far away (then rescale)"
-    ), spent
+    why = "it is improper (is a prior missing, or a sign wrong?), or as far away (then rescale)"
+    return f"the log density {how} in the direction {where} as far as {_ENDLESS:g}: {why}", spent
 
 
 def runaway(target, values):
@@ -143,10 +139,8 @@ def runaway(target, values):
         near = [np.abs(x - bound) < 1e-15 * abs(bound) + 1e-100 for bound in bounds]
         gone = np.any([np.abs(x) > 1e100, *near, _at_a_pole(target, values, i)], axis=0)
         if np.mean(gone) > 0.01:
-            return (
-                f"{target.names[i]} ran to {x[gone][-1]:.2g}: is its prior proper? (If it is, then "
-                "so steep there that floats may end before its draws do.)"
-            )
+            told = f"{target.names[i]} ran to {x[gone][-1]:.2g}: is its prior proper?"
+            return f"{told} (If it is, then so steep there that floats may end before draws do.)"
 
 
 def _at_a_pole(target, values, i):

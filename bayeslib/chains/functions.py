@@ -110,7 +110,7 @@ class UserFunction:
 
     def __init__(self, function, name, takes, data, given="data"):
         self.function, self.data = as_function(function, name, takes, data, given), data
-        self.name, self.takes, self.label = name, takes, f"{name}={self.function.__name__!r}"
+        self.takes, self.label = takes, f"{name} ({self.function.__name__})"
         self.compiled = not config.DISABLE_JIT
 
     def __getstate__(self):
@@ -139,11 +139,11 @@ class UserFunction:
             for _ in range(0 if error else self.attempts):
                 self(*again)
             words = "raised when compiled, and not in plain Python; set NUMBA_DISABLE_JIT=1"
-            error = error or BayeslibError(f"{self.name} {words}")
+            error = error or BayeslibError(f"{self.label} {words}")
         except Exception as found:
             error = found
         where = f"{self.takes[self.state]}={shown(point)}"
-        error.add_note(f"bayeslib: raised by {self.name} at {where}")
+        error.add_note(f"bayeslib: raised by {self.label} at {where}")
         return error
 
 
@@ -163,10 +163,8 @@ class Draws(UserFunction):
         several = drawn.ndim > 1 or self.size not in (None, drawn.size)
         if several or drawn.dtype.kind not in "biuf":
             got = None if value is None else f"shape {drawn.shape} and dtype {drawn.dtype}"
-            raise BayeslibTypeError(
-                f"{self.label} must return what it drew, a number or one-dimensional array of "
-                f"{self.size or 'some'} numbers, got {got} from {self.takes[0]}={shown(theta)}"
-            )
+            rule = f"a number or a one-dimensional array of {self.size or 'some'} numbers"
+            raise BayeslibTypeError(f"{self.label} must return what it drew, {rule}, got {got}")
         self.number = drawn.ndim == 0
         return np.atleast_1d(drawn.astype(np.float64))
 
@@ -174,10 +172,8 @@ class Draws(UserFunction):
         """Return what it draws with a copy of `rng`, having looked whether it does so again."""
         drawn, again = (self(theta, copy.deepcopy(rng)) for _ in range(2))
         if not np.array_equal(drawn, again, equal_nan=True):
-            raise BayeslibError(
-                f"{self.label} gave {shown(drawn)} and then {shown(again)} from the same "
-                f"{self.takes[0]} and rng: it must draw from the rng it is given alone"
-            )
+            found = f"{self.label} gave {shown(drawn)} and then {shown(again)} from the same rng"
+            raise BayeslibError(f"{found}: it must draw from the rng it is given alone")
         return drawn
 
     def bind(self, rng, dim):

@@ -41,10 +41,8 @@ def join_chains(outcomes, target, plan, interrupted, join, what="log density", o
     kept = [one for one in made if one.done > num_warmup]
     if kept:
         size = min(one.done for one in kept) - num_warmup
-        settings = {
-            "num_samples": num_samples, "num_warmup": num_warmup, "interrupted": interrupted,
-            "num_nan": num_nan,
-        }  # fmt: skip
+        settings = {"num_samples": num_samples, "num_warmup": num_warmup}
+        settings |= {"interrupted": interrupted, "num_nan": num_nan}
         found = join(kept, size, num_evals, settings)
     raise_trouble(target, outcomes, found)
     warn(interrupted and f"the run was interrupted: {size} of {num_samples} draws a chain are kept")
@@ -54,10 +52,7 @@ def join_chains(outcomes, target, plan, interrupted, join, what="log density", o
     values = [one.values[:size] for one in kept]
     far = max(max(x.max(initial=0.0), -x.min(initial=0.0)) for x in values) > FAR
     if far and disagree(np.stack(values)):
-        warn(
-            f"draws reach beyond {FAR:g}: the posterior may be improper; check that every prior is "
-            "proper, and that the function returns the logarithm of a density"
-        )
+        warn(f"draws reach beyond {FAR:g}: improper? check the priors, and that it is a logarithm")
     return found
 
 
@@ -114,10 +109,9 @@ def raise_trouble(target, outcomes, partial):
     early = [chain for chain, one in enumerate(outcomes) if chain not in lost and one.ended_early]
     if lost:
         error = outcomes[lost[0]]
-        error.add_note(
-            f"bayeslib: of {len(outcomes)} chains these were lost: {', '.join(map(str, lost))}; "
-            "`partial` has the others' draws, and the same rng makes the same chains again"
-        )
+        told = f"of {len(outcomes)} chains these were lost: {', '.join(map(str, lost))}"
+        remedy = "`partial` has the others' draws, and the same rng makes the same chains again"
+        error.add_note(f"bayeslib: {told}; {remedy}")
     elif early:
         error = _reason(target, outcomes[early[0]], early[0])
     elif partial is None:
@@ -141,7 +135,6 @@ def _reason(target, outcome, chain):
     if outcome.account.status == INFINITE:
         theta = shown(target._place(outcome.points[1]))
         return TargetError(f"the log density is +inf at theta={theta} in {where}: it overflows")
-    return ImproperError(
-        f"the step size grew beyond 1e7 in {where}: the posterior seems improper; check that every "
-        f"prior is proper, and that {target.logdensity.__name__!r} returns a logarithm"
-    )
+    remedy = f"check the priors, and that {target.logdensity.__name__!r} returns a logarithm"
+    found = f"the step size grew beyond 1e7 in {where}: the posterior seems improper"
+    return ImproperError(f"{found}; {remedy}")

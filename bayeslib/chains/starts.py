@@ -46,9 +46,7 @@ def initial_positions(target, initial_position, generators, *, gradient=False, d
     else:
         starts = as_positions(initial_position, "initial_position", target.dim, num_chains)
         num_evals = num_chains
-        shape = num_chains, target._place(starts[0]).size
-        remedy = f"pass {num_chains} starts, shape {shape}, or initial_position=None"
-        warn_of_one_start(starts, "point", remedy)
+        warn_of_one_start(starts, "point", "initial_position")
     target.verify(starts[0], gradient=gradient)
     for start in np.unique(starts, axis=0):
         _check_start(target, start, gradient)
@@ -57,10 +55,11 @@ def initial_positions(target, initial_position, generators, *, gradient=False, d
     return starts, num_evals
 
 
-def warn_of_one_start(starts, what, remedy):
+def warn_of_one_start(starts, what, name):
     """Warn if several chains begin at the same point, or `what` it is called."""
     if len(starts) > 1 and np.all(starts == starts[0]):
         told = f"all {len(starts)} chains start at the same {what}"
+        remedy = f"pass one {what} a chain, or leave {name} out"
         warn(f"{told}, so R-hat cannot show a chain that is stuck; {remedy}")
 
 
@@ -70,7 +69,7 @@ def as_states(states, shape, num_chains):
     rule = f"have shape {shape}, or {several} for one state a chain"
     check_fits(states.shape in (shape, several), states, "initial", rule)
     states = np.broadcast_to(states, several)
-    warn_of_one_start(states, "state", "pass one state a chain, or leave `initial` out")
+    warn_of_one_start(states, "state", "initial")
     return states
 
 
@@ -89,12 +88,11 @@ def _draw_starts(target, generators, draw, gradient):
                 break
         else:
             remedy = "a proposal that covers the target" if draw else "support=, or constraints"
-            theta = shown(target._place(start))
-            words = (
-                f"no start with a finite log density in {_TRIES} attempts; {target(start)} at "
-                f"theta={theta}: check the data, or pass initial_position, or {remedy}"
+            last = f"{target(start)} at theta={shown(target._place(start))}"
+            found = (
+                f"no start with a finite log density in {_TRIES} attempts; {last}: check the data"
             )
-            raise StartError(blame(target, words))
+            raise StartError(blame(target, f"{found}, or pass initial_position, or {remedy}"))
         starts.append(start)
     return np.stack(starts), num_evals
 

@@ -116,9 +116,7 @@ def anneal_step(target, rng, energy, c, note):
     if ended(target):
         return energy
     uniform, temperature = rng.random(), c.temperatures[target.account.t]
-    rise, new = uphill(target, energy, c)
-    if ended(target):
-        return energy
+    rise, new = uphill(target, energy, c)  # +inf where the run is over
     # At temperature 0 only what is not uphill; 0 / 0 would be nan.
     note.accepted = rise <= 0.0
     if rise > 0.0 and temperature > 0.0:
@@ -168,10 +166,9 @@ def raised(run):
     energy, summed = run.bound(run.state.position, np.empty(run.target.dim)), run.account.log_p
     if abs(energy - summed) <= _WRONG_CHANGE * (1.0 + abs(energy)):
         return None
-    return BayeslibError(
-        f"the changes of energy add up to {summed:.9g} at state={shown(run.state.position)}, where "
-        f"the energy is {energy:.9g}: change must return energy(proposed) - energy(state)"
-    )
+    found = f"the changes of energy add up to {summed:.9g} at state={shown(run.state.position)}"
+    rule = "change must return energy(proposed) - energy(state)"
+    return BayeslibError(f"{found}, where the energy is {energy:.9g}: {rule}")
 
 
 ANNEAL = Algorithm(
@@ -289,25 +286,23 @@ def anneal(
     >>> print(found.best_state.round(1), round(found.best_energy, 2))
     [-1.] -0.31
     """
-    num_chains = as_count(num_chains, "num_chains")
     if num_iterations is not None:
         num_iterations = as_count(num_iterations, "num_iterations")
-        check_memory((2, num_chains, num_iterations), "the traces")
-    temperatures, named = as_schedule(
-        schedule, initial_temperature, final_temperature, num_iterations
-    )
+        check_memory((2, num_iterations), "the traces")
+    hottest, coldest = initial_temperature, final_temperature
+    temperatures, named = as_schedule(schedule, hottest, coldest, num_iterations)
+    plan = as_plan(temperatures.size, 0, num_chains, rng, executor, progress)
+    check_memory((2, plan.num_chains, temperatures.size), "the traces")
     starts = as_floats(initial_state, "initial_state")
     dim = as_count(starts.shape[-1] if starts.ndim else 1, "the length of initial_state")
-    starts = as_positions(starts, "initial_state", dim, num_chains)
-    check_memory((2, num_chains, temperatures.size), "the traces")
+    starts = as_positions(starts, "initial_state", dim, plan.num_chains)
     args = as_data(args, "args")
     propose = Draws(propose, "propose", "state", args, "args", dim)
     energy = as_function(energy, "energy", ("state",), args, "args")
     target = Target(energy, dim=dim, data=args, gradient=None)
     if change is not None:
         change = Compares(change, "change", ("proposed", "state"), args, "args")
-    plan = as_plan(temperatures.size, 0, num_chains, rng, executor, progress)
-    generators = spawn(plan.rng, num_chains)
+    generators = spawn(plan.rng, plan.num_chains)
     _verify(target, propose, change, starts, generators[0])
     compiled = compile_all((propose, change), starts[0], generators[0])
     settings = {"schedule": named, "seed": plan.seed, "compiled": compiled}
@@ -346,16 +341,13 @@ def _verify(target, propose, change, starts, rng):
     for start in np.unique(starts, axis=0):
         value = target(start)
         if not np.isfinite(value):
-            raise StartError(
-                f"the energy at initial_state={shown(start)} is {value}; begin where it is finite"
-            )
+            raise StartError(f"the energy at initial_state={shown(start)} is {value}, not finite")
     start, proposed = starts[0], propose.twice(starts[0], rng)
     if change is None:
         return
     claimed, before, after = change(proposed, start), target(start), target(proposed)
     wrong = abs(claimed - (after - before)) > _WRONG_CHANGE * (1.0 + abs(before) + abs(after))
     if wrong or np.isfinite(claimed) != np.isfinite(after):
-        raise BayeslibError(
-            f"{change.label} is {claimed:.6g} from {shown(start)} to {shown(proposed)}; it must "
-            f"return energy(proposed) - energy(state), {after - before:.6g}"
-        )
+        found = f"{change.label} is {claimed:.6g} from {shown(start)} to {shown(proposed)}"
+        rule = f"must return energy(proposed) - energy(state), {after - before:.6g}"
+        raise BayeslibError(f"{found}; it {rule}")

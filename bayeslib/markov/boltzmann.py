@@ -424,10 +424,7 @@ class BoltzmannMachine:
 
 def _all_states(n):
     if n > MOST_UNITS:
-        raise BayeslibError(
-            f"{n} units are too many to enumerate; {MOST_UNITS} units at most, beyond use sample, "
-            "sampled_gradient, or num_sweeps"
-        )
+        raise BayeslibError(f"enumeration takes {MOST_UNITS} units at most, got {n}: use sample")
     return ((np.arange(1 << n)[:, None] >> np.arange(n)[::-1]) & 1).astype(np.float64)
 
 

@@ -15,7 +15,7 @@ from ..compile.kinds import INT, INTS, VECTOR
 from ..errors import BayeslibError, BayeslibTypeError
 from ..target.target import Target, as_target
 from ..validate import as_choice, as_count, as_floats, shown
-from .slice_ranks import check_conditionals
+from .slice_ranks import check_conditionals, outside
 
 SCANS = ("systematic", "random", "symmetric")
 _SYSTEMATIC, _RANDOM, _SYMMETRIC = range(3)
@@ -85,15 +85,13 @@ def raised(run):
     s, status = run.state, run.account.status
     k, theta = s.now.conditional, s.position
     if k < 0 and status != FINE:
-        return BayeslibError(
-            f"the conditionals drew theta={shown(theta)}, where the log density of the target is "
-            f"{run.bound(theta, s.drawn)}: outside the support, or for another target"
-        )
+        value = run.bound(theta, s.drawn)
+        return BayeslibError(outside("the conditionals", f"theta={shown(theta)}", value))
     one = run.options["conditionals"][k]
     if status == UNDEFINED:
+        found = f"{one.label} drew {shown(s.drawn[: one.size])} at theta={shown(theta)}"
         return BayeslibError(
-            f"{one.label} drew {shown(s.drawn[: one.size])} at theta={shown(theta)}: draws must be "
-            "finite; look for a scale or a shape that is zero, negative or nan there"
+            f"{found}: draws must be finite; is a scale or shape not positive there?"
         )
     return one.error(run.kept[k], theta, theta, copy.deepcopy(run.rng))
 
@@ -255,11 +253,8 @@ def as_conditionals(functions, data):
     """Return the conditionals as `Draws`, checked."""
     if callable(functions) or not np.iterable(functions):
         raise BayeslibTypeError(f"conditionals must be a sequence of functions, got {functions!r}")
-    data, found = as_data(data), []
-    for k, function in enumerate(functions):
-        found.append(Draws(function, f"conditionals[{k}]", "theta", data))
-        found[k].name = found[k].label = f"conditionals[{k}] ({found[k].function.__name__})"
-    return found
+    data = as_data(data)
+    return [Draws(one, f"conditionals[{k}]", "theta", data) for k, one in enumerate(functions)]
 
 
 def arrange(conditionals, blocks, theta, rng):
@@ -288,10 +283,8 @@ def arrange(conditionals, blocks, theta, rng):
     sizes = [one.twice(theta, rng).size for one in conditionals]
     if blocks is None:
         if sum(sizes) != theta.size:
-            raise BayeslibError(
-                f"the conditionals return {sum(sizes)} values in all, but there are {theta.size} "
-                "coordinates; draw each by one of them, in order, or say which by blocks="
-            )
+            found = f"the conditionals return {sum(sizes)} values in all"
+            raise BayeslibError(f"{found}, but there are {theta.size} coordinates; or pass blocks=")
         blocks = np.split(np.arange(theta.size), np.cumsum(sizes)[:-1])
     for one, block, size in zip(conditionals, blocks, sizes, strict=True):
         if block.size != size:
@@ -303,9 +296,7 @@ def arrange(conditionals, blocks, theta, rng):
 def as_blocks(blocks, names, num_conditionals):
     """Return the coordinates of each conditional, from numbers or names, each at least once."""
     if not np.iterable(blocks) or isinstance(blocks, str) or len(blocks) != num_conditionals:
-        raise BayeslibError(
-            f"blocks must have one entry a conditional, {num_conditionals} in all, got {blocks!r}"
-        )
+        raise BayeslibError(f"blocks must have {num_conditionals} entries, one each, got {blocks}")
     found = []
     for k, block in enumerate(blocks):
         several = np.iterable(block) and not isinstance(block, str)
@@ -331,5 +322,4 @@ def _flat_target(initial_position, names):
         raise BayeslibError("initial_position=None needs a target; pass one, or pass starts")
     shape = as_floats(initial_position, "initial_position").shape
     dim = len(names) if names is not None else (shape[-1] if shape else 1)
-    dim = as_count(dim, "the length of initial_position")
     return Target(lambda theta: 0.0, dim=dim, gradient=None, names=names)

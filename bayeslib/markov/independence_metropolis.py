@@ -55,11 +55,10 @@ def initial(run, start, portable):
             f"the proposal's log density is {log_q[0]} at {shown(start)}: start within its support"
         )
     proposal.check_own(proposals, log_q[1:])
-    log_weight = run.bound(start, np.empty(start.size)) - log_q[0]
+    now = {"log_weight": run.bound(start, np.empty(start.size)) - log_q[0]}
     return laid_out(
-        Proposals, position=start, proposals=proposals, log_q=log_q[1:], uniforms=uniforms,
-        now={"log_weight": log_weight},
-    )  # fmt: skip
+        Proposals, position=start, proposals=proposals, log_q=log_q[1:], uniforms=uniforms, now=now
+    )
 
 
 def settings(run):

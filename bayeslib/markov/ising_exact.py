@@ -88,10 +88,8 @@ def ising_exact(shape, *, inverse_temperature, field=0.0, coupling=1.0, periodic
     if model.num_sites <= MOST_SITES:
         return _enumerated(model)
     if not model.periodic or model.has_field or model.coupling <= 0.0 or model.beta == 0.0:
-        raise BayeslibError(
-            f"{model.num_sites} sites are too many to enumerate, {MOST_SITES} at most; beyond pass "
-            "periodic=True, field=0, and inverse_temperature and coupling above 0"
-        )
+        known = "periodic=True, field=0, and inverse_temperature and coupling above 0"
+        raise BayeslibError(f"{model.num_sites} sites are too many to enumerate; pass {known}")
     k = model.beta * model.coupling
     value, first, second = _torus(*model.shape, k)
     return IsingTruth(
@@ -133,9 +131,8 @@ def _bonds(model):
     sites = np.arange(model.num_sites).reshape(model.shape)
     for axis, length in enumerate(model.shape):
         ends = range(length if model.periodic else length - 1)
-        yield from zip(
-            sites.take(ends, axis).flat, np.roll(sites, -1, axis).take(ends, axis).flat, strict=True
-        )
+        here, there = (s.take(ends, axis).flat for s in (sites, np.roll(sites, -1, axis)))
+        yield from zip(here, there, strict=True)
 
 
 def _torus(rows, cols, k):

@@ -53,12 +53,11 @@ class Learned:
 
     def summary(self):
         """Return how the ascent went, in words."""
-        trace, state = self.log_likelihood, "converged" if self.converged else "not converged"
-        first = (
-            f"{self.machine!r}: {state} after {self.gradient_norm.size} iterations, gradient "
-            f"{self.gradient_norm[-1]:.2g}; mean log likelihood {trace[0]:.6g} to {trace[-1]:.6g}"
-        )
-        return "\n".join([first, *self.problems])
+        trace, norms = self.log_likelihood, self.gradient_norm
+        state = "converged" if self.converged else "not converged"
+        first = f"{self.machine!r}: {state} after {norms.size} iterations, gradient {norms[-1]:.2g}"
+        fit = f"mean log likelihood {trace[0]:.6g} before, {trace[-1]:.6g} after"
+        return "\n".join([first, fit, *self.problems])
 
     __repr__ = summary
 
@@ -127,8 +126,7 @@ def learn(
                 slope = machine.gradient(data)
                 converged = _largest(*slope) <= tolerance
             else:
-                (own,) = rng.spawn(1)
-                found = machine.sampled_gradient(data, num_sweeps=num_sweeps, rng=own)
+                found = machine.sampled_gradient(data, num_sweeps=num_sweeps, rng=rng.spawn(1)[0])
                 slope = found._replace(weights=found.weights.value, biases=found.biases.value)
                 # No entry is more standard errors from zero than noise explains.
                 converged = all(
@@ -192,7 +190,5 @@ def _problems(machine, data, trace, norms, converged, settings):
     means = np.array([machine.moments(clamped=row).means[first:] for row in rows])
     idle = np.flatnonzero(means.std(axis=0) < _IDLE) + first
     if idle.size:
-        yield (
-            f"hidden units {', '.join(map(str, idle))} do not depend on the data, where the "
-            "likelihood is flat: start from another rng, or with fewer of them"
-        )
+        some = ", ".join(map(str, idle))
+        yield f"hidden units {some} do not depend on the data: pass another rng, or take fewer"

@@ -61,10 +61,9 @@ def raised(run):
     if run.account.status != UNDEFINED:
         return error_of_moves(run)
     here, there = run.state.position, run.state.proposal
-    return BayeslibError(
-        f"log_ratio is {run.options['compare'](there, here)} for proposed={shown(there)}, current="
-        f"{shown(here)}: it must be finite, or -np.inf where the way back is impossible"
-    )
+    found = f"log_ratio is {run.options['compare'](there, here)} for proposed={shown(there)}"
+    rule = "must be finite, or -np.inf where the way back is impossible"
+    return BayeslibError(f"{found}, current={shown(here)}: it {rule}")
 
 
 METROPOLIS_HASTINGS = Algorithm(
@@ -210,7 +209,5 @@ def verify_move(propose, log_ratio, theta, rng):
         return
     there, back = log_ratio(proposed, theta), log_ratio(theta, proposed)
     if np.isfinite(there + back) and abs(there + back) > 1e-8 * (1.0 + abs(there)):
-        raise BayeslibError(
-            f"{log_ratio.label} is {there:.6g} from {shown(theta)} to {shown(proposed)} and "
-            f"{back:.6g} the other way; it must change its sign only"
-        )
+        found = f"{log_ratio.label} is {there:.6g} from {shown(theta)} to {shown(proposed)}"
+        raise BayeslibError(f"{found} and {back:.6g} the other way; it must change its sign only")

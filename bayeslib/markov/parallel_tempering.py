@@ -7,7 +7,7 @@ import numpy as np
 from numba import from_dtype, types
 
 from ..chains.algorithm import Algorithm, as_plan
-from ..chains.loop import Chain, Unasked, accepts, ask, copy, ended, judged, laid_out, record
+from ..chains.loop import Chain, Unasked, accepts, ask, copy, ended, judged, laid_out
 from ..chains.run import FAR
 from ..compile.callback import density, helper
 from ..compile.kinds import ADDRESS, HANDLE, INT, INTS, MATRIX, VECTOR
@@ -18,7 +18,7 @@ from ..results import Estimate
 from ..target.transforms import walked
 from ..validate import as_scale, shown
 from .ladder import as_ladder, log_normaliser, respace
-from .metropolis import Tuning, Walk, learn_walk, propose, set_scale, tuned, walk_windows
+from .metropolis import Note, Tuning, Walk, learn_walk, propose, set_scale, tuned, walk_windows
 
 
 class Ladder(NamedTuple):
@@ -41,9 +41,6 @@ class Ladder(NamedTuple):
     swaps: MATRIX  # of neighbours: probabilities summed, attempts
     replicas: INT[:, ::1]  # a row a draw, as in `log_ratios`
     log_ratios: MATRIX
-
-
-Note = record(acceptance_rate="f8", accepted="?")
 
 
 def parallel_tempering_step(target, rng, log_p, x, note):
@@ -203,16 +200,14 @@ def raised(run):
         return error
     far = np.flatnonzero(np.abs(x.states[:-1]).max(axis=1) > FAR)
     if far.size:
-        return ImproperError(
-            f"at inverse temperature {x.betas[far[0]]:.3g} a state went beyond {FAR:g}: improper? "
-            "pass inverse_temperatures= that begin higher, or a reference="
-        )
+        found = f"at inverse temperature {x.betas[far[0]]:.3g} a state went beyond {FAR:g}"
+        remedy = "pass inverse_temperatures= that begin higher, or a reference="
+        return ImproperError(f"{found}: that density seems improper; {remedy}")
 
 
 PARALLEL_TEMPERING = Algorithm(
-    "parallel_tempering", Chain(parallel_tempering_step, Ladder, Note),
-    initial, settings, lambda num_warmup, x: x.windows, stats=stats, raised=raised,
-    at_window=move_rungs,
+    "parallel_tempering", Chain(parallel_tempering_step, Ladder, Note), initial, settings,
+    lambda num_warmup, x: x.windows, stats=stats, raised=raised, at_window=move_rungs,
 )  # fmt: skip
 
 

@@ -98,11 +98,15 @@ def _drawn(conditional, callback, target, theta, number, rng):
     values = target.many(states)
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
-        raise BayeslibError(
-            f"{conditional.label} drew {shown(states[bad[0], conditional.block])}, where the log "
-            f"density is {values[bad[0]]}: outside the support, or for another target"
-        )
+        drawn = shown(states[bad[0], conditional.block])
+        raise BayeslibError(outside(conditional.label, drawn, values[bad[0]]))
     return states
+
+
+def outside(who, drawn, value):
+    """Return what to say of a draw at which the target's density is not positive and finite."""
+    where = "where the log density of the target is"
+    return f"{who} drew {drawn}, {where} {value}: outside the support, or for another target"
 
 
 def _ranked(target, bound, i, pilots, tested, rng):

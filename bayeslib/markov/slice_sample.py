@@ -127,10 +127,8 @@ def initial(run, start, width, max_steps_out, at_random):
 
 def raised(run):
     if run.account.status == UNDEFINED:
-        return TargetError(
-            f"the log density at {shown(run.density.points[1])} differs from what it was there "
-            "before: it must be a function of theta and data alone; or is a prior not proper?"
-        )
+        where = f"at {shown(run.density.points[1])} differs from what it was there before"
+        return TargetError(f"the log density {where}: it must depend on theta and data alone")
 
 
 SLICE_SAMPLE = Algorithm(

@@ -227,7 +227,7 @@ test_bad_input_is_refused_in_words = refused(
     (([fine, lambda theta, rng: np.random.rand()], {}), "from the rng it is given"),  # noqa: NPY002
     (([fine, not_a_number], {}), r"conditionals\[1\] \(not_a_number\) drew \[nan\]"),
     (([fine, fine], {"scan": "spiral"}), "scan must be one of"),
-    (([fine, fine], {"blocks": [0]}), "one entry a conditional"),
+    (([fine, fine], {"blocks": [0]}), "must have 2 entries, one each"),
     (([fine, fine], {"blocks": [0, 0]}), "no conditional draws"),
     (([fine, fine], {"blocks": [0, 2]}), "must be at most 1, got 2"),
     (([fine, fine], {"blocks": [0, "x"]}), "got 'x'"),
@@ -246,7 +246,7 @@ test_bad_input_is_refused_in_words = refused(
 )
 
 
-@pytest.mark.filterwarnings("ignore:the conditionals run as plain:bayeslib.BayeslibWarning")
+@pytest.mark.filterwarnings("ignore:your functions run as plain:bayeslib.BayeslibWarning")
 def test_what_a_conditional_raises_comes_out_with_the_draws_until_then():
     with pytest.raises(ZeroDivisionError, match="on purpose") as caught:
         bl.gibbs([fine, raises], STARTS, num_warmup=0, rng=1)

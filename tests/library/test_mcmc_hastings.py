@@ -123,7 +123,6 @@ test_functions_that_cannot_be_taken = refused(
     ),
     (
         {"log_ratio": lambda proposed, current: np.log(proposed / current)},
-        bl.BayeslibTypeError,
         "must return a number, got",
     ),
     (
@@ -167,7 +166,7 @@ def far_raises_in_python(theta, rng):
     return far_raises(theta, rng)
 
 
-@pytest.mark.filterwarnings("ignore:propose and log_ratio run as plain")
+@pytest.mark.filterwarnings("ignore:your functions run as plain")
 @pytest.mark.parametrize("propose", [far_raises, far_raises_in_python])
 def test_a_proposal_that_raises_is_shown_with_its_place(propose):
     with pytest.raises(OverflowError, match="too far") as caught:
