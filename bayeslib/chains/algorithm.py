@@ -99,10 +99,8 @@ class Algorithm:
             See `join_chains`.
         """
         self.chain.compile()  # before the chains need it at once
-        jobs = [
-            (target, generator, start, self, options, plan[:3])
-            for generator, start in zip(generators, starts, strict=True)
-        ]
+        chains = zip(generators, starts, strict=True)
+        jobs = [(target, rng, start, self, options, plan[:3]) for rng, start in chains]
         outcomes, interrupted = run_chains(run_chain, jobs, plan, self.name)
         if len(jobs) == 1:  # in another process, perhaps
             plan.rng.bit_generator.state = outcomes[0].rng_state

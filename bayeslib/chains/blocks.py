@@ -171,9 +171,7 @@ def _wait(pending, control, num_iterations, progress):
     waiting = pending
     while waiting:
         # Only those still out: a failed one among them would end each wait at once.
-        finished, waiting = futures.wait(
-            waiting, timeout=_POLL_SECONDS, return_when=futures.FIRST_EXCEPTION
-        )
+        finished, waiting = futures.wait(waiting, _POLL_SECONDS, futures.FIRST_EXCEPTION)
         for i, job in enumerate(pending):
             if job.done():
                 control.done[i] = num_iterations

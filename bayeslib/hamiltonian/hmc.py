@@ -220,8 +220,7 @@ def hmc(
             "num_steps": num_steps, "metric": metric, "root": root, "step": step, "jitter": jitter,
             "learns": inverse_mass_matrix is None and step_size is None,
         },
-        plan=plan,
-        settings={
+        plan=plan, settings={
             "num_steps": num_steps, "adapted": step_size is None,
             "target_accept": float(target_accept), "jitter": jitter,
         },

@@ -445,8 +445,7 @@ def nuts(
             "step": step, "metric": inverse_mass, "root": root, "learned": learned,
             "max_tree_depth": max_tree_depth,
         },
-        plan=plan,
-        settings={
+        plan=plan, settings={
             "adapted": step_size is None, "target_accept": float(target_accept),
             "max_tree_depth": max_tree_depth, "metric": metric,
         },

@@ -303,9 +303,9 @@ def as_blocks(blocks, names, num_conditionals):
         found.append(np.array([_place(i, k, names) for i in (block if several else [block])]))
         if found[-1].size == 0 or np.unique(found[-1]).size != found[-1].size:
             raise BayeslibError(f"blocks[{k}]={block!r} is empty or names a coordinate twice")
-    missing = sorted(set(range(len(names))) - {int(i) for block in found for i in block})
+    missing = set(range(len(names))).difference(*found)
     if missing:
-        some = ", ".join(names[i] for i in missing[:5])
+        some = ", ".join(names[i] for i in sorted(missing)[:5])
         raise BayeslibError(f"no conditional draws {some}: every coordinate must be in a block")
     return found
 

@@ -51,9 +51,8 @@ def initial(run, start, portable):
     uniforms = run.rng.random(len(proposals))
     log_q = proposal.logdensity(np.concatenate([start[None], proposals]))
     if not np.isfinite(log_q[0]):
-        raise BayeslibError(
-            f"the proposal's log density is {log_q[0]} at {shown(start)}: start within its support"
-        )
+        found = f"the log density of the proposal is {log_q[0]} at the start {shown(start)}"
+        raise BayeslibError(f"{found}: start within its support")
     proposal.check_own(proposals, log_q[1:])
     now = {"log_weight": run.bound(start, np.empty(start.size)) - log_q[0]}
     return laid_out(

@@ -129,9 +129,8 @@ def learn(
                 found = machine.sampled_gradient(data, num_sweeps=num_sweeps, rng=rng.spawn(1)[0])
                 slope = found._replace(weights=found.weights.value, biases=found.biases.value)
                 # No entry is more standard errors from zero than noise explains.
-                converged = all(
-                    np.all(np.abs(one.value) <= _NOISE * np.nan_to_num(one.mcse)) for one in found
-                )
+                small = [np.abs(one.value) <= _NOISE * np.nan_to_num(one.mcse) for one in found]
+                converged = all(np.all(part) for part in small)
             moved = machine
             if not (exact and converged):
                 moved = type(machine)(

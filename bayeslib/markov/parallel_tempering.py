@@ -331,9 +331,10 @@ def parallel_tempering(
     plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
     reference = reference and walked(reference)
     if reference is not None and (reference.dim != dim or not _alike(target, reference)):
-        raise BayeslibError(
-            f"reference must have the target's dim={dim}, got {reference.dim}, and its parameters"
+        rule = (
+            f"have the target's dim={dim} and the same parameters, names and constraints included"
         )
+        raise BayeslibError(f"reference must {rule}, got dim={reference.dim}")
     betas, moves_rungs = as_ladder(inverse_temperatures, dim, reference is not None)
     if scale is not None:
         scale = as_scale(scale, "scale", betas.size, dim)

@@ -67,7 +67,10 @@ def check_conditionals(conditionals, target, starts, rng):
     pairs = [pairs[j] for j in np.linspace(0, len(pairs) - 1, num_pairs).astype(int)]
     # A wrong conditional may drive the chain to where it is nearly right: look at the starts too.
     places = [start for start in starts[[0, -1][: len(starts)]] if abs(target(start)) < _LARGEST]
-    places += [_swept(moves, target, start, rng) for start in starts[[0, -1]]]
+    for theta in starts[[0, -1]]:
+        for move in _SWEEPS * moves:
+            (theta,) = _drawn(*move, target, theta, 1, rng)
+        places.append(theta)
     ranks = {pair: [] for pair in pairs}
     for place in places:
         for k in sorted({k for k, _ in pairs}):
@@ -77,14 +80,8 @@ def check_conditionals(conditionals, target, starts, rng):
                 ranks[k, i].append(_ranked(target, bound, i, pilots, tested, rng))
     level = FALSE_ALARM / (2.0 * len(pairs) * (len(places) + 1))
     for (k, i), found in ranks.items():
-        for some in (np.concatenate(found), *found):
+        for some in filter(np.size, (np.concatenate(found), *found)):
             _judge(conditionals[k].label, target.names[i], some, level)
-
-
-def _swept(moves, target, theta, rng):
-    for move in _SWEEPS * moves:
-        (theta,) = _drawn(*move, target, theta, 1, rng)
-    return theta
 
 
 def _drawn(conditional, callback, target, theta, number, rng):
@@ -139,8 +136,6 @@ def _discrete_ranks(target, i, values, tested, rng):
 
 
 def _judge(label, name, ranks, level):
-    if ranks.size == 0:
-        return
     limit = np.sqrt(np.log(2.0 / level) / (2.0 * ranks.size))  # Massart's constant
     folded = _folded(ranks)
     if _distance(ranks) <= limit and _distance(folded) <= limit:

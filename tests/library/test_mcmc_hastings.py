@@ -171,5 +171,5 @@ def far_raises_in_python(theta, rng):
 def test_a_proposal_that_raises_is_shown_with_its_place(propose):
     with pytest.raises(OverflowError, match="too far") as caught:
         run(propose, **LONG)
-    assert any("raised by propose at theta=" in note for note in caught.value.__notes__)
+    assert any("raised by propose (far_raises" in note for note in caught.value.__notes__)
     assert 0 < caught.value.partial.num_samples < 2000
