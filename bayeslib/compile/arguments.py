@@ -14,9 +14,9 @@ def as_function(function, argument, leading, data, name="data"):
     """Return the plain function behind `function`, which must take (*leading, *data)."""
     plain = getattr(function, "py_func", function)
     if not inspect.isfunction(plain) or inspect.iscoroutinefunction(plain):
-        remedy = f"; wrap it in def f({', '.join(leading)}): ..." if callable(function) else ""
+        remedy = f"; wrap in a def f({', '.join(leading)}): ..." if callable(function) else ""
         raise BayeslibTypeError(
-            f"{argument} must be a function, not async, got {reprlib.repr(function)}{remedy}"
+            f"{argument} must be a function, got {reprlib.repr(function)}{remedy}"
         )
     signature = inspect.signature(plain)
     parameters = signature.parameters.values()
