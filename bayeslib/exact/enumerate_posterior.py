@@ -157,8 +157,7 @@ def enumerate_posterior(log_joint, hypotheses):
         hypotheses = _array(hypotheses)
     except ValueError:
         raise BayeslibError(
-            "hypotheses that are tuples must all be equally long; number those that are not, and "
-            "look them up in log_joint"
+            "hypotheses that are tuples must be equally long; or number them from 0"
         ) from None
     if hypotheses.ndim == 0 or len(hypotheses) == 0:
         raise BayeslibError(f"hypotheses must be a sequence of at least one, got {hypotheses!r}")
@@ -169,14 +168,11 @@ def enumerate_posterior(log_joint, hypotheses):
     bad = np.flatnonzero(~(log_joint < np.inf))  # nan too
     if bad.size:
         raise BayeslibError(
-            f"log_joint is {log_joint[bad[0]]} for the hypothesis {hypotheses[bad[0]]!s}; it must "
-            "be finite, or -inf for what is impossible"
+            f"log_joint must be finite or -inf, got {log_joint[bad[0]]} for {hypotheses[bad[0]]!s}"
         )
     log_evidence = special.logsumexp(log_joint)
     if log_evidence == -np.inf:
-        raise BayeslibError(
-            "log_joint is -inf for every hypothesis: none of them can have produced the data"
-        )
+        raise BayeslibError("log_joint is -inf for every hypothesis: none can have made the data")
     probabilities = np.exp(log_joint - log_evidence)
     probabilities /= probabilities.sum()
     return Enumeration(hypotheses, probabilities, Estimate(log_evidence, 0.0, size), size)
@@ -195,7 +191,5 @@ def _array(values):
 def _value(log_joint, hypothesis):
     value = log_joint(hypothesis)
     if np.ndim(value) != 0 or isinstance(value, (bool, np.bool_)):
-        raise BayeslibTypeError(
-            f"log_joint must return a number for a hypothesis, got {value!r} for {hypothesis!s}"
-        )
+        raise BayeslibTypeError(f"log_joint must return a number, got {value!r} for {hypothesis!s}")
     return value

@@ -78,10 +78,7 @@ def find_peaks(target, bounds):
     scouts = place(evenly_spread(np.arange(1, _NUM_SCOUTS + 1), dim))
     heights = evaluate(target, scouts)
     if heights.max() == -np.inf:
-        words = (
-            f"the density is zero at all {_NUM_SCOUTS} points tried within the bounds "
-            f"{bounds.tolist()}; narrow them to where it is not"
-        )
+        words = f"the density is zero at all {_NUM_SCOUTS} points tried: narrow the bounds"
         raise BayeslibError(blame(target, words))
     num_evals = _NUM_SCOUTS
     peaks = []

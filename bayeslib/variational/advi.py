@@ -16,8 +16,6 @@ from .elsewhere import elsewhere_problem
 from .gaussian_family import FAMILIES
 from .verdict import checked, weigh
 
-_ESTIMATORS = ("stl", "entropy")
-
 
 @watched()
 def advi(
@@ -178,7 +176,7 @@ def advi(
     free = unconstrained(as_target(target))
     dim = free.dim
     as_choice(family, "family", FAMILIES)
-    as_choice(estimator, "estimator", _ESTIMATORS)
+    as_choice(estimator, "estimator", ("stl", "entropy"))
     num_draws = as_count(num_draws, "num_draws", maximum=1_000_000)
     num_restarts = as_count(num_restarts, "num_restarts", maximum=10_000)
     num_check = as_count(num_check, "num_check", minimum=100)
@@ -195,9 +193,7 @@ def advi(
     generators = spawn(rng, num_restarts)
     starts = free.starts(initial_position, num_restarts)
     if starts is not None and num_restarts > 1 and np.all(starts == starts[0]):
-        raise BayeslibError(
-            f"all {num_restarts} restarts begin at one initial_position: pass one each, or None"
-        )
+        raise BayeslibError("all restarts begin at one initial_position: pass one each, or None")
     starts, spent = initial_positions(free, starts, generators, gradient=True)
     fits = []
     for start, generator in zip(starts, generators, strict=True):
@@ -234,11 +230,11 @@ def advi(
         problems.append(f"the fit was interrupted after {best.num_steps} steps")
     elif num_steps is None and not best.converged:
         problems.append(
-            f"the fit had not settled after {best.num_steps} steps: raise max_steps, start "
-            "nearer, or raise num_draws"
+            f"the fit had not settled after {best.num_steps} steps: raise max_steps or num_draws"
         )
     spent += sum(fit.num_steps * num_draws for fit in fits)
     spent += num_check * sum(fit.weighed is not None for fit in fits if fit is not best)
+
     result = Gaussian(
         best.gaussian.mean, best.gaussian.cov, elbo_trace=np.concatenate(best.traces),
         names=target.names, num_evals=spent, method="advi", transform=free.transform,

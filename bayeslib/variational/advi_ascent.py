@@ -200,19 +200,17 @@ class Fit:
                 count((end - begin) * int(climb.how.num_draws))
         except KeyboardInterrupt:
             self.interrupted = True
-        mean, factor = climb.parameters[: self.target.dim], climb.factor
-        if not (np.abs(mean).max() < _FAR and np.abs(factor).max() < _FAR):
+        mean, scale = climb.parameters[: self.target.dim], np.abs(climb.factor).max()
+        if not (np.abs(mean).max() < _FAR and scale < _FAR):
             raise ImproperError(
-                f"the approximation ran off, to mean {shown(mean)} in unconstrained "
-                f"coordinates and a scale of {np.abs(factor).max():.3g}: the posterior is "
-                "improper, or flat; give every parameter a proper prior"
+                f"the approximation ran off, to unconstrained means {shown(mean)} and a scale of "
+                f"{scale:.3g}: the posterior is improper, or flat; give each parameter a prior"
             )
         missed = int(climb.how.num_outside - before)
         if 0 < missed == done * climb.how.num_draws and not np.isfinite(self.target(mean)):
             raise TargetError(
-                f"the approximation left the support: no finite density at its mean {shown(mean)}, "
-                f"in unconstrained coordinates, nor at any of its last {missed} draws; begin at "
-                "the means of nuts with initial_scale=0.1, or use laplace"
+                f"the approximation left the support at unconstrained means {shown(mean)}: begin "
+                "at the means of nuts with initial_scale=0.1, or use laplace"
             )
         self.num_steps += done
         self.paths.append(path[:done])

@@ -231,7 +231,7 @@ class Fit:
                 span = np.array([first, last])
                 done = bbvi_kernel(self._density, rng, span, self.climb, self.gradients, self.trace)
                 if done < last:
-                    self._raise(f"step {done}")
+                    raise self._error(done)
         except KeyboardInterrupt:
             if done == 0:
                 raise
@@ -247,32 +247,25 @@ class Fit:
                 f"every one of {done} steps had a draw without a finite log density, the first at "
                 f"x={shown(self.climb.outside)}: begin elsewhere, or with a smaller initial_scale"
             )
-        skipped = done - taken.size
-        if skipped:
+        if taken.size < done:
             yield (
-                f"{skipped} of {done} steps were not taken, because the log density is not finite "
-                f"at one of their draws, the first at x={shown(self.climb.outside)}: a Gaussian "
-                "puts mass there, so that its bound is -inf; say the target's support"
+                f"{done - taken.size} of {done} steps were not taken: the log density is not "
+                f"finite at a draw, the first x={shown(self.climb.outside)}; give the support"
             )
         if (rise := risen(taken)) > 0.0:
-            yield (
-                f"the bound rose by {rise:.2g} within the last half of the steps: not converged; "
-                "take more steps, or larger ones"
-            )
+            yield f"the bound rose by {rise:.2g} in the last half: not converged; take more steps"
 
-    def _raise(self, where):
+    def _error(self, step):
         if self._bound.num_errors:
             error = self.free.explain(self._bound.failed_at)
-            error.add_note(f"bayeslib: raised at x={shown(self._bound.failed_at)} in {where}")
-            raise error
+            error.add_note(f"bayeslib: raised in step {step}")
+            return error
         if self.account.status == INFINITE:
-            raise TargetError(
-                f"the log density is +inf at x={shown(self._density.points[1])} in {where}: it "
-                "overflows, or the density is not integrable there"
-            )
-        raise BayeslibError(
-            f"the parameters ran off at {where}: the gradients are too noisy for this step. Take "
-            'a smaller step_size, more draws, estimator="loo" or "reparam", or optimiser="adam"'
+            where = f"x={shown(self._density.points[1])} in step {step}"
+            return TargetError(f"the log density is +inf at {where}: it overflows, or is improper")
+        return BayeslibError(
+            f"the parameters ran off at step {step}, as the gradients are too noisy: take a "
+            'smaller step_size, more draws, or estimator="loo" or "reparam"'
         )
 
 
@@ -286,9 +279,8 @@ def as_num_draws(num_draws, estimator, family):
     as_choice(estimator, "estimator", ESTIMATORS)
     as_choice(family, "family", FAMILIES)
     if estimator == "rao_blackwell" and family == "fullrank":
-        raise BayeslibError(
-            '"rao_blackwell" needs independent coordinates: family="meanfield"; or take "loo"'
-        )
+        raise BayeslibError('"rao_blackwell" is of family="meanfield" alone: take "loo"')
+
     if estimator == "loo":  # which compares each draw with the others
         return as_count(num_draws, 'for estimator="loo" num_draws', minimum=2)
     return as_count(num_draws, "num_draws")

@@ -122,10 +122,8 @@ def _run(fit, rng):
     if fit.run(rng) < fit.num_steps:
         raise KeyboardInterrupt
     if fit.account.num_outside:
-        words = (
-            f"the log density is not finite at {fit.account.num_outside} draws of q, the first at "
-            f"{shown(fit.climb.outside)} in unconstrained coordinates: take a narrower scale"
-        )
+        where = f"{fit.account.num_outside} draws of q, the first x={shown(fit.climb.outside)}"
+        words = f"the log density is not finite at {where}: take a narrower scale"
         raise TargetError(blame(fit.free, words))
     return fit
 
@@ -139,7 +137,7 @@ def _as_factor(scale, dim):
     check_finite(array, "scale")
     if np.any(np.triu(array, 1)) or not np.all(np.diag(array) > 0.0):
         raise BayeslibError(
-            "scale must be lower triangular with a positive diagonal: a covariance's factor, "
-            "np.linalg.cholesky(cov)"
+            "scale must be lower triangular with a positive diagonal, as np.linalg.cholesky(cov)"
         )
+
     return array, 1

@@ -86,9 +86,8 @@ def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
     outside = values[terms == -np.inf]
     if len(outside):
         warn(
-            f"{len(outside)} of {num_samples} draws of the approximation lie outside the target's "
-            f"support, the first is theta={shown(outside[0])}: the bound is -inf; approximate on "
-            "unconstrained coordinates"
+            f"the bound is -inf: {len(outside)} of {num_samples} draws lie outside the target's "
+            f"support, the first at theta={shown(outside[0])}; approximate unconstrained(target)"
         )
     return mean_of(terms)
 

@@ -39,9 +39,8 @@ def elsewhere_problem(gaussians, elbos, transform, what):
         if min(apart) > APART:
             place = shown(transform.constrain(gaussians[i].mean))
             return (
-                f"{what} {i} of {len(elbos)} ended elsewhere, about theta={place}, with a "
-                f"bound {elbos[best] - elbos[i]:.2f} lower: one Gaussian does not cover both; "
-                "multipathfinder weighs them, or use parallel_tempering"
+                f"{what} {i} of {len(elbos)} ended elsewhere, about theta={place}, its bound "
+                f"{elbos[best] - elbos[i]:.2f} lower: use multipathfinder, or parallel_tempering"
             )
     return None
 
@@ -87,8 +86,7 @@ def scout(free, gaussians, log_mass, transform):
         end = slopes.climb(start)
         if end is None or found and end.log_mass <= found.log_mass:
             continue
-        shifts = [np.linalg.solve(g.scale, end.position - g.mean) for g in gaussians]
-        apart = [np.linalg.norm(shift) for shift in shifts]
+        apart = [np.linalg.norm(np.linalg.solve(g.scale, end.position - g.mean)) for g in gaussians]
         for home in homes:
             apart += [end.distance(home.position), home.distance(end.position)]
         if min(apart) > APART:
@@ -96,11 +94,10 @@ def scout(free, gaussians, log_mass, transform):
     covered = max([log_mass, *(home.log_mass for home in homes)])
     if found is None or not found.log_mass > covered - NO_MATTER:
         return None, slopes.num_evals
-    place = shown(transform.constrain(found.position))
+    place, gain = shown(transform.constrain(found.position)), found.log_mass - covered
     return (
-        f"another mode, about theta={place}, which this does not cover, holds about "
-        f"{np.exp(min(found.log_mass - covered, 600.0)):.2g} times the mass of what it does: start "
-        "multipathfinder at both, or use parallel_tempering"
+        f"another mode, about theta={place}, holds about {np.exp(min(gain, 600.0)):.2g} times the "
+        "mass of what this covers: start multipathfinder at both, or use parallel_tempering"
     ), slopes.num_evals
 
 
@@ -145,10 +142,10 @@ class _Climber:
         if not np.isfinite(hessian).all():
             return None
         curvatures = np.linalg.eigvalsh(hessian)
-        if curvatures[0] <= _FLAT * curvatures[-1]:
+        is_flat = curvatures[0] <= _FLAT * curvatures[-1]
+        if is_flat or gradient @ np.linalg.solve(hessian, gradient) > _LEVEL:
             return None
-        if gradient @ np.linalg.solve(hessian, gradient) > _LEVEL:
-            return None
+
         self._modes.append(Mode(x, value, hessian))
         return self._modes[-1]
 

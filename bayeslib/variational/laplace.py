@@ -159,10 +159,7 @@ def laplace(
     if initial_position is None:
         usable = [start for start in starts if work.finite(start, gradient=True)]
         if not usable:
-            words = (
-                f"none of {len(starts)} starts has a finite log density, the first is "
-                f"{shown(starts[0])}: pass initial_position, support=, or constraints"
-            )
+            words = f"none of {len(starts)} starts has a finite log density: pass initial_position"
             raise StartError(blame(work, words))
         spent, starts = len(starts), np.array(usable)
     starts, num_evals = initial_positions(work, starts, [None] * len(starts), gradient=True)
@@ -217,10 +214,7 @@ def _starts(target, initial_position):
     rows = max(len(starts), 1) if starts.ndim == 2 else 1
     starts = as_positions(starts, "initial_position", target.dim, rows)
     if rows > 1 and np.all(starts == starts[0]):
-        warn(
-            f"all {rows} points of initial_position are the same, so that there is one climb: "
-            "pass points that differ, or None"
-        )
+        warn(f"all {rows} points of initial_position are the same: pass others, or None")
         return starts[:1]
     return starts
 
@@ -229,7 +223,8 @@ def _ascend(slopes, start, max_steps):
     """Return where L-BFGS leads, or `start` where it ran off."""
     end = start
     for _ in range(_RUNS):
-        path, _ = run_optimiser(slopes, end, history=_HISTORY, max_iterations=max_steps)
+        path, _ = run_optimiser(slopes, end, _HISTORY, max_steps)
+
         end = path[-1]
         if np.abs(end).max() > FAR * (1.0 + np.abs(start).max()):
             return start

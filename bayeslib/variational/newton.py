@@ -44,9 +44,7 @@ class Slopes:
         """The same, with -inf where the value or its gradient is not finite."""
         value, gradient = self.ask(x)
         if value == math.inf:
-            raise ImproperError(
-                f"the log density is +inf at theta={shown(x)}: it has no maximum to expand about"
-            )
+            raise ImproperError(f"the log density is +inf at theta={shown(x)}: it has no maximum")
         if not (math.isfinite(value) and np.isfinite(gradient).all()):
             return -math.inf, gradient
         return value, gradient
@@ -88,7 +86,7 @@ class Slopes:
         return (4.0 * near - wide) / 3.0
 
 
-def run_optimiser(slopes, start, *, history, max_iterations):
+def run_optimiser(slopes, start, history, max_iterations):
     """Climb the log density by L-BFGS.
 
     Parameters
@@ -183,7 +181,7 @@ def climb(slopes, start, max_steps, *, origin):
 
     def edge_error():
         far_out = np.abs(x - origin).max() > FAR_LOG
-        return _endless_error(x, max_steps) if far_out else _edge_error(x, slopes.names)
+        return _endless_error(x, max_steps) if far_out else _edge_error(x)
 
     for _ in range(max_steps):
         hessian = slopes.curvature(x, steps)
@@ -242,7 +240,7 @@ def _finished(slopes, x, value, units):
     for _ in range(3):
         hessian = slopes.curvature(x, _FINE_STEP * units, fine=True)
         if hessian is None:
-            raise _edge_error(x, slopes.names)
+            raise _edge_error(x)
         check_definite(hessian, x, slopes.names)
         if not slopes.smooth:
             raise _rough_error(x)
@@ -268,17 +266,15 @@ def check_definite(hessian, x, names):
     direction /= np.abs(direction).max()
     what = "rises (a saddle point)" if eigenvalues[0] < -FLAT else "is flat"
     raise BayeslibError(
-        f"at theta={shown(x)}, where the gradient vanishes, the log density {what} in the "
-        f"direction {along(direction, names)}: the Hessian is not negative definite, and no "
-        "Gaussian fits; start elsewhere, or give that direction a prior"
+        f"at theta={shown(x)}, where the gradient vanishes, the log density {what} along "
+        f"{along(direction, names)}: no Gaussian fits; start elsewhere, or give that a prior"
     )
 
 
-def _edge_error(x, names):
+def _edge_error(x):
     return BayeslibError(
-        f"the log density rises to the edge of its support, at theta={shown(x)} "
-        f"({', '.join(names[:6])}): there is no maximum inside, where a Gaussian could be fitted; "
-        'use coordinates="unconstrained", or another parameterisation'
+        f"the log density rises to the edge of its support, at theta={shown(x)}, where no Gaussian "
+        'fits: use coordinates="unconstrained", or another parameterisation'
     )
 
 

@@ -17,7 +17,7 @@ from .gaussian_family import log_density
 from .newton import Slopes, run_optimiser
 from .verdict import checked
 
-_MOST_DIMENSIONS = 1000
+_MOST = 1000  # dimensions
 _NUM_PATHS = 4
 _CURVATURE = 1e-12  # the least curvature, in units of the gradient's change, that is learned from
 
@@ -67,16 +67,16 @@ def gaussians(positions, gradients, history):
         Pairs of steps and changes of the gradient that an inverse Hessian is made of.
     """
     diagonal = np.ones(positions.shape[1])
-    steps, changes = [], []
+    steps = changes = np.empty((0, diagonal.size))
     for i in range(1, len(positions)):
         step, change = positions[i] - positions[i - 1], gradients[i - 1] - gradients[i]
         if step @ change > _CURVATURE * (change @ change):
             diagonal = next_diagonal(diagonal, step, change)
-            steps, changes = [*steps, step][-history:], [*changes, change][-history:]
-        if steps:
-            found = _gaussian(
-                positions[i], gradients[i], diagonal, np.array(steps), np.array(changes)
-            )
+            steps = np.vstack([steps, step])[-history:]
+            changes = np.vstack([changes, change])[-history:]
+        if len(steps):
+            found = _gaussian(positions[i], gradients[i], diagonal, steps, changes)
+
             if found is not None:
                 yield i, found
 
@@ -140,10 +140,8 @@ def find_paths(
 ):  # fmt: skip
     """Return the target without constraints, its `Path`s, evaluations, and what settings say."""
     free = unconstrained(as_target(target))
-    if free.dim > _MOST_DIMENSIONS:
-        raise BayeslibError(
-            f"pathfinder takes at most {_MOST_DIMENSIONS} dimensions, got {free.dim}: take advi"
-        )
+    if free.dim > _MOST:
+        raise BayeslibError(f"pathfinder takes up to {_MOST} dimensions, got {free.dim}: take advi")
     how = {
         "history": as_count(history, "history", maximum=10_000),
         "max_iterations": as_count(max_iterations, "max_iterations"),
@@ -157,8 +155,7 @@ def find_paths(
         rows = shape[0] if len(shape) == 2 or (shape and target.dim == 1) else 1
         if num_paths not in (None, rows):
             raise BayeslibError(
-                f"initial_position has {rows} rows, but num_paths={num_paths}: give one start a "
-                "path, or none; from one point all paths would be the same"
+                f"initial_position has {rows} rows, but num_paths={num_paths}: give a start a path"
             )
         num_paths = rows
     num_paths = num_paths or _NUM_PATHS
@@ -169,8 +166,7 @@ def find_paths(
     num_evals += sum(path.num_evals for path in paths)
     if not any(path.gaussian for path in paths):
         raise BayeslibError(
-            f"none of {num_paths} paths met a Gaussian whose evidence lower bound is finite: a "
-            "start at the mode, a density that grows without end, or one with an edge; begin "
+            f"none of {num_paths} paths met a Gaussian with a finite evidence lower bound: begin "
             "elsewhere, say the target's support, or use advi"
         )
     elbos = np.array([path.elbo for path in paths])
@@ -181,9 +177,7 @@ def find_paths(
 
 def _path(free, start, rng, *, history, max_iterations, num_elbo_draws):
     slopes = Slopes(free)
-    positions, gradients = run_optimiser(
-        slopes, start, history=history, max_iterations=max_iterations
-    )
+    positions, gradients = run_optimiser(slopes, start, history, max_iterations)
     size = max(len(positions), 1)
     found, elbos = [None] * size, np.full(size, -np.inf)
     for i, gaussian in gaussians(positions, gradients, history):

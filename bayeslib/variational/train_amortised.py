@@ -17,6 +17,7 @@ from ..validate import (
     as_rng,
     as_rows,
     as_support,
+    check_callable,
     check_finite,
     check_fits,
     check_memory,
@@ -156,9 +157,8 @@ class Amortised:
     def _unusual(self, y):
         for i in np.flatnonzero((y < self.data_low) | (y > self.data_high))[:1]:
             yield (
-                f"y[{i}]={y[i]:g} lies outside [{self.data_low[i]:g}, {self.data_high[i]:g}], "
-                f"beyond which fewer than {_UNSEEN} simulations lay: the network was hardly taught "
-                "there, and tends to react too little; fit this y by itself"
+                f"y[{i}]={y[i]:g} lies outside [{self.data_low[i]:g}, {self.data_high[i]:g}]: "
+                "the network was hardly taught there; fit this y by itself"
             )
 
     def __repr__(self):
@@ -277,33 +277,25 @@ def train_amortised(
     0.0 [0.] [[0.5]]
     1.0 [1.] [[0.5]]
     """
-    if not callable(simulate):
-        raise BayeslibTypeError(
-            "simulate must be a function (num_simulations, rng) -> (thetas, data), got "
-            f"{simulate!r}"
-        )
+    check_callable(simulate=simulate)
     num_simulations = as_count(num_simulations, "num_simulations", minimum=100)
     num_steps = as_count(num_steps, "num_steps")
     batch_size = as_count(batch_size, "batch_size")
     step_size = as_positive(step_size, "step_size")
     if not isinstance(hidden, (tuple, list)) or not hidden:
-        raise BayeslibTypeError(
-            f"hidden must be a tuple of layer sizes such as (32,), got {hidden!r}"
-        )
+        raise BayeslibTypeError(f"hidden must be a tuple of sizes such as (32,), got {hidden!r}")
     hidden = tuple(as_count(units, f"hidden[{i}]") for i, units in enumerate(hidden))
     dense = as_choice(family, "family", FAMILIES) == "fullrank"
     elbo = as_choice(objective, "objective", _OBJECTIVES) == "elbo"
     if elbo != (joint is not None):
-        raise BayeslibError(
-            'objective="elbo" needs joint, a Target of theta and y in one; "simulations" takes none'
-        )
+        raise BayeslibError('objective="elbo" needs joint, and "simulations" takes none')
     rng, seed = as_rng(rng)
     check_memory((num_simulations, 8), "the simulations")
     thetas, data = _simulated(simulate, num_simulations, rng)
     dim, size = thetas.shape[1], data.shape[1]
     if dense and dim > _MOST_DENSE:
         raise BayeslibError(
-            f'family="fullrank" takes at most {_MOST_DENSE} parameters, got {dim}: take "meanfield"'
+            f'more than {_MOST_DENSE} parameters need family="meanfield", got {dim}'
         )
     names = as_names(names, dim)
     transform = identity(dim) if support is None else Transform(as_support(support, dim))
@@ -353,12 +345,8 @@ def _as_joint(joint, transform, dim, size):
     """Return the joint density with theta in unconstrained coordinates, checked."""
     free = unconstrained(as_target(joint))
     if free.dim != dim + size:
-        raise BayeslibError(
-            f"joint must have dim {dim + size}, theta's {dim} and y's {size}, got {free.dim}"
-        )
-    if free.transform.support != (*transform.support, *((-np.inf, np.inf),) * size):
-        raise BayeslibError(
-            f"the support of joint must be that of theta, {transform.support}, and open for y, got "
-            f"{free.transform.support}"
-        )
+        raise BayeslibError(f"joint must have dim {dim + size}, theta's and y's, got {free.dim}")
+    wanted = (*transform.support, *((-np.inf, np.inf),) * size)
+    if free.transform.support != wanted:
+        raise BayeslibError(f"the support of joint must be {wanted}, got {free.transform.support}")
     return free

@@ -48,15 +48,11 @@ class Trainer:
     def __init__(self, x, data, rng, *, names, hidden, dense, free, batch_size):
         num, dim = x.shape
         for array, what in ((x, "parameters"), (data, "data")):
-            if np.abs(array).max() > _HUGE:
-                raise BayeslibError(
-                    f"simulated {what} reach {np.abs(array).max():.3g} > {_HUGE:g}: use other units"
-                )
+            if (most := np.abs(array).max()) > _HUGE:
+                raise BayeslibError(f"simulated {what} reach {most:.3g}: use other units")
         self.centre, self.spread = x.mean(axis=0), x.std(axis=0)
         if not np.all(self.spread > 0.0):
-            raise BayeslibError(
-                f"the simulated {names[int(self.spread.argmin())]} is constant: nothing to infer"
-            )
+            raise BayeslibError(f"the simulated {names[self.spread.argmin()]} is constant")
         self.data_centre, self.data_spread = np.median(data, axis=0), _robust_spread(data)
         self._inputs = as_inputs(data, self.data_centre, self.data_spread)
         self._units, self._data = (x - self.centre) / self.spread, data
@@ -128,9 +124,7 @@ class Trainer:
                     normals = rng.standard_normal((rows.size, self.centre.size))
                 gain, gradients = self.gradient(rows, normals)
                 if not np.isfinite(gain):
-                    raise BayeslibError(
-                        f"the loss is {-gain} at step {t}: take a step_size below {step_size:g}"
-                    )
+                    raise BayeslibError(f"the loss is {-gain} at step {t}: lower step_size")
                 rate = step_size * (1.0 - t / num_steps)
                 adam_step(self._weights, _flat(gradients), *self._moments, t + 1, rate)
                 self.loss.append(-gain)
@@ -147,9 +141,8 @@ class Trainer:
         rise = self.validation[-1] - min(self.validation)
         if not rise <= _OVERFIT and self._still_learning():
             yield (
-                f"simulations that were held back are predicted {rise:.2g} nats worse than earlier "
-                "in the training: the network learns the others by heart; simulate more, or take "
-                "fewer units or steps"
+                f"held-back simulations are predicted {rise:.2g} nats worse than earlier: the "
+                "network learns the others by heart; simulate more, or take fewer units or steps"
             )
         elif spread := self.spread_problem():
             yield spread

@@ -64,8 +64,8 @@ def test_impossible_hypotheses_may_have_an_infinite_value():
 test_bad_enumerations_are_named = refused(
     (([0.0], []), "at least one"),
     (([0.0], [1, 2]), r"shape \(2,\)"),
-    (([0.0, np.nan], ["a", "b"]), "nan for the hypothesis b"),
-    (([0.0, np.inf], ["a", "b"]), "inf for the hypothesis b"),
+    (([0.0, np.nan], ["a", "b"]), "nan for b"),
+    (([0.0, np.inf], ["a", "b"]), "inf for b"),
     (([-np.inf, -np.inf], ["a", "b"]), "every hypothesis"),
     ((lambda h: [1.0], ["a"]), BayeslibTypeError, "must return a number"),
     ((lambda h: h.sort(), np.ones((2, 2))), ValueError, "read-only"),

@@ -309,7 +309,7 @@ test_bad_arguments_are_named = refused(
     ({"family": "full"}, 'family must be one of "meanfield", "fullrank"'),
     ({"estimator": "reinforce"}, "estimator must be one of"),
     ({"estimator": "loo", "num_draws": 1}, "num_draws must be at least 2"),
-    ({"estimator": "rao_blackwell", "family": "fullrank"}, "independent"),
+    ({"estimator": "rao_blackwell", "family": "fullrank"}, "of family=.meanfield"),
     ({"num_steps": 0}, "num_steps must be at least 1"),
     ({"num_draws": 2.5}, "num_draws must be a whole number"),
     ({"num_check": 10}, "num_check must be at least 100"),

@@ -185,7 +185,7 @@ def with_nan(num, rng):
 
 
 test_bad_arguments_are_named = refused(
-    ({"simulate": 3}, BayeslibTypeError, "simulate must be a function"),
+    ({"simulate": 3}, BayeslibTypeError, "simulate must be callable"),
     ({"simulate": lambda n, rng: np.ones(n)}, BayeslibTypeError, r"must return \(thetas, data\)"),
     ({"simulate": lambda n, rng: (np.ones(n), np.ones(n + 1))}, "must return 500 rows of data"),
     ({"simulate": with_nan}, "data of simulate.* is nan"),
