@@ -11,8 +11,7 @@ from ..validate import as_count, as_positive
 from .grid_posterior import Grid, as_bounds, evaluate, rule_error
 from .scouts import Place, find_peaks
 
-_MOST_DIMS = 3
-_RTOL = (1e-10, 1e-8, 1e-5)
+_RTOL = (1e-10, 1e-8, 1e-5)  # in one, two and three dimensions
 _LARGEST_MASS = 1.0 / 16.0
 _MISSED = 10.0
 
@@ -93,16 +92,15 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
     >>> print(exact.mean.round(4), exact.quantile(0.95).round(3))
     [4.167] [6.043]
     """
-    if as_separate(target, "quadrature").dim > _MOST_DIMS:
-        raise BayeslibError(
-            f"quadrature takes at most {_MOST_DIMS} dimensions, got {target.dim}: sample instead"
-        )
+    dim = as_separate(target, "quadrature").dim
+    if dim > len(_RTOL):
+        raise BayeslibError(f"quadrature takes at most 3 dimensions, got {dim}: sample instead")
     bounds = as_bounds(bounds, target)
-    rtol = _RTOL[target.dim - 1] if rtol is None else as_positive(rtol, "rtol")
-    max_evals = as_count(max_evals, "max_evals", minimum=15**target.dim)
+    rtol = _RTOL[dim - 1] if rtol is None else as_positive(rtol, "rtol")
+    max_evals = as_count(max_evals, "max_evals", minimum=15**dim)
     peaks, scouts, num_evals = find_peaks(target, bounds)
     place = Place(bounds, *peaks[0])
-    regions = _Regions(target, place, num_evals, *_first_regions(place, peaks, target.dim))
+    regions = _Regions(target, place, num_evals, *_first_regions(place, peaks, dim))
     regions.watch(place.inverse(scouts))
     while True:
         worst = regions.inaccurate(rtol)
@@ -113,12 +111,11 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
         wide = worst[np.all(np.nextafter(boxes["low"], boxes["high"]) < boxes["high"], axis=1)]
         if wide.size == 0 or left <= 0:
             break
-        regions.halve(wide[: max(1, left // (2 * 15**target.dim))])
+        regions.halve(wide[: max(1, left // (2 * 15**dim))])
     if worst.size:
         warn(
-            f"quadrature stopped after {regions.num_evals:,} evaluations with a relative error "
-            f"of about {regions.relative_error():.2g} where {rtol:.2g} was wanted: "
-            "raise max_evals or rtol, or see whether the density jumps, has a pole or is too thin"
+            f"quadrature stopped with a relative error of {regions.relative_error():.2g}, not "
+            f"{rtol:.2g}: raise max_evals, or see if the density jumps, has a pole or is too thin"
         )
     return regions.grid({"bounds": bounds.tolist(), "rtol": rtol})
 

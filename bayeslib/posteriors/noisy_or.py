@@ -1,6 +1,6 @@
 """Diagnosis: which diseases explain the findings, in a noisy-OR network."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -48,7 +48,7 @@ class NoisyOr:
     prior: np.ndarray
     strengths: np.ndarray
     leak: np.ndarray
-    names: tuple = field(default=())
+    names: tuple = ()
 
     @property
     def dim(self):

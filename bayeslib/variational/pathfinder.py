@@ -155,7 +155,7 @@ def find_paths(
         rows = shape[0] if len(shape) == 2 or (shape and target.dim == 1) else 1
         if num_paths not in (None, rows):
             raise BayeslibError(
-                f"initial_position has {rows} rows, but num_paths={num_paths}: give a start a path"
+                f"initial_position has {rows} rows, but num_paths={num_paths}: give one start each"
             )
         num_paths = rows
     num_paths = num_paths or _NUM_PATHS

@@ -243,7 +243,7 @@ test_bad_arguments_are_named = refused(
     ({"target": correlated(2), "num_paths": 0}, "num_paths must be at least 1"),
     ({"initial_position": [0.0]}, "initial_position must have shape"),
     ({"initial_position": [[0.5] * 10], "num_paths": 3}, "1 rows, but num_paths=3"),
-    ({"initial_position": [0.5] * 10, "num_paths": 3}, "would be the same"),
+    ({"initial_position": [0.5] * 10, "num_paths": 3}, "give one start each"),
     ({"history": 0}, "history must be at least 1"),
     ({"max_iterations": 0}, "max_iterations must be at least 1"),
     ({"num_elbo_draws": 0}, "num_elbo_draws must be at least 1"),
