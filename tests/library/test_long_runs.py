@@ -105,7 +105,7 @@ def test_a_pool_that_loses_a_process_keeps_the_chains_that_came_back():
     with pool, pytest.raises(futures.BrokenExecutor) as caught:
         metropolis(target, None, executor=Dying(pool), **options)
     error = caught.value
-    assert "of 4 chains these were lost: 2, 3. The draws" in error.__notes__[0]
+    assert "of 4 chains these were lost: 2, 3; `partial`" in error.__notes__[0]
     first = metropolis(target, None, **{**options, "num_samples": 100}).values[:2]
     assert error.partial.values.shape == (2, 4000, 1)
     np.testing.assert_array_equal(error.partial.values[:, :100], first)
@@ -133,7 +133,7 @@ def test_a_cancelled_chain_is_not_passed_over(num_run):
     with pytest.raises(futures.CancelledError) as caught:
         metropolis(gaussian2(), None, executor=Cancelling(num_run), **SHORT)
     if num_run:
-        assert "of 4 chains these were lost: 3." in caught.value.__notes__[0]
+        assert "of 4 chains these were lost: 3;" in caught.value.__notes__[0]
         whole = metropolis(gaussian2(), None, **SHORT)
         np.testing.assert_array_equal(caught.value.partial.values, whole.values[:3])
 

@@ -462,5 +462,5 @@ def test_a_reference_is_of_the_same_parameters(parameters):
     other = FLAT
     if parameters:
         other = bl.Target(lambda p: 0.0 * p[0], parameters=parameters, gradient=None)
-    with pytest.raises(bl.BayeslibError, match="the same names, in their order"):
+    with pytest.raises(bl.BayeslibError, match="the same parameters, names and constraints"):
         bl.parallel_tempering(NAMED, None, reference=other, rng=1)

@@ -75,7 +75,7 @@ def test_few_divergences_are_weighed_in_words():
 
 def test_a_density_in_place_of_its_logarithm_is_suspected():
     density = Target(lambda theta: np.exp(-0.5 * theta[0] ** 2), dim=1)
-    with pytest.raises(bl.ImproperError, match="returns the logarithm of a density, not a density"):
+    with pytest.raises(bl.ImproperError, match="returns a logarithm"):
         nuts(density, rng=1)
 
 

@@ -100,6 +100,9 @@ def explain(error, function, auto):
     if not (found := slip(text, error, function)):
         found, more = describe(text, error, function) if auto else (said(text, error), SUBSET), ELSE
     construct, remedy = found
+    if remedy == SUM:
+        arrays = [(own, p.size) for own, p in parameters_of(function).items() if p.shape]
+        remedy += "".join(f", and those of {own}, {n} numbers" for own, n in arrays)
     kind, more = (GradientError, more) if auto else (BayeslibTypeError, "")
     return kind(f"{title}: {plain_types(construct)}{place(text)}; {remedy}{more}")
 
@@ -147,9 +150,7 @@ def describe(text, error, function):
     name = call.split("(")[0]
     if name in ("value_of", "partial"):
         kind = call.partition("(")[2].rpartition(")")[0]
-        arrays = [(own, p.size) for own, p in parameters_of(function).items() if p.shape]
-        add_up = SUM + "".join(f", and those of {own}, {n} numbers" for own, n in arrays)
-        return f"it returns {kind}, not a number", add_up if "array" in kind else ONE
+        return f"it returns {kind}, not a number", SUM if "array" in kind else ONE
     for pattern, construct, remedy in REMEDIES:
         if re.match(rf"{pattern}\W", call):
             return construct.format(name=name), remedy
