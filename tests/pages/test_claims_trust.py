@@ -115,10 +115,11 @@ def test_the_trust_page_says_what_is_recorded(trust):
     assert (said["num_proper"], said["num_trusted"]) == (2, 1)
     assert (said["num_refused"], said["wide_warned"], said["farthest"]) == (1, 0, 2.0)
     assert (said["endless_silent"], said["rms_trusted"]) == ("none was silent", 1.0)
-    (_, rows), (_, fits), _ = names["tables"]
+    (_, rows), (_, no_fits), (_, weighted), _ = names["tables"]
     assert rows == [["nuts", "0 of 1", "1 of 1", "0"], ["hmc", "0 of 0", "1 of 1", "1"],
                     ["all", "0 of 1", "2 of 2", "1"]]  # fmt: skip
-    assert said["num_fell"] == 0 and fits == [["smc", "1 of 5", "2 of 4"]]
+    assert said["num_fell"] == 0 and no_fits == []
+    assert weighted == [["smc", "1 of 5", "2 of 4"]]
     assert len(names["shown"]) == 3
 
 
