@@ -10,7 +10,7 @@ from ..errors import BayeslibError, BayeslibTypeError
 from ..results import Estimate, Summary
 from ..results.rows import apply_rows
 from ..results.summary import Summarised
-from ..validate import as_count, as_floats, as_rng, check_shape, frozen
+from ..validate import as_array, as_count, as_floats, as_rng, check_shape, frozen
 
 _LISTED = 10
 
@@ -114,10 +114,8 @@ class Enumeration(Summarised):
 
     def __repr__(self):
         best = int(np.argmax(self.probabilities))
-        return (
-            f"Enumeration({self.probabilities.size} hypotheses, most probable "
-            f"{self.hypotheses[best]!s}: {self.probabilities[best]:.6g})"
-        )
+        likeliest = f"{self.hypotheses[best]!s}: {self.probabilities[best]:.6g}"
+        return f"Enumeration({self.probabilities.size} hypotheses, most probable {likeliest})"
 
 
 def enumerate_posterior(log_joint, hypotheses):
@@ -153,12 +151,7 @@ def enumerate_posterior(log_joint, hypotheses):
     """
     if isinstance(hypotheses, Iterable) and not isinstance(hypotheses, (str, np.ndarray)):
         hypotheses = list(hypotheses)
-    try:
-        hypotheses = _array(hypotheses)
-    except ValueError:
-        raise BayeslibError(
-            "hypotheses that are tuples must be equally long; or number them from 0"
-        ) from None
+    hypotheses = _array(hypotheses)
     if hypotheses.ndim == 0 or len(hypotheses) == 0:
         raise BayeslibError(f"hypotheses must be a sequence of at least one, got {hypotheses!r}")
     if callable(log_joint):
@@ -167,9 +160,8 @@ def enumerate_posterior(log_joint, hypotheses):
     check_shape(log_joint, "log_joint", (size,), f"have shape ({size},), as hypotheses")
     bad = np.flatnonzero(~(log_joint < np.inf))  # nan too
     if bad.size:
-        raise BayeslibError(
-            f"log_joint must be finite or -inf, got {log_joint[bad[0]]} for {hypotheses[bad[0]]!s}"
-        )
+        found = f"{log_joint[bad[0]]} for {hypotheses[bad[0]]!s}"
+        raise BayeslibError(f"log_joint must be finite or -inf, got {found}")
     log_evidence = special.logsumexp(log_joint)
     if log_evidence == -np.inf:
         raise BayeslibError("log_joint is -inf for every hypothesis: none can have made the data")
@@ -180,7 +172,7 @@ def enumerate_posterior(log_joint, hypotheses):
 
 def _array(values):
     """Return an array, of objects where NumPy would turn numbers beside text into text."""
-    array = np.asarray(values)
+    array = as_array(values, "hypotheses")
     if array.dtype.kind in "US" and array is not values:
         objects = np.asarray(values, dtype=object)
         if not all(isinstance(value, (str, bytes)) for value in objects.flat):

@@ -11,7 +11,7 @@ from ..results.named import named
 from ..results.rows import apply_rows
 from ..results.summary import PROBABILITIES, QUANTILES, Summarised, tabulate
 from ..target.target import as_separate
-from ..validate import as_count, as_pairs, as_real, as_rng, blame, check_memory, shown
+from ..validate import as_count, as_one_each, as_pairs, as_real, as_rng, blame, check_memory, shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,10 +152,8 @@ def rule_error(results, difference, blocks):
 
 def every_second(n):
     """Return how many of `n` cells each point stands for if only every second one counts."""
-    counted = np.arange(0.5, n, 2.0)
-    ends = np.concatenate([[0.0], 0.5 * (counted[1:] + counted[:-1]), [n]])
     cells = np.zeros(n)
-    cells[::2] = np.diff(ends)
+    cells[::2] = np.diff([0.0, *np.arange(1.5, n - 0.5, 2.0), n])
     return cells
 
 
@@ -201,9 +199,7 @@ def grid_posterior(target, bounds=None, *, num_points):
     bounds = as_bounds(bounds, as_separate(target, "grid_posterior"))
     if not np.isfinite(bounds).all():
         raise BayeslibError(f"a grid needs finite bounds, got {bounds.tolist()}; or use quadrature")
-    counts = [num_points] * target.dim if np.ndim(num_points) == 0 else list(num_points)
-    if len(counts) != target.dim:
-        raise BayeslibError(f"num_points must be one number or {target.dim}, got {num_points!r}")
+    counts = as_one_each(num_points, "num_points", target.dim).tolist()
     counts = [as_count(n, "num_points", minimum=2) for n in counts]
     check_memory((np.prod(counts, dtype=float), 4 * target.dim + 3), "the grid")
     steps = (bounds[:, 1] - bounds[:, 0]) / counts

@@ -113,10 +113,8 @@ def quadrature(target, bounds=None, *, rtol=None, max_evals=2_000_000):
             break
         regions.halve(wide[: max(1, left // (2 * 15**dim))])
     if worst.size:
-        warn(
-            f"quadrature stopped with a relative error of {regions.relative_error():.2g}, not "
-            f"{rtol:.2g}: raise max_evals, or see if the density jumps, has a pole or is too thin"
-        )
+        reached = f"stopped with a relative error of {regions.relative_error():.2g}, not {rtol:.2g}"
+        warn(f"quadrature {reached}: raise max_evals; see if it jumps, has a pole or is too thin")
     return regions.grid({"bounds": bounds.tolist(), "rtol": rtol})
 
 
@@ -146,9 +144,7 @@ class _Regions:
         if top > self.shift or top < self.shift - 700.0:  # where all masses would round to 0
             self.shift, which = top, slice(0, None)
         if self.shift == -np.inf:
-            raise BayeslibError(
-                "the density is zero wherever quadrature tried; narrow the bounds to where it is"
-            )
+            raise BayeslibError("the density is zero wherever it was tried: narrow the bounds")
         self.boxes["mass"][which], self.boxes["errors"][which] = self._integrate(self.boxes[which])
 
     def _integrate(self, boxes):
@@ -277,10 +273,10 @@ def _volume(boxes):
 
 def _first_regions(place, peaks, dim):
     """Cut the unit cube at the peaks, and at some distance around them."""
-    points, axes = [], []
-    for centre, scale in peaks[: (5, 2, 1)[dim - 1]]:
-        points += [np.clip(centre + s * scale, *place.bounds.T) for s in (-8.0, 0.0, 8.0)]
-    for cuts in np.clip(place.inverse(np.array(points)), 0.0, 1.0).T:
+    peaks, axes = peaks[: (5, 2, 1)[dim - 1]], []
+    points = [centre + s * scale for centre, scale in peaks for s in (-8.0, 0.0, 8.0)]
+    points = np.clip(points, *place.bounds.T)
+    for cuts in np.clip(place.inverse(points), 0.0, 1.0).T:
         cuts = np.unique([0.0, *cuts, 1.0])
         cuts = cuts[np.append(True, np.diff(cuts) > 1e-9)]
         axes.append(np.append(cuts[cuts < 1.0 - 1e-9], 1.0))

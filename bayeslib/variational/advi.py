@@ -1,13 +1,12 @@
 """Automatic differentiation variational inference."""
 
-from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
 from ..chains.blocks import spawn
 from ..chains.starts import initial_positions
 from ..errors import BayeslibError
-from ..results import Gaussian
 from ..target import as_target, unconstrained
 from ..validate import as_bool, as_choice, as_count, as_positive, as_real, as_rng, check_memory
 from ..waiting import watched
@@ -195,30 +194,28 @@ def advi(
     if starts is not None and num_restarts > 1 and np.all(starts == starts[0]):
         raise BayeslibError("all restarts begin at one initial_position: pass one each, or None")
     starts, spent = initial_positions(free, starts, generators, gradient=True)
-    fits = []
-    for start, generator in zip(starts, generators, strict=True):
-        fit = Fit(
-            free, start, generator, scale=initial_scale, dense=family == "fullrank",
-            num_draws=num_draws, sticking=estimator == "stl",
-        )  # fmt: skip
-        fit.ascend(num_steps, max_steps, step_size, tolerance)
-        with suppress(KeyboardInterrupt):
-            if not fit.interrupted:
-                fit.weighed = weigh(free, fit.gaussian, num_check, generator)
-        interrupted = fit.weighed is None
-        if not interrupted or (fit.num_steps and not fits):
+    fits, interrupted = [], False
+    try:
+        for start, generator in zip(starts, generators, strict=True):
+            fit = Fit(
+                free, start, generator, scale=initial_scale, dense=family == "fullrank",
+                num_draws=num_draws, sticking=estimator == "stl",
+            )  # fmt: skip
             fits.append(fit)
-        if interrupted:
-            break
-    if not fits:
-        raise KeyboardInterrupt
-    elbos = np.array([np.nan if fit.weighed is None else fit.weighed.elbo.value for fit in fits])
+            fit.ascend(num_steps, max_steps, step_size, tolerance)
+            fit.weighed = weigh(free, fit.gaussian, num_check, generator)
+    except KeyboardInterrupt:
+        interrupted = True
+        fits = [fit for fit in fits if fit.weighed] or [fit for fit in fits if fit.num_steps]
+        if not fits:
+            raise
+    elbos = np.array([fit.weighed.elbo.value if fit.weighed else np.nan for fit in fits])
     best = fits[int(np.argmax(elbos))]
     settings = {
         "family": family, "estimator": estimator, "num_draws": num_draws, "seed": seed,
         "num_steps": best.num_steps, "max_steps": max_steps, "tolerance": tolerance,
         "initial_scale": initial_scale,
-        "step_sizes": best.step_sizes, "converged": best.converged, "elbos": elbos,
+        "step_sizes": np.array(best.step_sizes), "converged": best.converged, "elbos": elbos,
         "num_check": num_check, "num_outside": int(best.climb.how.num_outside),
         "interrupted": interrupted,
     }  # fmt: skip
@@ -226,18 +223,15 @@ def advi(
         path = np.concatenate(best.paths)
         settings |= {"means": path[:, :dim], "scales": np.exp(path[:, dim:])}
     problems = [elsewhere_problem([fit.gaussian for fit in fits], elbos, free.transform, "fit")]
+    after = f"after {best.num_steps} steps"
     if interrupted:
-        problems.append(f"the fit was interrupted after {best.num_steps} steps")
+        problems.append(f"the fit was interrupted {after}")
     elif num_steps is None and not best.converged:
-        problems.append(
-            f"the fit had not settled after {best.num_steps} steps: raise max_steps or num_draws"
-        )
-    spent += sum(fit.num_steps * num_draws for fit in fits)
-    spent += num_check * sum(fit.weighed is not None for fit in fits if fit is not best)
-
-    result = Gaussian(
-        best.gaussian.mean, best.gaussian.cov, elbo_trace=np.concatenate(best.traces),
-        names=target.names, num_evals=spent, method="advi", transform=free.transform,
-        settings=settings, problems=tuple(filter(None, problems)),
+        problems.append(f"the fit had not settled {after}: raise max_steps or num_draws")
+    spent += sum(fit.num_steps * num_draws for fit in fits) + num_check * (len(fits) - 1)
+    result = replace(
+        best.gaussian, elbo_trace=np.concatenate(best.traces), names=target.names,
+        num_evals=spent, method="advi", transform=free.transform, settings=settings,
+        problems=tuple(filter(None, problems)),
     )  # fmt: skip
     return checked(free, result, num_check, best.rng, weighed=best.weighed)

@@ -47,11 +47,6 @@ class Climb(NamedTuple):
 
 
 @helper
-def clipped(step, most):
-    return min(max(step, -most), most)
-
-
-@helper
 def add_gradient(climb, dense):
     """Add one draw's u and, to the lower triangle, u z'."""
     pull_back(climb.parameters, climb.factor, climb.gradient, climb.u)
@@ -70,8 +65,8 @@ def move(climb, dense):
     dim, size = shift.size, climb.how.step_size
     square, growth = 0.0, climb.u
     for i in range(dim):
-        shift[i] = clipped(size * shift[i], MEAN_STEP)
-        slope[i, i] = clipped(size * slope[i, i], SCALE_STEP)
+        shift[i] = min(max(size * shift[i], -MEAN_STEP), MEAN_STEP)
+        slope[i, i] = min(max(size * slope[i, i], -SCALE_STEP), SCALE_STEP)
         growth[i] = np.exp(slope[i, i])
         for j in range(0 if dense else i, i):
             square += slope[i, j] ** 2
@@ -110,10 +105,7 @@ def ascent_kernel(target, rng, climb, path, trace):
             log_p = density(target.address, climb.x, climb.gradient, target.handle)
             if target.handle[target.handle.size - 1] != 0:
                 return t
-            finite = np.isfinite(log_p)
-            for i in range(dim):
-                finite = finite and np.isfinite(climb.gradient[i])
-            if finite:
+            if np.isfinite(log_p + climb.gradient.sum()):  # only if all of them are
                 total += log_p - log_q
                 add_gradient(climb, dense)
             else:
@@ -130,8 +122,7 @@ def ascent_kernel(target, rng, climb, path, trace):
             climb.slope[i, i] -= inward
         move(climb, dense)
         log_det = factorise(climb.parameters, climb.factor)
-        for k in range(climb.total.size):
-            climb.total[k] += climb.parameters[k]
+        climb.total[:] += climb.parameters
         for i in range(dim):
             path[t, i] = climb.parameters[i]
             square = 0.0
@@ -159,19 +150,20 @@ class Fit:
 
     Attributes
     ----------
-    step_sizes : numpy.ndarray, shape (rounds,)
+    average : numpy.ndarray
+        The parameters that `ascend` has led to: those of now until a first average is known.
+    step_sizes : list of float
+        One a round.
     converged : bool
         Whether the averages of the last two rounds were within the tolerance.
-    gaussian : Gaussian
-        Where `ascend` has led, of the unconstrained coordinates.
     weighed : Weighed or None
-        Its draws, once they have been weighed.
+        Draws of `gaussian`, once they have been weighed.
     """
 
     def __init__(self, target, start, rng, *, scale, dense, num_draws, sticking):
         dim = target.dim
         parameters = pack(start, scale * np.eye(dim), dense)
-        self.climb = laid_out(
+        self.climb = climb = laid_out(
             Climb, dim, parameters=parameters, total=parameters.shape, factor=(dim, dim),
             slope=(dim, dim), how={"num_draws": num_draws, "sticking": sticking},
         )  # fmt: skip
@@ -179,13 +171,16 @@ class Fit:
         self._bound = target.bind(gradient=True)
         self._density = Density.of(self._bound)
         self.paths, self.traces, self.num_steps = [], [], 0
-        self.interrupted, self.weighed = False, None
+        self.average, self.step_sizes, self.converged = climb.parameters, [], False
+        self.weighed = None
+
+    @property
+    def gaussian(self):
+        """Where the ascent has led, a `Gaussian` of the unconstrained coordinates."""
+        return self._gaussian(self.average)
 
     def run(self, step_size, num_steps):
-        """Take steps; returns the path (num_steps, 2 dim) and the parameters averaged over it.
-
-        After an interrupt the path is shorter, and the parameters are those that it came to.
-        """
+        """Take steps; returns the path (num_steps, 2 dim) and the parameters averaged over it."""
         done, bound, climb = 0, self._bound, self.climb
         before = climb.how.num_outside
         climb.how.step_size = step_size
@@ -198,24 +193,20 @@ class Fit:
                 if bound.num_errors:
                     raise self.target.explain(bound.failed_at)
                 count((end - begin) * int(climb.how.num_draws))
-        except KeyboardInterrupt:
-            self.interrupted = True
+        finally:
+            self.num_steps += done
+            self.paths.append(path[:done])
+            self.traces.append(trace[:done])
         mean, scale = climb.parameters[: self.target.dim], np.abs(climb.factor).max()
         if not (np.abs(mean).max() < _FAR and scale < _FAR):
-            raise ImproperError(
-                f"the approximation ran off, to unconstrained means {shown(mean)} and a scale of "
-                f"{scale:.3g}: the posterior is improper, or flat; give each parameter a prior"
-            )
+            where = f"ran off to unconstrained means {shown(mean)} and a scale of {scale:.3g}"
+            remedy = "give each parameter a prior"
+            raise ImproperError(f"the fit {where}: the posterior is improper, or flat; {remedy}")
         missed = int(climb.how.num_outside - before)
-        if 0 < missed == done * climb.how.num_draws and not np.isfinite(self.target(mean)):
-            raise TargetError(
-                f"the approximation left the support at unconstrained means {shown(mean)}: begin "
-                "at the means of nuts with initial_scale=0.1, or use laplace"
-            )
-        self.num_steps += done
-        self.paths.append(path[:done])
-        self.traces.append(trace[:done])
-        return path[:done], climb.parameters.copy() if self.interrupted else climb.total / num_steps
+        if missed == num_steps * climb.how.num_draws and not np.isfinite(self.target(mean)):
+            where = f"left the support at unconstrained means {shown(mean)}"
+            raise TargetError(f"the fit {where}: begin well inside, with initial_scale=0.1")
+        return path, climb.total / num_steps
 
     def distance(self, one, other):
         """Symmetrised Kullback-Leibler divergence between two averages."""
@@ -229,20 +220,18 @@ class Fit:
     def ascend(self, num_steps, max_steps, step_size, tolerance):
         """Run to the end, by rounds or by `num_steps` steps of one size."""
         if num_steps is None:
-            average = self._run_rounds(max_steps, step_size, tolerance)
+            self._run_rounds(max_steps, step_size, tolerance)
         else:
-            self.step_sizes, self.converged = np.array([step_size]), False
-            _, average = self.run(step_size, num_steps // 2)
-            if not self.interrupted:
-                _, average = self.run(step_size, num_steps - num_steps // 2)
-        self.gaussian = self._gaussian(average)
+            self.step_sizes.append(step_size)
+            self.run(step_size, num_steps // 2)
+            _, self.average = self.run(step_size, num_steps - num_steps // 2)
 
     def _run_rounds(self, max_steps, step_size, tolerance):
         """Ascend in rounds of constant steps, each half as long as the one before.
 
         With a constant step the iterates settle to a cloud about the optimum, whose average is
         closer to it the smaller the step. A round ends when its second half has no trend left; then
-        that half is averaged, and the next round starts from the average. Returns the last one.
+        that half is averaged, and the next round starts from the average.
 
         References
         ----------
@@ -250,37 +239,36 @@ class Fit:
         stochastic optimization for variational inference"; Welandawe, Andersen, Vehtari and Huggins
         (2024), "A framework for improving the reliability of black-box variational inference".
         """
-        sizes, last = [], None
-        while True:
-            sizes.append(step_size)
-            average, still = self._run_round(max_steps, step_size, tolerance)
-            settled = still and last is not None and self.distance(average, last) < tolerance
-            if settled or self.num_steps >= max_steps or self.interrupted:
-                self.step_sizes, self.converged = np.array(sizes), settled
-                return average
-            self.climb.parameters[:] = last = average
+        last = None
+        while not (self.converged or self.num_steps >= max_steps):
+            self.step_sizes.append(step_size)
+            still = self._run_round(max_steps, step_size, tolerance)
+            if still and last is not None:
+                self.converged = self.distance(self.average, last) < tolerance
+            self.climb.parameters[:] = last = self.average
             step_size *= 0.5
 
     def _run_round(self, max_steps, step_size, tolerance):
-        """Return the average, and whether the last of the steps had no trend."""
+        """Average the last half of the steps; return whether it had no trend."""
         window, paths, averages = int(np.ceil(_ROUND / step_size)), [], []
-        while self.num_steps < max_steps and not self.interrupted:
+        while self.num_steps < max_steps:
             path, average = self.run(step_size, min(window, max_steps - self.num_steps))
             if len(path) < window and averages:
                 break  # what is left is too short to weigh as much as the others
             paths.append(path)
             averages.append(average)
+            half = len(averages) // 2
+            self.average = np.mean(averages[half:], axis=0)
             if len(averages) % 2:
                 continue
-            half = len(averages) // 2
             still = _no_trend(np.concatenate(paths[half:]))
             if not still and half > 1:
                 earlier, later = np.split(np.array(averages[half:]), [half // 2])
                 apart = self.distance(later.mean(axis=0), earlier.mean(axis=0))
                 still = apart < 0.1 * tolerance
             if still:
-                return np.mean(averages[half:], axis=0), True
-        return np.mean(averages[len(averages) // 2 :], axis=0), False
+                return True
+        return False
 
 
 @np.errstate(over="ignore", invalid="ignore")  # of a run that went off

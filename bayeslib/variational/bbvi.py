@@ -163,8 +163,7 @@ def bbvi(
     mean, factor = unpack(fit.climb.averaged if done == num_steps else fit.climb.parameters, dim)
     approximation = Gaussian(
         mean, factor @ factor.T, elbo_trace=fit.trace[:done], names=target.names, method="bbvi",
-        num_evals=spent + int(fit.account.num_evals),
-        transform=free.transform,
+        num_evals=spent + int(fit.account.num_evals), transform=free.transform,
         settings=schedule | {
             "family": family, "estimator": estimator, "optimiser": optimiser,
             "num_steps": num_steps, "num_draws": num_draws, "average": average, "seed": seed,

@@ -4,21 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.loop import (
-    INFINITE,
-    UNDEFINED,
-    Density,
-    copy,
-    ended,
-    laid_out,
-    log_density_and_gradient,
-    numba_type,
-    record,
-)  # fmt: skip
+from ..chains.loop import Density, ended, laid_out, log_density_and_gradient, numba_type, record
 from ..compile.callback import borrowed, density, helper, kernel
 from ..compile.kinds import GENERATOR, INT, INTS, MATRIX, VECTOR
 from ..errors import BayeslibError, TargetError
-from ..validate import as_choice, as_count, shown
+from ..validate import as_choice, as_count, blame, check_memory, shown
 from ..waiting import blocks, count
 from .ascent import adagrad, adam
 from .elbo import risen
@@ -115,7 +105,7 @@ def estimate(target, rng, climb):
     for s in range(num_draws):
         draw_normals(rng, climb.normals[s])
     climb.gradient[:] = 0.0
-    finite, total, divisor = True, 0.0, float(num_draws)
+    finite, total = True, 0.0
     for s in range(num_draws):
         z = climb.normals[s]
         log_q = place(climb.parameters, climb.factor, log_det, z, climb.theta)
@@ -124,7 +114,7 @@ def estimate(target, rng, climb):
             return np.nan
         if log_p == -np.inf:
             if target.account.num_outside == 0:
-                copy(climb.theta, climb.outside)
+                climb.outside[:] = climb.theta
             target.account.num_outside += 1
             finite = False
             continue
@@ -136,12 +126,9 @@ def estimate(target, rng, climb):
             add_by_coordinate(target, climb, z, log_p)
     if finite and estimator <= LOO:
         add_by_score(climb)
-        if estimator == LOO:
-            divisor = num_draws - 1.0
-    for k in range(climb.gradient.size):
-        climb.gradient[k] /= divisor
-        if estimator == REPARAM and entropy and k >= dim and k < 2 * dim:
-            climb.gradient[k] += 1.0
+    climb.gradient[:] /= num_draws - 1.0 if estimator == LOO else float(num_draws)
+    if estimator == REPARAM and entropy:
+        climb.gradient[dim : 2 * dim] += 1.0
     return total / num_draws if finite else np.nan
 
 
@@ -160,9 +147,7 @@ def move(t, climb):
             parameters[k] += rate * gradient[k]
 
 
-@kernel(
-    INT, numba_type(Density), GENERATOR, INTS, numba_type(Climb), MATRIX, VECTOR, seconds=3
-)  # fmt: skip
+@kernel(INT, numba_type(Density), GENERATOR, INTS, numba_type(Climb), MATRIX, VECTOR, seconds=3)
 def bbvi_kernel(target, rng, span, climb, gradients, trace):
     """Do the steps ``span[0]``, …, ``span[1] - 1``; returns where it stopped.
 
@@ -174,18 +159,14 @@ def bbvi_kernel(target, rng, span, climb, gradients, trace):
         trace[t] = estimate(target, rng, climb)
         if ended(target):
             return t
-        finite = np.isfinite(trace[t])
-        for k in range(climb.gradient.size):
-            finite = finite and np.isfinite(climb.gradient[k])
+        finite = np.isfinite(trace[t] + climb.gradient.sum())
         if t < gradients.shape[0]:
-            for k in range(climb.gradient.size):
-                gradients[t, k] = climb.gradient[k] if finite else np.nan
+            gradients[t] = climb.gradient
         if finite and climb.how.step_size > 0.0:
             move(t, climb)
             for k in range(climb.parameters.size):
                 is_log = dim <= k < 2 * dim
                 if not abs(climb.parameters[k]) < (FARTHEST_LOG if is_log else FARTHEST):
-                    target.account.status = UNDEFINED
                     return t
         after = t - climb.how.average_from
         if after >= 0:
@@ -211,6 +192,8 @@ class Fit:
 
     def __init__(self, free, parameters, num_draws, num_steps, *, num_kept=0, estimator, **how):
         dim, size = free.dim, parameters.size
+        check_memory((num_draws, dim), "the draws")
+        check_memory((num_kept, size), "the gradients")
         self.free, self.num_steps = free, num_steps
         self._bound = free.bind(gradient=estimator == "reparam")
         self._density = Density.of(self._bound)
@@ -237,21 +220,26 @@ class Fit:
                 raise
         return done
 
+    def run_all(self, rng):
+        """Do the steps, or raise where some were not done or not taken."""
+        if self.run(rng) < self.num_steps:
+            raise KeyboardInterrupt
+        if num_outside := int(self.account.num_outside):
+            where = f"{num_outside} draws of q, the first x={shown(self.climb.outside)}"
+            words = f"the log density is not finite at {where}: take a narrower scale"
+            raise TargetError(blame(self.free, words))
+
     def problems(self, done):
         """Say what speaks against the ascent, of which so many steps were done."""
         if done < self.num_steps:
             yield f"the fit was interrupted after {done} of {self.num_steps} steps"
         taken = self.trace[:done][np.isfinite(self.trace[:done])]
+        why = f"the log density is not finite, the first x={shown(self.climb.outside)}"
         if not taken.size:
-            raise TargetError(
-                f"every one of {done} steps had a draw without a finite log density, the first at "
-                f"x={shown(self.climb.outside)}: begin elsewhere, or with a smaller initial_scale"
-            )
+            found = f"every one of {done} steps had a draw where {why}"
+            raise TargetError(f"{found}: begin elsewhere, or with a smaller initial_scale")
         if taken.size < done:
-            yield (
-                f"{done - taken.size} of {done} steps were not taken: the log density is not "
-                f"finite at a draw, the first x={shown(self.climb.outside)}; give the support"
-            )
+            yield f"{done - taken.size} of {done} steps were not taken, as {why}: give the support"
         if (rise := risen(taken)) > 0.0:
             yield f"the bound rose by {rise:.2g} in the last half: not converged; take more steps"
 
@@ -260,13 +248,11 @@ class Fit:
             error = self.free.explain(self._bound.failed_at)
             error.add_note(f"bayeslib: raised in step {step}")
             return error
-        if self.account.status == INFINITE:
+        if self.account.status:  # which the density has if it was +inf
             where = f"x={shown(self._density.points[1])} in step {step}"
             return TargetError(f"the log density is +inf at {where}: it overflows, or is improper")
-        return BayeslibError(
-            f"the parameters ran off at step {step}, as the gradients are too noisy: take a "
-            'smaller step_size, more draws, or estimator="loo" or "reparam"'
-        )
+        found = f"the parameters ran off at step {step}, as the gradients are too noisy"
+        return BayeslibError(f'{found}: take a smaller step_size, or estimator="loo" or "reparam"')
 
 
 def as_optimiser(name):

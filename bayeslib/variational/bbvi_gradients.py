@@ -1,25 +1,10 @@
 """The estimators of black-box variational inference, many times over."""
 
-import numpy as np
-
-from ..errors import BayeslibError, TargetError
+from ..errors import BayeslibError
 from ..target import as_target, unconstrained
-from ..validate import (
-    as_bool,
-    as_count,
-    as_floats,
-    as_one_each,
-    as_position,
-    as_rng,
-    as_scale,
-    blame,
-    check_finite,
-    check_memory,
-    check_shape,
-    shown,
-)  # fmt: skip
+from ..validate import as_bool, as_count, as_one_each, as_position, as_rng, check_finite
 from .bbvi_ascent import Fit, as_num_draws
-from .gaussian_family import FAMILIES, pack
+from .gaussian_family import FAMILIES, as_factor, pack
 
 _PILOT = 10_000  # draws that a baseline is estimated from
 
@@ -92,52 +77,24 @@ def bbvi_gradients(
     free = unconstrained(as_target(target))
     mean = as_position(mean, "mean", free.dim)
     free.verify(mean, gradient=estimator == "reparam")
-    factor, dense = _as_factor(scale, free.dim)
+    factor, dense = as_factor(scale, free.dim)
     num_draws = as_num_draws(num_draws, estimator, FAMILIES[dense])
     num_samples = as_count(num_samples, "num_samples")
     entropy = as_bool(entropy, "entropy")
     parameters = pack(mean, factor, dense)
-    check_memory((num_samples, parameters.size), "the gradients")
-    check_memory((num_draws, free.dim), "the draws")
     if baseline is not None:
         if estimator != "baseline":
             raise BayeslibError(f'baseline belongs to estimator="baseline", not to {estimator!r}')
         baseline = as_one_each(baseline, "baseline", parameters.size)
         check_finite(baseline, "baseline")
     rng, _ = as_rng(rng)
-    how = {"estimator": estimator, "entropy": entropy, "delay": 1.0}
+    how = {"estimator": estimator, "entropy": entropy, "delay": 1.0, "average_from": num_samples}
+    fit = Fit(free, parameters, num_draws, num_samples, num_kept=num_samples, keep=1.0, **how)
     if estimator == "baseline" and baseline is None:
-        pilot = _run(Fit(free, parameters, _PILOT, 1, average_from=1, keep=0.0, **how), rng)
+        pilot = Fit(free, parameters, _PILOT, 1, keep=0.0, **how)
+        pilot.run_all(rng)
         baseline = pilot.climb.above / pilot.climb.below
-    fit = Fit(
-        free, parameters, num_draws, num_samples, num_kept=num_samples, average_from=num_samples,
-        keep=1.0, **how,
-    )  # fmt: skip
     if baseline is not None:
         fit.climb.above[:], fit.climb.below[:] = baseline, 1.0
-    return _run(fit, rng).gradients
-
-
-def _run(fit, rng):
-    if fit.run(rng) < fit.num_steps:
-        raise KeyboardInterrupt
-    if fit.account.num_outside:
-        where = f"{fit.account.num_outside} draws of q, the first x={shown(fit.climb.outside)}"
-        words = f"the log density is not finite at {where}: take a narrower scale"
-        raise TargetError(blame(fit.free, words))
-    return fit
-
-
-def _as_factor(scale, dim):
-    """Return L and whether it is dense."""
-    array = as_floats(scale, "scale")
-    if array.ndim < 2:
-        return np.diag(as_scale(scale, "scale", dim)), 0
-    check_shape(array, "scale", (dim, dim), f"have shape ({dim},) or ({dim}, {dim})")
-    check_finite(array, "scale")
-    if np.any(np.triu(array, 1)) or not np.all(np.diag(array) > 0.0):
-        raise BayeslibError(
-            "scale must be lower triangular with a positive diagonal, as np.linalg.cholesky(cov)"
-        )
-
-    return array, 1
+    fit.run_all(rng)
+    return fit.gradients

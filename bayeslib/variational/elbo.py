@@ -71,9 +71,7 @@ def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
     num_samples = as_count(num_samples, "num_samples", minimum=2)
     as_choice(entropy, "entropy", ("sampled", "exact"))
     if entropy == "exact" and not isinstance(approximation, Gaussian):
-        raise BayeslibError(
-            f'entropy="exact" is of a Gaussian only, not of {proposal.label}: take "sampled"'
-        )
+        raise BayeslibError(f'entropy="exact" is of a Gaussian only, not of {proposal.label}')
     check_memory((num_samples, target.dim + 2), "the draws")
     rng, _ = as_rng(rng)
     if entropy == "exact":
@@ -85,10 +83,9 @@ def elbo(target, approximation, *, num_samples=1000, rng, entropy="sampled"):
         terms = evaluate(target, values) - proposal.own_logdensity(values)
     outside = values[terms == -np.inf]
     if len(outside):
-        warn(
-            f"the bound is -inf: {len(outside)} of {num_samples} draws lie outside the target's "
-            f"support, the first at theta={shown(outside[0])}; approximate unconstrained(target)"
-        )
+        found = f"{len(outside)} of {num_samples} draws lie outside the target's support"
+        where = f"the first at theta={shown(outside[0])}"
+        warn(f"the bound is -inf: {found}, {where}; approximate unconstrained(target)")
     return mean_of(terms)
 
 

@@ -38,10 +38,9 @@ def elsewhere_problem(gaussians, elbos, transform, what):
         apart = [np.linalg.norm(np.linalg.solve(gaussians[j].scale, shift)) for j in (i, best)]
         if min(apart) > APART:
             place = shown(transform.constrain(gaussians[i].mean))
-            return (
-                f"{what} {i} of {len(elbos)} ended elsewhere, about theta={place}, its bound "
-                f"{elbos[best] - elbos[i]:.2f} lower: use multipathfinder, or parallel_tempering"
-            )
+            said = f"{what} {i} of {len(elbos)} ended elsewhere, about theta={place}, its bound"
+            remedy = "use multipathfinder, or parallel_tempering"
+            return f"{said} {elbos[best] - elbos[i]:.2f} lower: {remedy}"
     return None
 
 
@@ -95,10 +94,9 @@ def scout(free, gaussians, log_mass, transform):
     if found is None or not found.log_mass > covered - NO_MATTER:
         return None, slopes.num_evals
     place, gain = shown(transform.constrain(found.position)), found.log_mass - covered
-    return (
-        f"another mode, about theta={place}, holds about {np.exp(min(gain, 600.0)):.2g} times the "
-        "mass of what this covers: start multipathfinder at both, or use parallel_tempering"
-    ), slopes.num_evals
+    times = f"{np.exp(min(gain, 600.0)):.2g} times the mass of what this covers"
+    said = f"another mode, about theta={place}, holds about {times}"
+    return f"{said}: start multipathfinder at both, or use parallel_tempering", slopes.num_evals
 
 
 class _Climber:
@@ -110,10 +108,10 @@ class _Climber:
 
     def _value(self, x):
         """Minus the log density, and minus its gradient where there is one."""
-        gradient, failed = np.zeros(x.size), self._bound.num_errors
-        value = self._bound(np.ascontiguousarray(x), gradient)
+        gradient = np.zeros(x.size)
+        value = self._bound(np.ascontiguousarray(x), gradient)  # -inf where it raised
         self.num_evals += 1
-        if self._bound.num_errors > failed or not np.isfinite([value, *gradient]).all():
+        if not np.isfinite([value, *gradient]).all():
             return np.inf, 0.0 * x
         return -value, -gradient
 

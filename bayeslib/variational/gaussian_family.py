@@ -8,6 +8,8 @@ array of them; those for compiled code write to the arrays they are given.
 import numpy as np
 
 from ..compile.callback import helper
+from ..errors import BayeslibError
+from ..validate import as_floats, as_scale, check_finite, check_shape
 
 FAMILIES = ("meanfield", "fullrank")
 LOG_2_PI = float(np.log(2.0 * np.pi))
@@ -16,6 +18,18 @@ LOG_2_PI = float(np.log(2.0 * np.pi))
 def num_parameters(dim, dense):
     """Return how many numbers make a Gaussian of `dim` coordinates."""
     return 2 * dim + (dim * (dim - 1) // 2 if dense else 0)
+
+
+def as_factor(scale, dim):
+    """Return L for standard deviations or a triangular factor, and whether it is dense."""
+    array = as_floats(scale, "scale")
+    if array.ndim < 2:
+        return np.diag(as_scale(scale, "scale", dim)), False
+    check_shape(array, "scale", (dim, dim), f"have shape ({dim},) or ({dim}, {dim})")
+    check_finite(array, "scale")
+    if np.any(np.triu(array, 1)) or not np.all(np.diag(array) > 0.0):
+        raise BayeslibError("scale must be lower triangular with a positive diagonal")
+    return array, True
 
 
 def pack(mean, factor, dense):
@@ -169,5 +183,4 @@ def score(factor, z, slope, gradient):
         slope[i] /= factor[i, i]
     gradient[:] = 0.0
     add_pathwise(factor, z, slope, gradient)
-    for i in range(dim):
-        gradient[dim + i] -= 1.0  # of -log |L|
+    gradient[dim : 2 * dim] -= 1.0  # of -log |L|

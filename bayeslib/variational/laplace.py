@@ -242,9 +242,7 @@ def _inverse(hessian):
 def _problems(positions, modes, starts, errors):
     if len(modes) > 1:
         below = modes[0].value - modes[1].value
-        yield (
-            f"{len(modes)} modes were found; this is the highest, the next lies {below:.3g} lower "
-            f"in log density, at theta={shown(positions[1])}: one Gaussian does not cover both"
-        )
+        found = f"{len(modes)} modes were found; the next lies at theta={shown(positions[1])}"
+        yield f"{found}, {below:.3g} lower in log density: one Gaussian does not cover both"
     if errors:
         yield f"{len(errors)} of {len(starts)} climbs found no mode; one of them: {errors[0]}"

@@ -115,11 +115,10 @@ def multipathfinder(
     )  # fmt: skip
     gaussians = [path.gaussian for path in paths if path.gaussian]
     # the equal mixture of them, and a share of wide, heavy-tailed ones about each
-    shares = np.full(len(gaussians), SHARE / len(gaussians))
+    shares = [*[SHARE / len(gaussians)] * len(gaussians), 1.0 - SHARE]
     means = np.array([gaussian.mean for gaussian in gaussians])
     covs = WIDTH**2 * np.array([gaussian.cov for gaussian in gaussians])
-    shares, guard = np.append(shares, 1.0 - SHARE), _Mixture(gaussians)
-    proposal = StudentMixture(shares, means, covs, DF, guard)
+    proposal = StudentMixture(np.array(shares), means, covs, DF, _Mixture(gaussians))
     draws = importance_sample(free, proposal, num_samples=num_samples, rng=rng)
     other, num_scouted = scout(free, gaussians, float(draws.log_evidence), free.transform)
     draws = replace(free.constrain(draws), method="multipathfinder")

@@ -58,32 +58,31 @@ class Slopes:
         matrix, self.smooth = np.empty((x.size, x.size)), True
         for i in range(x.size):
             step = max(steps[i], 64.0 * np.spacing(abs(x[i])))
-            columns = (self._column(x, i, step * 0.1**k, fine) for k in range(6))
-            column = next((column for column in columns if column is not None), None)
-            if column is None:
+            for k in range(6):
+                matrix[i] = self._column(x, i, step * 0.1**k, fine)
+                if not np.isnan(matrix[i, i]):
+                    break
+            else:
                 return None
-            matrix[i] = column
         return 0.5 * (matrix + matrix.T)
 
     def _column(self, x, i, step, fine):
-        def difference(size):
-            above, below = x.copy(), x.copy()
-            above[i] += size
-            below[i] -= size
-            (high, up), (low, down) = self(above), self(below)
-            if min(high, low) == -math.inf:
-                return None
-            return (down - up) / (above[i] - below[i])
-
-        near = difference(step)
-        if not fine or near is None:
+        near = self._difference(x, i, step)
+        if not fine or np.isnan(near[i]):
             return near
-        wide = difference(2.0 * step)
-        if wide is None:
-            return None
+        wide = self._difference(x, i, 2.0 * step)
         # a quadratic has one curvature at any step, a kink has none, and a flat place only noise
-        self.smooth = self.smooth and abs(near[i] - wide[i]) <= ROUGH * abs(near[i])
+        self.smooth = self.smooth and not abs(near[i] - wide[i]) > ROUGH * abs(near[i])
         return (4.0 * near - wide) / 3.0
+
+    def _difference(self, x, i, step):
+        """One column, nan where a point is outside the support."""
+        above, below = x.copy(), x.copy()
+        above[i] += step
+        below[i] -= step
+        (high, up), (low, down) = self(above), self(below)
+        outside = min(high, low) == -math.inf
+        return np.where(outside, np.nan, (down - up) / (above[i] - below[i]))
 
 
 def run_optimiser(slopes, start, history, max_iterations):
@@ -224,10 +223,8 @@ def climb(slopes, start, max_steps, *, origin):
 
 
 def _endless_error(x, max_steps):
-    return ImproperError(
-        f"the log density still rises at theta={shown(x)} (max_steps={max_steps}): it has no "
-        "maximum, or one that is far away; check the priors, start nearer, or raise max_steps"
-    )
+    found = f"the log density still rises at theta={shown(x)} (max_steps={max_steps})"
+    return ImproperError(f"{found}: it has no maximum; check the priors, or raise max_steps")
 
 
 def _units(hessian):
@@ -265,21 +262,15 @@ def check_definite(hessian, x, names):
     direction = units * vectors[:, 0]
     direction /= np.abs(direction).max()
     what = "rises (a saddle point)" if eigenvalues[0] < -FLAT else "is flat"
-    raise BayeslibError(
-        f"at theta={shown(x)}, where the gradient vanishes, the log density {what} along "
-        f"{along(direction, names)}: no Gaussian fits; start elsewhere, or give that a prior"
-    )
+    found = f"at theta={shown(x)} the log density {what} along {along(direction, names)}"
+    raise BayeslibError(f"{found}: no Gaussian fits; start elsewhere, or give that a prior")
 
 
 def _edge_error(x):
-    return BayeslibError(
-        f"the log density rises to the edge of its support, at theta={shown(x)}, where no Gaussian "
-        'fits: use coordinates="unconstrained", or another parameterisation'
-    )
+    found = f"the log density rises to the edge of its support, at theta={shown(x)}"
+    return BayeslibError(f'{found}, where no Gaussian fits: use coordinates="unconstrained"')
 
 
 def _rough_error(x):
-    return BayeslibError(
-        f"at theta={shown(x)}, where the climb ends, the log density has a kink, or is so flat "
-        "that its curvature is lost in rounding: no Gaussian fits"
-    )
+    found = "the log density has a kink, or is flat to rounding"
+    return BayeslibError(f"{found}, at theta={shown(x)}, where the climb ends: no Gaussian fits")

@@ -151,12 +151,11 @@ def find_paths(
     if num_paths is not None:
         num_paths = as_count(num_paths, "num_paths", maximum=10_000)
     if initial_position is not None:
-        shape = as_floats(target.flatten(initial_position), "initial_position").shape
-        rows = shape[0] if len(shape) == 2 or (shape and target.dim == 1) else 1
+        given = as_floats(target.flatten(initial_position), "initial_position")
+        rows = given.size // target.dim
         if num_paths not in (None, rows):
-            raise BayeslibError(
-                f"initial_position has {rows} rows, but num_paths={num_paths}: give one start each"
-            )
+            found = f"initial_position has {rows} rows, but num_paths={num_paths}"
+            raise BayeslibError(f"{found}: give one start each")
         num_paths = rows
     num_paths = num_paths or _NUM_PATHS
     generators = spawn(rng, num_paths)
@@ -165,10 +164,8 @@ def find_paths(
     paths = [_path(free, *pair, **how) for pair in zip(starts, generators, strict=True)]
     num_evals += sum(path.num_evals for path in paths)
     if not any(path.gaussian for path in paths):
-        raise BayeslibError(
-            f"none of {num_paths} paths met a Gaussian with a finite evidence lower bound: begin "
-            "elsewhere, say the target's support, or use advi"
-        )
+        found = f"none of {num_paths} paths met a Gaussian with a finite evidence lower bound"
+        raise BayeslibError(f"{found}: begin elsewhere, or say the target's support")
     elbos = np.array([path.elbo for path in paths])
     lengths = np.array([len(path.elbos) - 1 for path in paths])
     settings = how | {"num_paths": num_paths, "elbos": elbos, "lengths": lengths}
@@ -312,10 +309,8 @@ def pathfinder(
         max_iterations=max_iterations, num_elbo_draws=num_elbo_draws,
     )  # fmt: skip
     best = max(paths, key=lambda path: path.elbo)
-    settings |= {
-        "num_check": num_check, "seed": seed, "path": free.constrain(best.positions),
-        "chosen": best.chosen,
-    }  # fmt: skip
+    path = free.constrain(best.positions)
+    settings |= {"num_check": num_check, "seed": seed, "path": path, "chosen": best.chosen}
     if keep_path:
         check_memory((len(best.found), free.dim, free.dim), "the path's covariances")
         none = (np.full(free.dim, np.nan), np.full((free.dim, free.dim), np.nan))

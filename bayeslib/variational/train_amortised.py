@@ -24,8 +24,7 @@ from ..validate import (
 )
 from ..waiting import watched
 from .gaussian_family import FAMILIES
-from .network import gaussians
-from .training import Trainer, as_inputs
+from .training import Trainer, as_inputs, gaussians
 
 _UNSEEN = 10  # fewer simulations than this beyond a datum make it unusual
 _OBJECTIVES = ("simulations", "elbo")
@@ -156,15 +155,12 @@ class Amortised:
 
     def _unusual(self, y):
         for i in np.flatnonzero((y < self.data_low) | (y > self.data_high))[:1]:
-            yield (
-                f"y[{i}]={y[i]:g} lies outside [{self.data_low[i]:g}, {self.data_high[i]:g}]: "
-                "the network was hardly taught there; fit this y by itself"
-            )
+            found = f"y[{i}]={y[i]:g} lies outside [{self.data_low[i]:g}, {self.data_high[i]:g}]"
+            yield f"{found}: the network was hardly taught there; fit this y by itself"
 
     def __repr__(self):
-        return (
-            f"Amortised(dim={self.dim}, data={self.data_centre.size}, num_evals={self.num_evals})"
-        )
+        size = self.data_centre.size
+        return f"Amortised(dim={self.dim}, data={size}, num_evals={self.num_evals})"
 
 
 @watched()
@@ -294,9 +290,7 @@ def train_amortised(
     thetas, data = _simulated(simulate, num_simulations, rng)
     dim, size = thetas.shape[1], data.shape[1]
     if dense and dim > _MOST_DENSE:
-        raise BayeslibError(
-            f'more than {_MOST_DENSE} parameters need family="meanfield", got {dim}'
-        )
+        raise BayeslibError(f'family="fullrank" takes up to {_MOST_DENSE} parameters, got {dim}')
     names = as_names(names, dim)
     transform = identity(dim) if support is None else Transform(as_support(support, dim))
     free = _as_joint(joint, transform, dim, size) if elbo else None
@@ -305,12 +299,11 @@ def train_amortised(
         free=free, batch_size=batch_size,
     )  # fmt: skip
     trainer.run(num_steps, step_size, rng)
-    few = min(_UNSEEN, num_simulations // 10)
     edges = np.sort(data, axis=0)
     trained = Amortised(
         trainer.layers, names, None if transform.is_identity else transform, dense,
-        trainer.centre, trainer.spread, trainer.data_centre, trainer.data_spread, edges[few - 1],
-        edges[-few], np.array(trainer.loss), np.array(trainer.validation),
+        trainer.centre, trainer.spread, trainer.data_centre, trainer.data_spread,
+        edges[_UNSEEN - 1], edges[-_UNSEEN], np.array(trainer.loss), np.array(trainer.validation),
         num_simulations + trainer.num_evals,
         settings={
             "num_simulations": num_simulations, "hidden": hidden, "family": family,

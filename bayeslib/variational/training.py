@@ -1,4 +1,8 @@
-"""Training a recognition network, on simulations of parameters and data."""
+"""A recognition network, from data to a packed Gaussian, and its training on simulations.
+
+The last layer gives, for each row of inputs, the parameters of `gaussian_family`. The gradient is
+by hand.
+"""
 
 import numpy as np
 
@@ -6,8 +10,7 @@ from ..compile.callback import evaluate_rows, together
 from ..errors import BayeslibError, TargetError
 from ..waiting import count
 from .ascent import adam_step
-from .gaussian_family import bound, log_q, num_parameters
-from .network import backward, forward, gaussians, limited, new_layers
+from .gaussian_family import bound, log_q, num_parameters, unpack
 
 _HELD_BACK = 0.1  # the share of simulations that the network is never shown
 _MOST_HELD_BACK = 2000
@@ -20,7 +23,55 @@ _FEW = 30  # simulations in which neither is looked at
 _QUARTERS, _ORDERS = (0.25, 0.5, 0.75), ("lowest", "second", "third", "highest")
 _OVERFIT = 0.05  # nats by which unseen simulations may be predicted worse than they were
 _BULK = 3.0  # standard deviations up to which the network sees data nearly as they are
+_LIMIT = 12.0  # of a log scale: exp of more is no standard deviation of standardised parameters
 _QUARTILES = 1.349  # standard deviations between those of a Gaussian
+
+
+def new_layers(sizes, rng):
+    """Return weights and biases in turn, drawn in this order: standard normals, weights scaled.
+
+    The last layer has no biases to begin with and a hundredth of the others' scale, so that every
+    q is about N(0, I).
+    """
+    layers = []
+    for i, (before, after) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+        last = i == len(sizes) - 2
+        scale = (0.01 if last else 1.0) / np.sqrt(before)
+        layers.append(scale * rng.standard_normal((before, after)))
+        layers.append(np.zeros(after) if last else rng.standard_normal(after))
+    return layers
+
+
+def forward(layers, inputs):
+    """Return the activations of every layer, the inputs (n, k) first, the outputs last."""
+    activations = [inputs]
+    for i in range(0, len(layers), 2):
+        inner = activations[-1] @ layers[i] + layers[i + 1]
+        activations.append(np.tanh(inner) if i < len(layers) - 2 else inner)
+    return activations
+
+
+def backward(layers, activations, slope):
+    """Return the gradient by the layers of a sum whose gradient by the outputs is `slope`."""
+    gradients = [None] * len(layers)
+    for i in range(len(layers) - 2, -1, -2):
+        before = activations[i // 2]
+        gradients[i], gradients[i + 1] = before.T @ slope, slope.sum(axis=0)
+        if i:
+            slope = (slope @ layers[i].T) * (1.0 - before**2)
+    return gradients
+
+
+def limited(outputs, dim):
+    """Return outputs (n, k) with log scales no further from 0 than a standard deviation may be."""
+    packed = outputs.copy()
+    packed[:, dim : 2 * dim] = np.clip(outputs[:, dim : 2 * dim], -_LIMIT, _LIMIT)
+    return packed
+
+
+def gaussians(layers, inputs, dim):
+    """Return means (n, dim) and factors L (n, dim, dim) for the inputs (n, k)."""
+    return unpack(limited(forward(layers, inputs)[-1], dim), dim)
 
 
 class Trainer:
@@ -66,10 +117,9 @@ class Trainer:
         self._weights, *self._moments = together(_flat(layers), zeros, zeros)
         parts = np.split(self._weights, np.cumsum([layer.size for layer in layers])[:-1])
         self.layers = [p.reshape(layer.shape) for p, layer in zip(parts, layers, strict=True)]
-        self._joint, self.num_evals, self._normals = free, 0, None
-        if free is not None:
-            self._bound = free.bind(gradient=True)
-            self._normals = rng.standard_normal((held, dim))
+        self._joint, self.num_evals = free, 0
+        self._bound = free and free.bind(gradient=True)
+        self._normals = free and rng.standard_normal((held, dim))
         self.loss, self.validation, self._every = [], [], 1
 
     def gains(self, rows, normals):
@@ -95,10 +145,8 @@ class Trainer:
             raise self._joint.explain(self._bound.failed_at)
         fine = np.isfinite(values) & np.isfinite(gradients).all(axis=1)
         if not fine.all():
-            raise TargetError(
-                "the joint density or its gradient is not finite at (theta without constraints, y) "
-                f"= {points[int(fine.argmin())].tolist()}: say the support of theta"
-            )
+            where = f"(theta without constraints, y) = {points[fine.argmin()].tolist()}"
+            raise TargetError(f"joint is not finite at {where}: say the support of theta")
         return values, gradients[:, : units.shape[1]] * self.spread
 
     def gradient(self, rows, normals):
@@ -119,9 +167,7 @@ class Trainer:
                 if order.size < self.batch_size:
                     order = rng.permutation(self._kept)
                 rows, order = order[: self.batch_size], order[self.batch_size :]
-                normals = None
-                if self._joint is not None:
-                    normals = rng.standard_normal((rows.size, self.centre.size))
+                normals = self._joint and rng.standard_normal((rows.size, self.centre.size))
                 gain, gradients = self.gradient(rows, normals)
                 if not np.isfinite(gain):
                     raise BayeslibError(f"the loss is {-gain} at step {t}: lower step_size")
@@ -140,10 +186,8 @@ class Trainer:
             yield f"the training was interrupted after {len(self.loss)} of {num_steps} steps"
         rise = self.validation[-1] - min(self.validation)
         if not rise <= _OVERFIT and self._still_learning():
-            yield (
-                f"held-back simulations are predicted {rise:.2g} nats worse than earlier: the "
-                "network learns the others by heart; simulate more, or take fewer units or steps"
-            )
+            found = f"held-back simulations are predicted {rise:.2g} nats worse than earlier"
+            yield f"{found}: the network learns the others by heart; simulate more"
         elif spread := self.spread_problem():
             yield spread
 
@@ -174,10 +218,8 @@ class Trainer:
         if size <= 1.0:
             return None
         more = "" if self._joint is None else ', or objective="simulations"'
-        return (
-            f"simulations that were held back show the network's posteriors to be {said}: take "
-            f"more steps, units or simulations{more}"
-        )
+        found = f"simulations that were held back show the network's posteriors to be {said}"
+        return f"{found}: take more steps, units or simulations{more}"
 
     def _still_learning(self):
         """Whether the loss went on falling after the held-back simulations were predicted best."""

@@ -129,12 +129,9 @@ def checked(free, approximation, num_check, rng, *, weighed=None, edges=False):
             weighed = weighed or weigh(free, approximation.base, num_check, rng)
             judged = _judged(free, approximation, weighed, rng, edges)
     if judged is None:
-        said = "interrupted before its draws were weighed, so that nothing is known of its errors"
-        unknown = {"khat": np.nan, "num_weighed": 0, "interrupted": True}
-        judged = replace(
-            approximation, problems=(*approximation.problems, said),
-            settings=approximation.settings | unknown,
-        )  # fmt: skip
+        said = "interrupted before its draws were weighed: nothing is known of its errors"
+        settings = approximation.settings | {"khat": np.nan, "num_weighed": 0, "interrupted": True}
+        judged = replace(approximation, problems=(*approximation.problems, said), settings=settings)
     warn(*judged.problems)
     return judged
 
@@ -144,21 +141,18 @@ def _judged(free, approximation, weighed, rng, edges):
     found = _compared(free, approximation, weighed, rng)
     problems = list(approximation.problems)
     if first.value == -np.inf and not edges:
-        problems.append(
-            f"{np.sum(weighed.logdensity == -np.inf)} of {len(weighed.values)} draws have no "
-            "finite density, so that the evidence lower bound is -inf: give the Target its support="
-        )
+        share = f"{np.sum(weighed.logdensity == -np.inf)} of {len(weighed.values)}"
+        problems.append(f"{share} draws have no finite density: give the Target its support=")
     other, num_scouted = None, 0
     if not (edges or any("ended elsewhere" in said for said in problems)):
         other, num_scouted = scout(free, [base], first.value, approximation._map)
     problems += [*_problems(found, approximation, other), other]
     num_evals = approximation.num_evals + found.size + num_scouted
+    added = {"khat": found.own_khat, "num_weighed": found.size, "num_scouted": num_scouted}
     return replace(
         approximation, num_evals=num_evals, problems=tuple(filter(None, problems)),
         elbo=approximation.elbo if edges else replace(first, num_evals=num_evals),
-        settings=approximation.settings | {
-            "khat": found.own_khat, "num_weighed": found.size, "num_scouted": num_scouted
-        },
+        settings=approximation.settings | added,
     )  # fmt: skip
 
 
@@ -298,7 +292,5 @@ def _problems(found, approximation, other):
     elif found.worth and not found.told:
         pair = found.khat, khat_limit(found.size)
         high = f"k-hat is {', above '.join(apart(*pair))}: " if pair[0] > pair[1] else ""
-        yield (
-            f"{high}{found.size} weighted draws are worth {found.worth:.0f}: the approximation "
-            f"misses much of the posterior, and weights do not mend it; {remedy}"
-        )
+        said = f"{high}{found.size} weighted draws are worth {found.worth:.0f}"
+        yield f"{said}: the fit misses much of the posterior, and weights do not mend it; {remedy}"

@@ -150,7 +150,7 @@ BUGS = {
         {"name": "log_gamma"},
     ),
     "the network forgets the slope of tanh": Bug(
-        f"{_HOME}.network.backward",
+        f"{_HOME}.training.backward",
         straight_through,
         "test_hybrid_amortised.test_the_gradient_is_the_derivative_of_the_loss",
         {"free": None, "dense": True},
