@@ -126,7 +126,9 @@ def estimate(target, rng, climb):
             add_by_coordinate(target, climb, z, log_p)
     if finite and estimator <= LOO:
         add_by_score(climb)
-    climb.gradient[:] /= num_draws - 1.0 if estimator == LOO else float(num_draws)
+    divisor = num_draws - 1.0 if estimator == LOO else float(num_draws)
+    for k in range(climb.gradient.size):
+        climb.gradient[k] /= divisor
     if estimator == REPARAM and entropy:
         climb.gradient[dim : 2 * dim] += 1.0
     return total / num_draws if finite else np.nan

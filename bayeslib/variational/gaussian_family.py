@@ -183,4 +183,5 @@ def score(factor, z, slope, gradient):
         slope[i] /= factor[i, i]
     gradient[:] = 0.0
     add_pathwise(factor, z, slope, gradient)
-    gradient[dim : 2 * dim] -= 1.0  # of -log |L|
+    for i in range(dim):
+        gradient[dim + i] -= 1.0  # of -log |L|
