@@ -114,11 +114,12 @@ def _check_range(value, name, minimum, maximum):
         raise BayeslibError(f"{name} must be at most {maximum}, got {value!r}")
 
 
-def as_fraction(value, name):
-    """Return `value` as a float strictly between 0 and 1."""
+def as_fraction(value, name, *, zero=False):
+    """Return `value` as a float strictly between 0 and 1, or where `zero` may be one as 0."""
     value = as_real(value, name)
-    if not 0.0 < value < 1.0:
-        raise BayeslibError(f"{name} must lie between 0 and 1, got {value!r}")
+    if not (0.0 < value < 1.0 or (zero and value == 0.0)):
+        rule = "be at least 0 and below 1" if zero else "lie between 0 and 1"
+        raise BayeslibError(f"{name} must {rule}, got {value!r}")
     return value
 
 

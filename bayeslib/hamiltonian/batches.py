@@ -66,12 +66,11 @@ def as_setting(
         spread = spread_of(rows.number, batch_size, replace)
     elif rows is not None or centre is not None:
         raise BayeslibError(f"rows={rows!r} and centre={centre!r} mean nothing without batch_size")
-    noise, root = gradient_noise, np.zeros((0, dim))
+    noise = gradient_noise
+    root = np.zeros((0, dim)) if noise is None else as_metric(noise, dim, "gradient_noise")[1]
     points = np.zeros((0 if centre is None else 3, dim))
     if centre is not None:
         points[0] = as_position(centre, "centre", dim)
-    if noise is not None:
-        _, root = as_metric(noise, dim, "gradient_noise")
     num_steps = as_count(num_steps, "num_steps")
     metric, factor = as_metric(inverse_mass_matrix, dim)
     return Setting(
@@ -137,7 +136,17 @@ def check_additive(target, rows, theta):
             f"theta={shown(theta)}: both must be the prior's, finite (not so of a mean over rows)"
         )
     for i, name in enumerate(("log density", "gradient")):
-        _compare(target, rows, theta, name, [one[i] for one in found])
+        prior, whole, *parts = (np.asarray(one[i]) for one in found)
+        total = prior + sum(part - prior for part in parts)
+        size = 1.0 + abs(prior) + sum(abs(part) for part in parts)
+        if np.all(abs(whole - total) <= _TOLERANCE * np.maximum(size, 1e-3 * np.max(size))):
+            continue
+        whole, total = (np.array2string(one, precision=6) for one in (whole, total))
+        raise BayeslibError(
+            f"the {name} at theta={shown(theta)} is {whole} on all rows but {total} when the rows' "
+            f"own parts are added up: it must be a prior plus a sum over the rows of "
+            f"data{list(rows.which)}, not a mean (rows= names other arrays)"
+        )
 
 
 def _check_plain(target, rows, theta):
@@ -146,8 +155,7 @@ def _check_plain(target, rows, theta):
     for first, last in ((0, 0), (0, num), *pairwise(range(num + 1))):
         data = as_arguments(rows.cut(target.data, first, last))
         try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
                 target.logdensity(theta.copy(), *data)
         except ArithmeticError:
             return  # 1/0 and exp(1000) raise in Python only
@@ -157,21 +165,6 @@ def _check_plain(target, rows, theta):
                 f"of data{list(rows.which)}, but must take any number, none included: {error} "
                 "(rows= names other arrays)"
             ) from error
-
-
-def _compare(target, rows, theta, name, found):
-    """Raise unless what was found of all rows is what was found of none, and of its pieces."""
-    prior, whole, *parts = (np.asarray(one) for one in found)
-    total = prior + sum(part - prior for part in parts)
-    size = 1.0 + abs(prior) + sum(abs(part) for part in parts)
-    if np.all(abs(whole - total) <= _TOLERANCE * np.maximum(size, 1e-3 * np.max(size))):
-        return
-    whole, total = (np.array2string(one, precision=6) for one in (whole, total))
-    raise BayeslibError(
-        f"the {name} at theta={shown(theta)} is {whole} on all rows but {total} when the rows' own "
-        f"parts are added up: it must be a prior plus a sum over the rows of "
-        f"data{list(rows.which)}, not a mean (rows= names other arrays)"
-    )
 
 
 def _evaluate(target, data, theta):

@@ -8,9 +8,8 @@ from ..chains.algorithm import Algorithm, as_plan
 from ..chains.loop import Chain, accepts, copy, laid_out, outside, record
 from ..chains.warmup import warmup_windows
 from ..compile.kinds import FLOAT, INT, MATRIX, VECTOR
-from ..errors import BayeslibError
 from ..target.transforms import walked
-from ..validate import as_count, as_real
+from ..validate import as_count, as_fraction
 from .dynamics import DIVERGENT, as_metric, draw_momentum, integrate, kinetic_energy
 from .warmup import Step, as_step, begin_hmc, learn_hmc
 
@@ -206,14 +205,11 @@ def hmc(
     [ True  True] ()
     """
     target = walked(target)
-    dim = target.dim
     num_steps = as_count(num_steps, "num_steps", maximum=100_000)
     plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
-    jitter = as_real(jitter, "jitter", minimum=0.0)
-    if jitter >= 1.0:
-        raise BayeslibError(f"jitter must be below 1, a share of the step size, got {jitter}")
+    jitter = as_fraction(jitter, "jitter", zero=True)
     step = as_step(step_size, target_accept, plan.num_warmup)
-    metric, root = as_metric(inverse_mass_matrix, dim)
+    metric, root = as_metric(inverse_mass_matrix, target.dim)
     return HMC.sample(
         target, initial_position,
         {

@@ -4,12 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..chains.loop import copy
-from ..compile.callback import borrowed, density, kernel, together
-from ..compile.kinds import ADDRESS, FLOAT, HANDLE, INT, MATRIX, VECTOR
 from ..target.target import as_separate, as_target
 from ..validate import as_count, as_position, as_positive, check_memory
-from .dynamics import as_metric, kick, kick_and_drift, kinetic_energy
+from .dynamics import as_metric
 
 
 @dataclass(frozen=True)
@@ -42,29 +39,18 @@ class Trajectory:
     num_evals: int
 
 
-@kernel(INT, ADDRESS, HANDLE, MATRIX, FLOAT, VECTOR, MATRIX, MATRIX, MATRIX)
-def leapfrog_kernel(address, handle, metric, step_size, gradient, positions, momenta, numbers):
-    """Fill a trajectory beyond its first row; return the evaluations made.
-
-    Rows of `numbers` receive log density and energy.
-    """
-    handle, metric, gradient = borrowed(handle), borrowed(metric), borrowed(gradient)
-    numbers[0, 0] = density(address, positions[0], gradient, handle)
-    numbers[1, 0] = kinetic_energy(momenta[0], metric) - numbers[0, 0]
-    for step in range(1, positions.shape[0]):
-        if not abs(numbers[0, step - 1]) < np.inf:
-            return step
-        position, momentum = borrowed(positions[step]), borrowed(momenta[step])
-        copy(positions[step - 1], position)
-        copy(momenta[step - 1], momentum)
-        kick_and_drift(position, momentum, gradient, metric, 0.5 * step_size, step_size)
-        log_p = density(address, position, gradient, handle)
-        if abs(log_p) < np.inf:
-            kick(momentum, gradient, step_size)
-        numbers[0, step], numbers[1, step] = log_p, kinetic_energy(momentum, metric) - log_p
-    return positions.shape[0]
+def velocity(momentum, metric):
+    """Return M^-1 r."""
+    return metric[0] * momentum if len(metric) == 1 else metric @ momentum
 
 
+def kick_and_drift(position, momentum, gradient, metric, step_size):
+    """Return where half a kick and a drift lead, and with what momentum."""
+    momentum = momentum + 0.5 * step_size * gradient
+    return position + step_size * velocity(momentum, metric), momentum
+
+
+@np.errstate(all="ignore")  # of a path that blows up
 def leapfrog(target, position, momentum, *, step_size, num_steps, inverse_mass_matrix=None):
     """Follow the Hamiltonian dynamics by the leapfrog integrator.
 
@@ -115,14 +101,17 @@ def leapfrog(target, position, momentum, *, step_size, num_steps, inverse_mass_m
     check_memory((2, num_steps + 1, target.dim + 1), "the trajectory")
     positions = np.full((num_steps + 1, target.dim), np.nan)
     momenta, numbers = positions.copy(), np.full((2, num_steps + 1), np.nan)
-    positions[0], momenta[0] = position, momentum
-    bound = target.bind(gradient=True)
-    gradient, metric, positions, momenta = together(
-        np.zeros(target.dim), metric, positions, momenta
-    )
-    num_evals = leapfrog_kernel(
-        bound.address, bound.handle, metric, step_size, gradient, positions, momenta, numbers
-    )
+    bound, gradient = target.bind(gradient=True), np.zeros(target.dim)
+    for step in range(num_steps + 1):
+        if step > 0:
+            position, momentum = kick_and_drift(position, momentum, gradient, metric, step_size)
+        log_p = bound(position, gradient)
+        if step > 0 and np.isfinite(log_p):
+            momentum = momentum + 0.5 * step_size * gradient
+        positions[step], momenta[step] = position, momentum
+        numbers[:, step] = log_p, 0.5 * momentum @ velocity(momentum, metric) - log_p
+        if not np.isfinite(log_p):
+            break
     if bound.num_errors:
         raise target.explain(bound.failed_at)
-    return Trajectory(positions, momenta, *numbers, int(num_evals))
+    return Trajectory(positions, momenta, *numbers, step + 1)

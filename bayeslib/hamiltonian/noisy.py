@@ -4,7 +4,6 @@ import ctypes
 from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -12,7 +11,7 @@ from numba.extending import intrinsic
 from ..chains.loop import Account, copy, ended, record
 from ..chains.run import FAR
 from ..compile.callback import density, helper
-from ..compile.kinds import ADDRESS, HANDLE, INT, INTS, MATRIX, VECTOR
+from ..compile.kinds import ADDRESS, BYTE, HANDLE, INT, INTS, MATRIX, VECTOR
 from .dynamics import velocity
 
 # Why a chain stays where it is: something was not finite, or the density is zero there.
@@ -62,8 +61,7 @@ class Noisy(NamedTuple):
 @intrinsic
 def _copy_compiled(typingctx, to, source, size):
     def codegen(context, builder, signature, args):
-        pointer = ir.IntType(8).as_pointer()
-        places = [builder.inttoptr(place, pointer) for place in args[:2]]
+        places = [builder.inttoptr(place, BYTE.as_pointer()) for place in args[:2]]
         cgutils.raw_memcpy(builder, *places, args[2], 1)
         return context.get_dummy_value()
 

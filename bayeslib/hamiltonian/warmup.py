@@ -143,12 +143,18 @@ def metric_windows(num_warmup, learned):
 
 
 def begin_nuts(t, windows, target, rng, log_p, tree):
-    """Find a first step, for a new metric too; say how deep the trajectory may be."""
+    """Find a first step, for a new metric too; say how often the trajectory may double.
+
+    Most stop one short of the last full one: they cost half and teach the metric as much. The first
+    tenth and the last window are full.
+    """
     if not tree.step.begun:
         find_step(target, rng, log_p, tree, tree.left[0], tree.left[1], tree.left[2])
     if tree.step.wanted > 0.0:
-        reached, num_warmup = tree.memory.reached, windows[windows.size - 1]
-        tree.memory.deepest = warmup_depth(t, num_warmup, tree.max_depth, reached)
+        num_warmup, deepest = windows[windows.size - 1], tree.max_depth
+        if t % _FULL_EVERY > 0 and 10 * t >= num_warmup and 20 * t < 17 * num_warmup:
+            deepest = min(deepest, max(tree.memory.reached - 1, 1))
+        tree.memory.deepest = deepest
 
 
 def learn_nuts(t, windows, target, rng, log_p, tree, note):
@@ -172,31 +178,11 @@ def learn_nuts(t, windows, target, rng, log_p, tree, note):
         step.begun = False
         memory.watched = memory.lost = 0.0
     if t + 1 == num_warmup:
-        memory.deepest = tree.max_depth
-        step.value = final_step_size(step.average, memory.watched, memory.lost)
-
-
-@helper
-def warmup_depth(t, num_warmup, max_depth, reached):
-    """How often a trajectory of the warm-up may double: most stop one short of the last full one.
-
-    They cost half and teach the metric as much. The first tenth and the last window are full.
-    """
-    if t % _FULL_EVERY == 0 or 10 * t < num_warmup or 20 * t >= 17 * num_warmup:
-        return max_depth
-    return min(max_depth, max(reached - 1, 1))
-
-
-@helper
-def final_step_size(average, watched, lost):
-    """Return the averaged step, reduced where too many transitions were lost with it.
-
-    The mean acceptance rate does not see a step that is unstable in the tails only.
-    """
-    step_size = np.exp(average)
-    if lost > _FEW_LOST * watched:
-        step_size *= max(_LEAST, (lost / (_FEW_LOST * watched)) ** (-1.0 / _STEEPNESS))
-    return step_size
+        memory.deepest, step.value = tree.max_depth, np.exp(step.average)
+        # The mean acceptance rate does not see a step that is unstable in the tails only.
+        if memory.lost > _FEW_LOST * memory.watched:
+            excess = memory.lost / (_FEW_LOST * memory.watched)
+            step.value *= max(_LEAST, excess ** (-1.0 / _STEEPNESS))
 
 
 @helper

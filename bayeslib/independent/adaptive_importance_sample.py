@@ -4,7 +4,7 @@ import numpy as np
 
 from ..errors import BayeslibError
 from ..target import as_proposal, as_separate
-from ..validate import as_count, as_real, as_rng, check_memory
+from ..validate import as_count, as_fraction, as_real, as_rng, check_memory
 from ..waiting import watched
 from .importance_sample import warn_of_weights, weighted_draws
 from .mixture import StudentMixture, weighted_cov
@@ -110,9 +110,7 @@ def adaptive_importance_sample(
     df = as_real(df, "df")
     if df <= 2.0:
         raise BayeslibError(f"df must be above 2, for a covariance to exist, got {df!r}")
-    defensive = as_real(defensive, "defensive", minimum=0.0)
-    if defensive >= 1.0:
-        raise BayeslibError(f"defensive must be below 1, or nothing is learned, got {defensive!r}")
+    defensive = as_fraction(defensive, "defensive", zero=True)
     check_memory((max(num_samples, num_adapt), target.dim + 3), "the draws")
     rng, seed = as_rng(rng)
     current, round_ess = proposal, []

@@ -105,13 +105,12 @@ def annealed_importance_sample(
     num_samples = as_count(num_samples, "num_samples")
     num_steps = as_count(num_steps, "num_steps")
     betas = as_temperatures(inverse_temperatures)
-    if scale is not None:
-        scale = as_scale(scale, "scale", betas.size - 1, target.dim)
     check_memory((4, num_samples, target.dim + 3), "the draws")
     rng, seed = as_rng(rng)
-    pilot_evals = 0
     if scale is None:
         scale, pilot_evals = _pilot(target, proposal, betas, rng.spawn(1)[0])
+    else:
+        scale, pilot_evals = as_scale(scale, "scale", betas.size - 1, target.dim), 0
     cloud = Cloud(target, proposal, proposal.sample(num_samples, rng))
     log_weights, moved = np.zeros(num_samples), 0
     for k in range(1, betas.size):

@@ -143,16 +143,12 @@ def weighted_draws(target, proposal, num_samples, rng, *, method, settings, spen
 
     After an interrupt these are the first of the draws.
     """
-    values = proposal.sample(num_samples, rng)
-    logdensity, interrupt = asked(target, values, least=2)
-    values = values[: logdensity.size]
-    log_q = proposal.own_logdensity(values)
-    check_overflow(logdensity, values)
-    nan = np.isnan(logdensity)
-    log_weights = np.where(nan, -np.inf, logdensity - log_q)
+    values, logdensity, log_weights, interrupt = compared(
+        target, proposal, proposal.sample(num_samples, rng), least=2
+    )
     if log_weights.max() == -np.inf:
         raise no_weight(target, values, proposal.label)
-    warn_of_nan(values[nan], "draws, which get no weight")
+    warn_of_nan(values[np.isnan(logdensity)], "draws, which get no weight")
     return weighted(
         values, logdensity, log_weights,
         num_evals=len(values) + spent, method=method, names=target.names,
@@ -160,18 +156,24 @@ def weighted_draws(target, proposal, num_samples, rng, *, method, settings, spen
     )  # fmt: skip
 
 
-def asked(target, values, least=1):
-    """Return the log densities of rows, or of so many as an interrupt has left, and the interrupt.
+def compared(target, proposal, values, least=1):
+    """Return draws of the proposal, the target's log density, and its log ratio to the proposal's.
 
-    It is raised when there are fewer than `least`.
+    The ratio is -inf where the density is nan. An interrupt leaves the first of the draws, and is
+    returned as the fourth, or is raised when they are fewer than `least`.
     """
+    caught = None
     try:
-        return target.many(values), None
+        logdensity = target.many(values)
     except KeyboardInterrupt as interrupt:
-        found = getattr(interrupt, "partial", np.empty(0))
-        if found.size < least:
+        logdensity, caught = getattr(interrupt, "partial", np.empty(0)), interrupt
+        if logdensity.size < least:
             raise
-        return found, interrupt
+        values = values[: logdensity.size]
+    log_q = proposal.own_logdensity(values)
+    check_overflow(logdensity, values)
+    log_ratio = np.where(np.isnan(logdensity), -np.inf, logdensity - log_q)
+    return values, logdensity, log_ratio, caught
 
 
 def weighted(values, logdensity, log_weights, *, num_evals, method, settings, names):

@@ -221,12 +221,12 @@ def particle_filter(
     check_callable(initial=initial, transition=transition, log_observation=log_observation)
     rng, seed = as_rng(rng)
     num_steps = len(observations)
-    check_memory((num_steps, num_particles, 4), "the particles")  # before initial makes them
+    check_memory((2, num_steps, num_particles, 4), "the particles")  # before initial makes them
     first = np.array(initial(num_particles, rng), dtype=float)
     fits = first.ndim in (1, 2) and len(first) == num_particles
     check_fits(fits, first, "initial", f"return shape ({num_particles},) or ({num_particles}, dim)")
     first = _checked(first, first.shape, "initial")
-    check_memory((num_steps, num_particles, first[0].size + 3), "the particles")
+    check_memory((2, num_steps, num_particles, first[0].size + 3), "the particles")
     settings = {"num_particles": num_particles, "ess_threshold": ess_threshold}
     settings |= {"scheme": scheme, "seed": seed}
     result = _follow(observations, first, transition, log_observation, settings, rng)
@@ -240,54 +240,44 @@ def particle_filter(
     return result
 
 
-def _follow(observations, first, transition, log_observation, settings, rng):
-    num_steps, num_particles, dim = len(observations), len(first), first[0].size
-    fewest = settings["ess_threshold"] * num_particles
-    always = settings["ess_threshold"] == 1.0
-    particles = np.empty((num_steps, num_particles, dim))
-    log_weights = np.empty((num_steps, num_particles))
-    ancestors = np.tile(np.arange(num_particles), (num_steps, 1))
-    families = np.empty((num_steps, num_particles), dtype=int)
-    ess, increments = np.empty(num_steps), np.zeros(num_steps)
-    means, errors = np.empty((2, num_steps, dim))
-    resampled = np.zeros(num_steps, dtype=bool)
-    equal = np.full(num_particles, 1.0 / num_particles)
-    weights, genealogy, states, done = equal, Genealogy(num_particles), first, 0
+def _follow(observations, states, transition, log_observation, settings, rng):
+    num_particles, shape, threshold = len(states), states.shape, settings["ess_threshold"]
+    weights = equal = np.full(num_particles, 1.0 / num_particles)
+    genealogy, ess, steps = Genealogy(num_particles), np.inf, []
     try:
         for t, observation in enumerate(observations):
+            ancestors, resampled, increment = np.arange(num_particles), False, 0.0
             if t > 0:
-                resampled[t] = always or ess[t - 1] < fewest
-                if resampled[t]:
-                    ancestors[t] = choose(weights, num_particles, rng, settings["scheme"])
-                    genealogy.resample(ancestors[t], weights)
+                resampled = threshold == 1.0 or ess < threshold * num_particles
+                if resampled:
+                    ancestors = choose(weights, num_particles, rng, settings["scheme"])
+                    genealogy.resample(ancestors, weights)
                     weights = equal
-                states = transition(states[ancestors[t]], t, rng)
-                states = _checked(states, first.shape, f"transition at {t}")
+                states = transition(states[ancestors], t, rng)
+                states = _checked(states, shape, f"transition at {t}")
             if not np.all(np.isnan(observation)):
                 log_g = log_observation(observation, frozen(states), t)
-                weights, increments[t] = _reweighted(weights, log_g, states, t)
-            particles[t] = states.reshape(num_particles, dim)
+                weights, increment = _reweighted(weights, log_g, states, t)
+            particles, ess = states.reshape(num_particles, -1), 1.0 / np.square(weights).sum()
             with np.errstate(divide="ignore"):
-                log_weights[t] = np.log(weights)
-            ess[t] = 1.0 / np.square(weights).sum()
-            families[t] = genealogy.family
-            means[t], errors[t] = mean_and_error(particles[t], weights, families[t])
-            done = t + 1
+                log_weights = np.log(weights)
+            mean = mean_and_error(particles, weights, genealogy.family)
+            step = (increment, ess, resampled, particles, log_weights, ancestors, genealogy.family)
+            steps.append((*mean, *step))
     except KeyboardInterrupt:
-        if done == 0:
+        if not steps:
             raise
+    mean, error, *by_step = map(np.array, zip(*steps, strict=True))
+    num_evals = num_particles * len(steps)
     log_error = np.sqrt(genealogy.variance(weights))
-    num_evals = num_particles * done
-    by_step = (increments, ess, resampled, particles, log_weights, ancestors, families)
-    log_evidence = Estimate(increments[:done].sum(), log_error, num_evals)
-    mean = Estimate(means[:done], errors[:done], num_evals)
-    settings["num_families"] = int(np.unique(families[done - 1]).size)
-    settings["interrupted"] = done < num_steps
-    return Filtered(mean, log_evidence, *(part[:done] for part in by_step), settings)
+    settings["num_families"] = int(np.unique(steps[-1][-1]).size)
+    settings["interrupted"] = len(steps) < len(observations)
+    log_evidence = Estimate(by_step[0].sum(), log_error, num_evals)
+    return Filtered(Estimate(mean, error, num_evals), log_evidence, *by_step, settings)
 
 
 def _checked(states, shape, what):
-    states = np.asarray(states, dtype=float)
+    states = np.array(states, dtype=float)
     check_fits(states.shape == shape, states, what, f"return shape {shape}")
     if not np.isfinite(states).all():
         raise BayeslibError(f"{what} returned a state that is nan or infinite")

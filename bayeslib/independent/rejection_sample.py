@@ -7,7 +7,7 @@ from ..results import Draws, Estimate
 from ..target import as_proposal, as_target
 from ..validate import as_count, as_real, as_rng, blame, check_memory, shown
 from ..waiting import watched
-from .importance_sample import asked, check_overflow, warn_of_nan
+from .importance_sample import compared, warn_of_nan
 
 
 @watched()
@@ -105,9 +105,7 @@ def rejection_sample(
         while rounds.num_accepted < num_samples:
             if rounds.num_proposed >= max_proposals:
                 raise _gave_up(rounds)
-            values = proposal.sample(num_samples, rng)
-            log_u = np.log(rng.random(num_samples))
-            rounds.add(values, log_u, proposal.own_logdensity(values))
+            rounds.add(proposal, proposal.sample(num_samples, rng), rng.random(num_samples))
     except KeyboardInterrupt:
         if rounds.num_accepted == 0:
             raise
@@ -126,35 +124,28 @@ class _Rounds:
         self.num_accepted = self.num_proposed = 0
         self.nan = [np.empty((0, target.dim))]
 
-    def add(self, values, log_u, log_q):
-        log_p, interrupt = asked(self.target, values)
-        values, log_u, log_q = (array[: log_p.size] for array in (values, log_u, log_q))
-        nan = np.isnan(log_p)
-        self.nan.append(values[nan])
-        log_ratio = np.where(nan, -np.inf, log_p - log_q - self.settings["log_bound"])
-        self._check_envelope(values, log_p, log_q, log_ratio)
-        accepted = np.flatnonzero(log_u < log_ratio)
+    def add(self, proposal, values, uniforms):
+        bound = self.settings["log_bound"]
+        values, log_p, log_ratio, interrupt = compared(self.target, proposal, values)
+        self.nan.append(values[np.isnan(log_p)])
+        log_ratio -= bound
+        worst = int(np.argmax(log_ratio))
+        if log_ratio[worst] > 1e-12 * (1.0 + abs(log_p[worst]) + abs(bound)):  # more than rounding
+            needed = float(bound + log_ratio[worst])
+            raise EnvelopeError(
+                f"the target rises above the envelope at theta={shown(values[worst])}: use "
+                f"log_bound >= {np.ceil(1e4 * needed) / 1e4:.10g}, not {bound:.6g}, or a proposal "
+                "with heavier tails",
+                position=values[worst].copy(),
+                log_ratio=float(log_ratio[worst]),
+                needed_log_bound=needed,
+            )
+        accepted = np.flatnonzero(np.log(uniforms[: len(values)]) < log_ratio)
         self.accepted.append((values[accepted], log_p[accepted], self.num_proposed + accepted))
         self.num_accepted += accepted.size
         self.num_proposed += len(values)
         if interrupt:
             raise interrupt
-
-    def _check_envelope(self, values, log_p, log_q, log_ratio):
-        worst, bound = int(np.argmax(log_ratio)), self.settings["log_bound"]
-        rounding = 1e-12 * (1.0 + abs(log_q[worst]) + abs(bound))
-        if log_ratio[worst] <= rounding:
-            return
-        check_overflow(log_p, values)
-        needed = bound + log_ratio[worst]
-        enough = np.ceil(1e4 * needed) / 1e4
-        raise EnvelopeError(
-            f"the target rises above the envelope at theta={shown(values[worst])}: use "
-            f"log_bound >= {enough:.10g}, not {bound:.6g}, or a proposal with heavier tails",
-            position=values[worst].copy(),
-            log_ratio=float(log_ratio[worst]),
-            needed_log_bound=float(needed),
-        )
 
     def draws(self):
         """What was accepted as `Draws`; without a complete run the count of proposals is fixed."""

@@ -189,19 +189,16 @@ def _next(log_ratio, betas, given, ess_threshold):
     """The next inverse temperature: the one given, or the one that leaves the wanted ESS."""
     if given is not None:
         return float(given[len(betas)])
+
+    def leaves_enough(beta):
+        grown = np.exp((beta - betas[-1]) * (log_ratio - log_ratio.max()))
+        return grown.sum() ** 2 / np.square(grown).sum() / grown.size >= ess_threshold
+
+    if leaves_enough(1.0):
+        return 1.0
     low, high = betas[-1], 1.0
-    if _share(log_ratio, high - betas[-1]) >= ess_threshold:
-        return high
     while high - low > 1e-12 + 1e-6 * (high - betas[-1]):
         middle = 0.5 * (low + high)
-        if _share(log_ratio, middle - betas[-1]) >= ess_threshold:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if leaves_enough(middle) else (low, middle)
     # where a share of the particles has no weight at all, no temperature leaves the wanted ESS
     return min(max(low, betas[-1] + _SLOWEST), 1.0)
-
-
-def _share(log_ratio, step):
-    weights = np.exp(step * (log_ratio - log_ratio.max()))
-    return weights.sum() ** 2 / np.square(weights).sum() / weights.size

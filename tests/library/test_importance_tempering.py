@@ -221,7 +221,7 @@ test_bad_arguments_are_named = refused(
         r"scale must be a number or have shape \(1,\) or \(20, 1\)",
     ),
     ((bl.adaptive_importance_sample, {"df": 2.0}), "df must be above 2"),
-    ((bl.adaptive_importance_sample, {"defensive": 1.0}), "defensive must be below 1"),
+    ((bl.adaptive_importance_sample, {"defensive": 1.0}), "defensive must be at least 0"),
     (
         (bl.adaptive_importance_sample, {"num_components": 5, "num_adapt": 4}),
         "num_adapt must be at least 5",

@@ -16,8 +16,8 @@ _rounds = vars(_Rounds).copy()
 _sample, _move = Draws.sample, Cloud.move
 
 
-def accepts_ratio_to_a_power(self, values, log_u, log_q):
-    _rounds["add"](self, values, log_u / 0.9, log_q)
+def accepts_ratio_to_a_power(self, proposal, values, uniforms):
+    _rounds["add"](self, proposal, values, uniforms ** (1.0 / 0.9))
 
 
 def forgets_the_bound(self):
