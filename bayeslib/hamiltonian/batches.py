@@ -117,9 +117,8 @@ def _as_which(target, rows):
     which = tuple(as_count(i, "an entry of rows", minimum=0) for i in which)
     lengths = {sizes.get(i) for i in which}
     if len(set(which)) < len(which) or len(lengths) != 1 or None in lengths:
-        raise BayeslibError(
-            f"rows must name different arrays of data, of equally many rows, {sizes}; got {rows!r}"
-        )
+        rule = f"must name different arrays of data, of equally many rows, {sizes}"
+        raise BayeslibError(f"rows {rule}; got {rows!r}")
     return which, lengths.pop()
 
 
@@ -131,10 +130,9 @@ def check_additive(target, rows, theta):
     found = [_evaluate(target, rows.cut(target.data, *at), theta) for at in ends]
     prior, slope = found[0]
     if not (np.isfinite(prior) and np.isfinite(slope).all()):
-        raise BayeslibError(
-            f"with no rows of data the log density is {prior}, its gradient {shown(slope)} at "
-            f"theta={shown(theta)}: both must be the prior's, finite (not so of a mean over rows)"
-        )
+        found = f"with no rows of data the log density is {prior}, its gradient {shown(slope)}"
+        rule = "both must be the prior's, finite (not so of a mean over rows)"
+        raise BayeslibError(f"{found} at theta={shown(theta)}: {rule}")
     for i, name in enumerate(("log density", "gradient")):
         prior, whole, *parts = (np.asarray(one[i]) for one in found)
         total = prior + sum(part - prior for part in parts)
@@ -142,11 +140,10 @@ def check_additive(target, rows, theta):
         if np.all(abs(whole - total) <= _TOLERANCE * np.maximum(size, 1e-3 * np.max(size))):
             continue
         whole, total = (np.array2string(one, precision=6) for one in (whole, total))
-        raise BayeslibError(
-            f"the {name} at theta={shown(theta)} is {whole} on all rows but {total} when the rows' "
-            f"own parts are added up: it must be a prior plus a sum over the rows of "
-            f"data{list(rows.which)}, not a mean (rows= names other arrays)"
-        )
+        found = f"the {name} at theta={shown(theta)} is {whole} on all rows"
+        found += f" but {total} when the rows' own parts are added up"
+        rule = f"it must be a prior plus a sum over the rows of data{list(rows.which)}, not a mean"
+        raise BayeslibError(f"{found}: {rule} (rows= names other arrays)")
 
 
 def _check_plain(target, rows, theta):
@@ -160,11 +157,10 @@ def _check_plain(target, rows, theta):
         except ArithmeticError:
             return  # 1/0 and exp(1000) raise in Python only
         except Exception as error:
-            raise BayeslibError(
-                f"{target.logdensity.__name__!r} fails on {last - first} of its {rows.number} rows "
-                f"of data{list(rows.which)}, but must take any number, none included: {error} "
-                "(rows= names other arrays)"
-            ) from error
+            found = f"{target.logdensity.__name__!r} fails on {last - first} of its {rows.number}"
+            rule = f"rows of data{list(rows.which)}, but must take any number, none included"
+            told = f"{found} {rule}: {error} (rows= names other arrays)"
+            raise BayeslibError(told) from error
 
 
 def _evaluate(target, data, theta):

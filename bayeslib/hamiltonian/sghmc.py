@@ -247,9 +247,8 @@ def sghmc(
     refresh = 0 if refresh is None else as_count(refresh, "refresh")
     friction = as_scale(friction, "friction", dim, zero=True)
     if by_row and (noise_estimate != "batch" or not batch_size or setting.rows.batch_size < 2):
-        raise BayeslibError(
-            f'noise_estimate must be numbers or "batch" with batch_size > 1, got {noise_estimate!r}'
-        )
+        rule = 'must be numbers or "batch" with batch_size > 1'
+        raise BayeslibError(f"noise_estimate {rule}, got {noise_estimate!r}")
     known = 0.0 if by_row or noise_estimate is None else noise_estimate
     noise = as_scale(known, "noise_estimate", dim, zero=True)
     rule = f"at most friction={shown(friction)}"

@@ -139,18 +139,15 @@ def _first_hull(target, bound, start):
     for i, x in enumerate(start):
         hull.x[i], hull.h[i] = x, bound(np.array([x]), grad)
         hull.slope[i] = grad[0]
-        if bound.num_errors:
-            raise target.explain(bound.failed_at)
         if not (np.isfinite(hull.h[i]) and np.isfinite(grad[0])):
             words = f"the log density is {hull.h[i]} with slope {grad[0]} at the point {x:g}; "
             raise TargetError(blame(target, words + "points must lie where both are finite"))
     slope = hull.slope[: start.size]
     for side, end, i, sign in (("left", low, 0, 1.0), ("right", high, -1, -1.0)):
         if np.isinf(end) and sign * slope[i] <= 0.0:
-            raise BayeslibError(
-                f"the support has no end on the {side}, where a point must lie past the mode, but "
-                f"the slope at {start[i]:g} is {slope[i]:.3g}; add a point further {side}"
-            )
+            rule = f"the support has no end on the {side}, where a point must lie past the mode"
+            found = f"the slope at {start[i]:g} is {slope[i]:.3g}"
+            raise BayeslibError(f"{rule}, but {found}: add a point further {side}")
     error = _convex_part(hull, start, hull.h[: start.size])
     if error is not None:
         raise error
@@ -178,10 +175,9 @@ def _trouble(target, bound, state):
     if state.status == CONVEX:
         return _not_concave(state.bad_x, float(state.bad_ratio))
     if state.status == NOT_FINITE:
-        return TargetError(
-            f"the log density or its slope is nan or infinite at theta={state.bad_x:.6g}, inside "
-            f"the support ({state.low:g}, {state.high:g}); give the target its true support"
-        )
+        found = f"the log density or its slope is nan or infinite at theta={state.bad_x:.6g}"
+        remedy = "give the target its true support"
+        return TargetError(f"{found}, inside ({state.low:g}, {state.high:g}): {remedy}")
     return None
 
 

@@ -104,9 +104,8 @@ def as_temperatures(value):
         return np.linspace(0.0, 1.0, int(betas) + 1)
     ends = betas.ndim == 1 and betas.size > 1 and betas[0] == 0.0 and betas[-1] == 1.0
     if not (ends and np.all(np.diff(betas) > 0.0)):
-        raise BayeslibError(
-            f"inverse_temperatures must rise from 0 to 1, or be a whole number, got {value!r}"
-        )
+        rule = "must rise from 0 to 1, or be a whole number"
+        raise BayeslibError(f"inverse_temperatures {rule}, got {value!r}")
     return betas
 
 

@@ -85,8 +85,7 @@ class Genealogy:
         return np.nan_to_num(np.abs(found), nan=1.0).max()
 
     def _spread(self, family, weights):
-        totals = np.bincount(family, weights, minlength=self._size)
-        return np.square(totals).sum() - 1.0 / self._size
+        return np.square(np.bincount(family, weights, self._size)).sum() - 1.0 / self._size
 
     def _rounding(self, family, chosen, weights):
         """What the families' weights changed by resampling alone, squared."""

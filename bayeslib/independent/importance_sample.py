@@ -232,8 +232,6 @@ def warn_of_nan(points, fate):
 
 def no_weight(target, values, label, more=""):
     """Return the error for draws of a proposal, (n, dim), none of which has any weight."""
-    words = (
-        f"none of {len(values)} draws of the proposal {label}, the first at "
-        f"theta={shown(values[0])}, lies in the target's support: move or widen the proposal{more}"
-    )
-    return ZeroWeightsError(blame(target, words))
+    found = f"none of {len(values)} draws of {label}, the first at theta={shown(values[0])}"
+    remedy = f"move or widen the proposal{more}"
+    return ZeroWeightsError(blame(target, f"{found}, lies in the target's support: {remedy}"))

@@ -71,10 +71,9 @@ def monte_carlo(f, sample, *, num_samples, rng):
     results = apply_rows(f, draws).astype(float)
     bad = np.argwhere(~np.isfinite(results))
     if bad.size:
-        raise BayeslibError(
-            f"f is {results[tuple(bad[0])]} at draw {bad[0][0]}, theta={shown(draws[bad[0][0]])}, "
-            f"and at {len(bad) - 1} other places: its average means nothing"
-        )
+        first, others = bad[0], f"at {len(bad) - 1} other places"
+        found = f"f is {results[tuple(first)]} at draw {first[0]}, theta={shown(draws[first[0]])}"
+        raise BayeslibError(f"{found}, and {others}: its average means nothing")
     value = results.mean(axis=0)
     error = results.std(axis=0, ddof=1) / np.sqrt(num_samples)
     return Estimate(value, error, num_samples)

@@ -233,10 +233,9 @@ def particle_filter(
     warn(result.settings["interrupted"] and f"the run was interrupted: {result}")
     worst = int(result.ess.argmin())
     if result.ess[worst] < min(_FEWEST, num_particles):
-        warn(
-            f"after the observation at step {worst} the {num_particles} particles are worth "
-            f"{result.ess[worst]:.1f}: use more, or a transition that looks at the observation"
-        )
+        found = f"after the observation at step {worst} the {num_particles} particles are worth"
+        remedy = "use more, or a transition that looks at the observation"
+        warn(f"{found} {result.ess[worst]:.1f}: {remedy}")
     return result
 
 

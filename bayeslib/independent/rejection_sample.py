@@ -132,10 +132,10 @@ class _Rounds:
         worst = int(np.argmax(log_ratio))
         if log_ratio[worst] > 1e-12 * (1.0 + abs(log_p[worst]) + abs(bound)):  # more than rounding
             needed = float(bound + log_ratio[worst])
+            found = f"the target rises above the envelope at theta={shown(values[worst])}"
+            remedy = f"use log_bound >= {np.ceil(1e4 * needed) / 1e4:.10g}, not {bound:.6g}"
             raise EnvelopeError(
-                f"the target rises above the envelope at theta={shown(values[worst])}: use "
-                f"log_bound >= {np.ceil(1e4 * needed) / 1e4:.10g}, not {bound:.6g}, or a proposal "
-                "with heavier tails",
+                f"{found}: {remedy}, or a proposal with heavier tails",
                 position=values[worst].copy(),
                 log_ratio=float(log_ratio[worst]),
                 needed_log_bound=needed,
@@ -173,11 +173,9 @@ class _Rounds:
 
 
 def _gave_up(rounds):
-    made, got = rounds.num_proposed, rounds.num_accepted
-    words = (
-        f"{got} of {rounds.settings['num_samples']} draws after {made:,} proposals (the error's "
-        "`partial` has them): lower log_bound, bring the proposal nearer, or raise max_proposals"
-    )
+    got, wanted = rounds.num_accepted, rounds.settings["num_samples"]
+    found = f"{got} of {wanted} draws after {rounds.num_proposed:,} proposals, kept in `partial`"
+    words = f"{found}: lower log_bound, bring the proposal nearer, or raise max_proposals"
     error = RejectionError(words if got else blame(rounds.target, words))
     error.partial = rounds.draws()
     return error

@@ -137,8 +137,7 @@ def smc(
     ess_threshold = as_fraction(ess_threshold, "ess_threshold")
     if inverse_temperatures is not None:
         inverse_temperatures = as_temperatures(inverse_temperatures)
-    if scale is not None:
-        scale = as_scale(scale, "scale", target.dim)
+    scale = None if scale is None else as_scale(scale, "scale", target.dim)
     check_memory((4, num_samples, target.dim + 3), "the particles")
     rng, seed = as_rng(rng)
     cloud = Cloud(target, proposal, proposal.sample(num_samples, rng))

@@ -56,10 +56,9 @@ class Proposal:
         """Check that the log density is finite at rows that it drew itself."""
         bad = np.flatnonzero(~np.isfinite(log_q))
         if bad.size:
-            raise BayeslibError(
-                f"the log density of the proposal {self.label} is {log_q[bad[0]]} at a point it "
-                f"drew, theta={shown(draws[bad[0]])}: its sample and logdensity disagree"
-            )
+            i, rule = bad[0], "its sample and logdensity disagree"
+            found = f"the log density of the proposal {self.label} is {log_q[i]} at a point it drew"
+            raise BayeslibError(f"{found}, theta={shown(draws[i])}: {rule}")
 
     def _shaped(self, result, shape, what):
         result = np.asarray(result, dtype=float)
@@ -119,9 +118,8 @@ def as_proposal(proposal, dim):
         return _from_scipy(proposal, dim, label)
     if all(callable(getattr(proposal, name, None)) for name in ("sample", "logdensity")):
         return Proposal(proposal.sample, proposal.logdensity, dim, label)
-    raise BayeslibTypeError(
-        f"the proposal {label} needs sample and logdensity, as a frozen scipy.stats one has"
-    )
+    rule = "sample and logdensity, as a frozen scipy.stats one has"
+    raise BayeslibTypeError(f"the proposal {label} needs {rule}")
 
 
 def check_frozen(dist, called):

@@ -392,11 +392,9 @@ class Target:
             if shapes and "shape" in str(error):
                 error.add_note(f"bayeslib: the shapes are {shapes[2:]}")
             return error
-        return TargetError(
-            f"{self.logdensity.__name__!r} raised when compiled at theta={shown(theta)}, but does "
-            "not in plain Python: look for an index out of bounds, or for arrays of different "
-            f"shapes in a function of bl.logpdf{shapes}: of (n, 1) pass the .ravel()"
-        )
+        found = f"{self.logdensity.__name__!r} raised at theta={shown(theta)} when compiled alone"
+        remedy = "look for an index out of bounds, or unlike shapes in a function of bl.logpdf"
+        return TargetError(f"{found}: {remedy}{shapes}: of (n, 1) pass the .ravel()")
 
     def _plain(self, theta, function=None, data=None):
         with np.errstate(all="ignore"):
@@ -454,10 +452,8 @@ def as_separate(target, method):
     """Return `target`, or raise for one whose parameters hold each other, as those of a simplex."""
     for name, p in (as_target(target).parameters or {}).items():
         if p.kind:
-            raise BayeslibError(
-                f"{method} moves numbers one by one, and {name} is {p.kind}: pass "
-                "bl.unconstrained(target), and map back by its constrain()"
-            )
+            remedy = "pass bl.unconstrained(target), and map back by its constrain()"
+            raise BayeslibError(f"{method} moves numbers one by one, {name} is {p.kind}: {remedy}")
     return target
 
 

@@ -34,12 +34,13 @@ class UnconstrainedTarget(Target):
     """
 
     def __init__(self, original):
-        transform = transform_of(original)
         logdensity, data = original.logdensity, original.data
         gradient, fused = original._gradient, original._fused
         if original.layout:
-            logdensity = original.layout.free(logdensity)
-        elif not transform.is_identity:
+            transform, logdensity = original.layout.transform, original.layout.free(logdensity)
+        else:
+            transform = Transform(original.support or ((None, None),) * original.dim)
+        if not (original.layout or transform.is_identity):
             data = (*np.array(transform.support).T, *data)
             if callable(gradient):
                 gradient, fused = None, fused or paired(logdensity, gradient)
@@ -190,13 +191,6 @@ def walked(target):
     return target.walk
 
 
-def transform_of(target):
-    """Return the `Transform` between coordinates without ends and the target's parameters."""
-    if target.layout:
-        return target.layout.transform
-    return Transform(target.support or ((None, None),) * target.dim)
-
-
 def _chain_rule(slope, x, low, high):
     """Derivative by x of the log density, Jacobian included, from `slope`, that by theta."""
     if low > -np.inf and high < np.inf:
@@ -250,30 +244,26 @@ def _moved_truth(truth, transform):
         return truth
     if transform.blocks:
         return Truth(log_evidence=truth.log_evidence)
-    sample, cdf, quantiles = truth.sample, truth.cdf, truth.quantiles
+    sample, quantiles = truth.sample, truth.quantiles
+
+    def moved_cdf(x):
+        theta = transform.constrain(np.asarray(x, dtype=float)[..., None])[..., 0]
+        return 1.0 - truth.cdf(theta) if transform.decreasing[0] else truth.cdf(theta)
+
     return Truth(
         log_evidence=truth.log_evidence,
         sample=None if sample is None else lambda n, rng: transform.unconstrain(sample(n, rng)),
-        cdf=None if cdf is None else _moved_cdf(cdf, transform),
+        cdf=truth.cdf and moved_cdf,
         quantiles=quantiles and Quantiles(_moved_quantiles, quantiles, transform),
     )
-
-
-def _moved_cdf(cdf, transform):
-    def moved(x):
-        below = cdf(transform.constrain(np.asarray(x, dtype=float)[..., None])[..., 0])
-        return 1.0 - below if transform.decreasing[0] else below
-
-    return moved
 
 
 def _moved_quantiles(original, transform):
     """Quantiles of the coordinates: where these fall, of one minus the probability."""
     falls = transform.decreasing
     mirrored = {round(1.0 - p, 12): row for p, row in original.items()}
-    moved = {}
-    for p, row in original.items():
-        if not falls.any() or round(p, 12) in mirrored:
-            theta = np.where(falls, mirrored.get(round(p, 12), row), row)
-            moved[p] = transform.unconstrain(theta)
-    return moved
+    return {
+        p: transform.unconstrain(np.where(falls, mirrored.get(round(p, 12), row), row))
+        for p, row in original.items()
+        if not falls.any() or round(p, 12) in mirrored
+    }

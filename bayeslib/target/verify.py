@@ -40,23 +40,19 @@ def slope(evaluate, theta, direction):
     size = max(1.0, float(np.abs(theta[direction != 0.0]).max()))
     steps = _FIRST_STEP * size * _RATIO ** -np.arange(_NUM_STEPS)
     moves = steps[:, None] * direction
-    values = evaluate(np.concatenate([theta + moves, theta - moves]))
-    above, below = values[:_NUM_STEPS], values[_NUM_STEPS:]
+    above, below = evaluate(np.concatenate([theta + moves, theta - moves])).reshape(2, -1)
     best, least = np.nan, np.inf
-    row = []
-    for k in range(_NUM_STEPS):
-        if not (np.isfinite(above[k]) and np.isfinite(below[k])):
-            row = []
-            continue
-        rounding = np.finfo(float).eps * max(abs(above[k]), abs(below[k])) / steps[k]
-        new = [(above[k] - below[k]) / (2.0 * steps[k])]
-        for j, old in enumerate(row):
-            factor = _RATIO ** (2 * (j + 1))
-            new.append((factor * new[j] - old) / (factor - 1.0))
-            error = max(abs(new[-1] - new[-2]), abs(new[-1] - old)) + rounding
-            if error < least:
-                best, least = new[-1], error
-        row = new
+    with np.errstate(invalid="ignore"):  # of steps that leave the support
+        rounding = np.finfo(float).eps * np.maximum(abs(above), abs(below)) / steps
+        column = (above - below) / (2.0 * steps)
+        for j in range(1, _NUM_STEPS):
+            factor = _RATIO ** (2 * j)
+            new = (factor * column[1:] - column[:-1]) / (factor - 1.0)
+            errors = np.maximum(abs(new - column[1:]), abs(new - column[:-1])) + rounding[j:]
+            k = np.argmin(np.where(np.isnan(errors), np.inf, errors))
+            if errors[k] < least:
+                best, least = new[k], errors[k]
+            column = new
     return best, least
 
 
@@ -107,11 +103,9 @@ def check_gradient(target, theta, *, thorough):
         num_evals += 2 * _NUM_STEPS
         right = agrees(gradient[i], derivative, error)
         if not (right or is_kink(target.many, theta, direction, gradient[i])):
-            raise GradientError(
-                f"the gradient is {gradient[i]:.9g} in component {i} ({target.names[i]}) at theta="
-                f"{shown(theta)}, but the log density changes by {derivative:.9g} a unit there "
-                '(finite differences); correct it, or leave it to gradient="auto"'
-            )
+            found = f"the gradient is {gradient[i]:.9g} in component {i} ({target.names[i]})"
+            remedy = f'finite differences say {derivative:.9g}; correct it, or pass gradient="auto"'
+            raise GradientError(f"{found} at theta={shown(theta)}, but {remedy}")
     return num_evals
 
 
@@ -129,9 +123,8 @@ def verify(target, theta, *, gradient=False, walks=True):
         return
     compared = _as_in_python(target, theta, value, walks, gradient=False)
     if gradient and not _close(value, fused):
-        raise GradientError(
-            f"the log density is {value!r} at theta={shown(theta)}, but {fused!r} with its gradient"
-        )
+        found = f"the log density is {value!r} at theta={shown(theta)}"
+        raise GradientError(f"{found}, but {fused!r} with its gradient")
     if compared:
         target._verified.add((target._bound[gradient].address, False))
 
@@ -154,18 +147,15 @@ def _as_in_python(target, theta, value, walks, *, gradient):
     except Exception as error:
         if gradient or isinstance(error, ArithmeticError):
             return False  # 1/0 and exp(1000) raise in Python only
-        error.add_note(
-            f"bayeslib: raised where indices are checked, at theta={shown(theta)}; compiled code, "
-            f"which does not notice an index out of bounds, returns {value!r} there"
-        )
+        told = f"compiled code, which does not notice an index out of bounds, returns {value!r}"
+        error.add_note(f"bayeslib: raised at theta={shown(theta)}; {told}")
         raise
     if not _close(value, plain):
         if gradient:
             return False
-        raise TargetError(
-            f"{target.logdensity.__name__!r} is {plain} in plain Python at theta={shown(theta)}, "
-            f"but {value!r} compiled: look for an index out of bounds, or random numbers"
-        )
+        found = f"{target.logdensity.__name__!r} is {plain} in plain Python at theta={shown(theta)}"
+        remedy = "look for an index out of bounds, or random numbers"
+        raise TargetError(f"{found}, but {value!r} compiled: {remedy}")
     if walks:
         _check_support(target, theta, gradient=gradient)
     if not large and (address, False) not in target._verified:
@@ -202,10 +192,8 @@ def _check_missing(target, theta):
             try:
                 target._plain(theta, None, [*data[:i], np.where(a < 0, 2**40, a), *data[i + 1 :]])
             except IndexError:
-                warn(
-                    f"data[{i}] has {np.sum(a < 0)} indices of -1, which take the last entry; in "
-                    "pandas that is a missing category: leave such rows out"
-                )
+                found = f"data[{i}] has {np.sum(a < 0)} indices of -1, which take the last entry"
+                warn(f"{found}; in pandas that is a missing category: leave such rows out")
             except Exception:
                 continue  # labels of -1 and 1, of which a function asks more
 
@@ -228,10 +216,8 @@ def out_of_bounds(target, values):
         try:
             target._plain(x)
         except IndexError as error:
-            return (
-                f"{target.logdensity.__name__!r} raises in plain Python at the draw {shown(x)}: "
-                f"{error}; compiled, it read beyond the array there"
-            )
+            found = f"{target.logdensity.__name__!r} raises in plain Python at the draw {shown(x)}"
+            return f"{found}: {error}; compiled, it read beyond the array there"
         except Exception:
             continue  # 1/0 and exp(1000), which compiled code takes
 
@@ -242,19 +228,15 @@ def _names(function):
 
 
 def _check_support(target, theta, *, gradient):
-    for i, ends in enumerate(target.support or ()):
-        for end, outward in zip(ends, (-1.0, 1.0), strict=True):
-            if not np.isfinite(end):
-                continue
-            outside = theta.copy()
-            outside[i] = end + 0.1 * outward * (1.0 + abs(end))
-            open_ended = target._current(gradient).renew(bounded=False)
-            value = open_ended(outside, np.empty(target.dim))
-            if math.isfinite(value):
-                raise TargetError(
-                    f"{target.logdensity.__name__!r} is {value:.6g} at theta={shown(outside)}, "
-                    f"outside the support {ends} of {target.names[i]}: return -np.inf there"
-                )
+    for i, side in np.argwhere(np.isfinite(target.support or ())):
+        end, outside = target.support[i][side], theta.copy()
+        outside[i] = end + (-0.1, 0.1)[side] * (1.0 + abs(end))
+        open_ended = target._current(gradient).renew(bounded=False)
+        value = open_ended(outside, np.empty(target.dim))
+        if math.isfinite(value):
+            found = f"{target.logdensity.__name__!r} is {value:.6g} at theta={shown(outside)}"
+            where = f"outside the support {target.support[i]} of {target.names[i]}"
+            raise TargetError(f"{found}, {where}: return -np.inf there")
 
 
 def _close(value, other):
