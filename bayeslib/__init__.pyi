@@ -45,10 +45,10 @@ from .independent.annealed_importance_sample import (
     annealed_importance_sample as annealed_importance_sample,
 )
 from .independent.importance_sample import importance_sample as importance_sample
+from .independent.importance_sample import psis as psis
 from .independent.monte_carlo import inverse_cdf_sample as inverse_cdf_sample
 from .independent.monte_carlo import monte_carlo as monte_carlo
 from .independent.particle_filter import particle_filter as particle_filter
-from .independent.psis import psis as psis
 from .independent.rejection_sample import rejection_sample as rejection_sample
 from .independent.resample import resample as resample
 from .independent.smc import smc as smc

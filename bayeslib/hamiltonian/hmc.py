@@ -210,14 +210,10 @@ def hmc(
     jitter = as_fraction(jitter, "jitter", zero=True)
     step = as_step(step_size, target_accept, plan.num_warmup)
     metric, root = as_metric(inverse_mass_matrix, target.dim)
+    learns = inverse_mass_matrix is None and step_size is None
+    told = {"num_steps": num_steps, "jitter": jitter}
     return HMC.sample(
         target, initial_position,
-        {
-            "num_steps": num_steps, "metric": metric, "root": root, "step": step, "jitter": jitter,
-            "learns": inverse_mass_matrix is None and step_size is None,
-        },
-        plan=plan, settings={
-            "num_steps": num_steps, "adapted": step_size is None,
-            "target_accept": float(target_accept), "jitter": jitter,
-        },
+        told | {"metric": metric, "root": root, "step": step, "learns": learns}, plan=plan,
+        settings=told | {"adapted": step_size is None, "target_accept": float(target_accept)},
     )  # fmt: skip

@@ -439,14 +439,10 @@ def nuts(
     if inverse_mass_matrix is not None or step_size is not None:
         learned = METRICS["unit"]
     inverse_mass, root = as_metric(np.eye(dim) if learned == DENSE else inverse_mass_matrix, dim)
+    told = {"max_tree_depth": max_tree_depth}
+    adapted = {"adapted": step_size is None, "target_accept": float(target_accept)}
     return NUTS.sample(
         target, initial_position,
-        {
-            "step": step, "metric": inverse_mass, "root": root, "learned": learned,
-            "max_tree_depth": max_tree_depth,
-        },
-        plan=plan, settings={
-            "adapted": step_size is None, "target_accept": float(target_accept),
-            "max_tree_depth": max_tree_depth, "metric": metric,
-        },
+        told | {"step": step, "metric": inverse_mass, "root": root, "learned": learned},
+        plan=plan, settings=adapted | told | {"metric": metric},
     )  # fmt: skip

@@ -86,8 +86,7 @@ def rub(target, rng, x):
 
 
 def initial(run, start, setting, **constants):
-    motion = prepared(run, setting)
-    return laid_out(Motion, start.size, position=start, **motion, **constants)
+    return laid_out(Motion, start.size, position=start, **prepared(run, setting), **constants)
 
 
 def settings(run):

@@ -53,10 +53,9 @@ def sgld_step(target, rng, log_p, x, note):
     return log_p if exact else np.nan
 
 
-def initial(run, start, setting, step_sizes):
-    motion = prepared(run, setting)
+def initial(run, start, setting, **constants):
     run.account.num_evals = setting.rows is None  # the gradient at the start, then exact
-    return laid_out(Langevin, start.size, position=start, step_sizes=step_sizes, **motion)
+    return laid_out(Langevin, start.size, position=start, **prepared(run, setting), **constants)
 
 
 SGLD = Algorithm(
@@ -202,19 +201,16 @@ def sgld(
         inverse_mass_matrix=inverse_mass_matrix, replace=replace, centre=centre,
         gradient_noise=gradient_noise,
     )  # fmt: skip
-    step_sizes = _as_step_sizes(step_size, plan.num_samples + plan.num_warmup)
+    num_iterations = plan.num_samples + plan.num_warmup
+    check_memory((num_iterations, 1), "the step sizes")
+    given = as_floats(step_size, "step_size")
+    check_each(given, "step_size", "positive and finite", np.isfinite(given) & (given > 0.0))
+    step_sizes = as_one_each(given, "step_size, for num_warmup + num_samples,", num_iterations)
     draws = sample(
         SGLD, target, initial_position, setting, {"step_sizes": step_sizes}, plan=plan,
         settings={"step_size": step_sizes if np.ndim(step_size) else step_sizes[0]},
     )  # fmt: skip
     return _weighted(draws, step_sizes[plan.num_warmup :]) if np.ndim(step_size) else draws
-
-
-def _as_step_sizes(step_size, num_iterations):
-    check_memory((num_iterations, 1), "the step sizes")
-    given = as_floats(step_size, "step_size")
-    check_each(given, "step_size", "positive and finite", np.isfinite(given) & (given > 0.0))
-    return as_one_each(given, "step_size, for num_warmup + num_samples,", num_iterations)
 
 
 def _weighted(draws, step_sizes):

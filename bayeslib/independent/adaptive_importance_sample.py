@@ -6,9 +6,8 @@ from ..errors import BayeslibError
 from ..target import as_proposal, as_separate
 from ..validate import as_count, as_fraction, as_real, as_rng, check_memory
 from ..waiting import watched
-from .importance_sample import warn_of_weights, weighted_draws
+from .importance_sample import psis, warn_of_weights, weighted_draws
 from .mixture import StudentMixture, weighted_cov
-from .psis import psis
 from .resample import choose
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..diagnostics.trouble import apart, khat_limit
 from ..errors import warn
 from ..exact.grid_posterior import evaluate
-from ..independent.psis import psis
+from ..independent.importance_sample import psis
 from .elbo import mean_of, risen
 from .elsewhere import scout
 
