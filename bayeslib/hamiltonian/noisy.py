@@ -106,18 +106,16 @@ def draw_batch(rng, order, batch, replace):
             batch[j] = int(rng.random() * order.size)
         else:
             k = j + int(rng.random() * (order.size - j))
-            batch[j] = order[k]
-            order[k] = order[j]
-            order[j] = batch[j]
+            order[j], order[k] = order[k], order[j]
+            batch[j] = order[j]
 
 
 @helper
 def sum_batch(target, theta):
     """Write the sum of the rows' gradients, and row by row their variance in each coordinate."""
-    total, centred, num_rows = 0.0, target.centre.shape[0] > 0, target.batch.size
+    total, centred = 0.0, target.centre.shape[0] > 0
     likelihood, mean, variance = target.likelihood, target.mean, target.variance
-    if target.by_row:
-        num_rows = 1
+    num_rows = 1 if target.by_row else target.batch.size
     for i in range(theta.size):
         likelihood[i] = mean[i] = variance[i] = 0.0
     for first in range(0, target.batch.size, num_rows):

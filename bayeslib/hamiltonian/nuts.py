@@ -170,30 +170,24 @@ def leap(target, tree, here, step_size):
     Few loops: in a few dimensions it is their number that takes the time.
     """
     q, p, force, root = here[Q], here[P], here[FORCE], tree.root
-    dim, kick, kinetic = q.size, 0.5 * step_size, 0.0
-    if root.shape[0] == 1:
-        for i in range(dim):
-            tree.source[i] = q[i]
-            p[i] += kick * force[i]
-            q[i] += step_size * root[0, i] * p[i]
-        log_p = log_density_and_gradient(target, q, tree.slope)
-        for i in range(dim):
-            force[i] = root[0, i] * tree.slope[i]
-            p[i] += kick * force[i]
-            kinetic += p[i] * p[i]
-            tree.total[i] += p[i]
-        return log_p, 0.5 * kinetic
+    dim, kick, kinetic, diagonal = q.size, 0.5 * step_size, 0.0, root.shape[0] == 1
     for i in range(dim):
         tree.source[i] = q[i]
         p[i] += kick * force[i]
-    for i in range(dim):
-        velocity = 0.0
-        for j in range(i + 1):
-            velocity += root[i, j] * p[j]
-        q[i] += step_size * velocity
+        if diagonal:
+            q[i] += step_size * root[0, i] * p[i]
+    if not diagonal:
+        for i in range(dim):
+            velocity = 0.0
+            for j in range(i + 1):
+                velocity += root[i, j] * p[j]
+            q[i] += step_size * velocity
     log_p = log_density_and_gradient(target, q, tree.slope)
-    set_force(root, tree.slope, force)
+    if not diagonal:
+        set_force(root, tree.slope, force)
     for i in range(dim):
+        if diagonal:
+            force[i] = root[0, i] * tree.slope[i]
         p[i] += kick * force[i]
         kinetic += p[i] * p[i]
         tree.total[i] += p[i]

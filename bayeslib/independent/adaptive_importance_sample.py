@@ -128,14 +128,14 @@ def adaptive_importance_sample(
             covs = np.tile(weighted_cov(found.flat, weights), (num_components, 1, 1))
             current = StudentMixture(np.append(shares, defensive), centres, covs, df, proposal)
         current = current.improved(found.flat, weights, ess)
-    settings = {
-        "proposal": proposal.label, "num_samples": num_samples, "num_rounds": num_rounds,
-        "num_adapt": num_adapt, "defensive": defensive, "weights": current.weights,
-        "means": current.means, "covs": current.covs, "df": current.df,
-        "round_ess": np.array(round_ess), "seed": seed,
-    }  # fmt: skip
     draws = weighted_draws(
         target, as_proposal(current, target.dim), num_samples, rng,
-        method="adaptive_importance_sample", settings=settings, spent=num_adapt * num_rounds,
+        method="adaptive_importance_sample", spent=num_adapt * num_rounds,
+        settings={
+            "proposal": proposal.label, "num_samples": num_samples, "num_rounds": num_rounds,
+            "num_adapt": num_adapt, "defensive": defensive, "weights": current.weights,
+            "means": current.means, "covs": current.covs, "df": current.df,
+            "round_ess": np.array(round_ess), "seed": seed,
+        },
     )  # fmt: skip
     return warn_of_weights(draws)

@@ -117,19 +117,16 @@ def annealed_importance_sample(
         log_weights += (betas[k] - betas[k - 1]) * cloud.log_ratio
         for _ in range(num_steps):
             moved += cloud.move(betas[k], scale[k - 1], rng).sum()
-    if log_weights.max() == -np.inf:
-        raise no_weight(target, cloud.values, proposal.label)
-    cloud.warn_of_nan()
     draws = weighted(
-        cloud.values, cloud.log_p, log_weights, num_evals=cloud.num_evals + pilot_evals,
-        method="annealed_importance_sample",
+        target, proposal, cloud.values, cloud.log_p, log_weights,
+        num_evals=cloud.num_evals + pilot_evals, method="annealed_importance_sample",
         settings={
             "proposal": proposal.label, "num_samples": num_samples, "inverse_temperatures": betas,
             "scale": scale, "num_steps": num_steps,
             "acceptance": float(moved / (num_samples * num_steps * (betas.size - 1))), "seed": seed,
         },
-        names=target.names,
     )  # fmt: skip
+    cloud.warn_of_nan()
     return warn_of_weights(with_tails(target, draws))
 
 

@@ -147,14 +147,12 @@ def weighted_draws(target, proposal, num_samples, rng, *, method, settings, spen
     values, logdensity, log_weights, interrupt = compared(
         target, proposal, proposal.sample(num_samples, rng), least=2
     )
-    if log_weights.max() == -np.inf:
-        raise no_weight(target, values, proposal.label)
-    warn_of_nan(values[np.isnan(logdensity)], "draws, which get no weight")
-    return weighted(
-        values, logdensity, log_weights,
-        num_evals=len(values) + spent, method=method, names=target.names,
-        settings=settings | {"interrupted": interrupt is not None},
+    draws = weighted(
+        target, proposal, values, logdensity, log_weights, num_evals=len(values) + spent,
+        method=method, settings=settings | {"interrupted": interrupt is not None},
     )  # fmt: skip
+    warn_of_nan(values[np.isnan(logdensity)], "draws, which get no weight")
+    return draws
 
 
 def compared(target, proposal, values, least=1):
@@ -177,8 +175,10 @@ def compared(target, proposal, values, least=1):
     return values, logdensity, log_ratio, caught
 
 
-def weighted(values, logdensity, log_weights, *, num_evals, method, settings, names):
+def weighted(target, proposal, values, logdensity, log_weights, *, num_evals, method, settings):
     """Make independent `Draws` of weighted values, with k-hat, ESS and the evidence."""
+    if log_weights.max() == -np.inf:
+        raise no_weight(target, values, proposal.label)
     _, khat = psis(log_weights)
     shift, size = log_weights.max(), log_weights.size
     weights = np.exp(log_weights - shift)
@@ -189,7 +189,7 @@ def weighted(values, logdensity, log_weights, *, num_evals, method, settings, na
     return Draws(
         values[None], logdensity=logdensity[None], log_weights=log_weights[None],
         num_evals=num_evals, method=method, settings=settings | {"khat": khat, "ess": float(ess)},
-        names=names, independent=True,
+        names=target.names, independent=True,
         log_evidence=Estimate(shift + np.log(mean), error, num_evals),
     )  # fmt: skip
 

@@ -62,12 +62,10 @@ class Proposal:
 
     def _shaped(self, result, shape, what):
         result = np.asarray(result, dtype=float)
-        if result.shape == shape:
-            return result
         # scipy drops or keeps a trailing dimension of one, as it likes
-        if result.size == np.prod(shape) and (self.dim == 1 or shape[0] == 1):
-            return result.reshape(shape)
-        check_shape(result, f"{what} of the proposal {self.label}", shape)
+        if not (result.size == np.prod(shape) and (self.dim == 1 or shape[0] == 1)):
+            check_shape(result, f"{what} of the proposal {self.label}", shape)
+        return result.reshape(shape)
 
 
 def as_proposal(proposal, dim):
