@@ -98,12 +98,10 @@ def choose(weights, num_samples, rng, scheme):
         expected = num_samples * weights
         whole = np.floor(expected + 1e-12 * num_samples)  # 3 * (1 / 3) is meant to be 1
         left = num_samples - int(whole.sum())
-        copies = whole.astype(int)
-        if left > 0:
-            rest = np.maximum(expected - whole, 0.0)
-            rest = rest if rest.any() else weights
-            copies += np.bincount(_spread(rest, rng.random(left)), minlength=weights.size)
-        return np.repeat(np.arange(weights.size), copies)
+        rest = np.maximum(expected - whole, 0.0)
+        rest = rest if rest.any() else weights
+        more = np.bincount(_spread(rest, rng.random(left)), minlength=weights.size)
+        return np.repeat(np.arange(weights.size), whole.astype(int) + more)
     if scheme == "multinomial":
         return _spread(weights, np.sort(rng.random(num_samples)))
     offset = rng.random(num_samples) if scheme == "stratified" else rng.random()

@@ -324,7 +324,6 @@ class Layout:
         return self._made(logdensity, "x", lines, arguments, "total + " if first else "")
 
     def _made(self, logdensity, argument, lines, arguments, more=""):
-        name = logdensity.__name__ if logdensity.__name__.isidentifier() else "logdensity"
         call = f"return {more}_logdensity(_Parameters({', '.join(arguments)}), *data)"
         body = "".join(f"    {line}\n" for line in [*lines, call])
         scope = {
@@ -334,8 +333,8 @@ class Layout:
         }  # fmt: skip
         for kind, curve in CURVES.items():
             scope |= {f"place_{kind}": curve.place, f"inside_{kind}": curve.inside}
-        if name in scope:
-            name = "logdensity"
+        fits = logdensity.__name__.isidentifier() and logdensity.__name__ not in scope
+        name = logdensity.__name__ if fits else "logdensity"
         exec(f"def {name}({argument}, *data):\n{body}", scope)
         return scope[name]
 
