@@ -18,7 +18,6 @@ HOURS = np.array([94.3, 15.7, 62.9, 126.0, 5.24, 31.4, 1.05, 1.05, 2.1, 10.5])
 #: Disasters in British coal mines with ten deaths or more, each year from 1851 to 1962 (Jarrett
 #: 1979, "A note on the intervals between coal-mining disasters"; by years in Carlin, Gelfand &
 #: Smith 1992, "Hierarchical Bayesian analysis of changepoint problems").
-FIRST_YEAR = 1851
 # fmt: off
 DISASTERS = np.array([
     4, 5, 4, 1, 0, 4, 3, 4, 0, 6, 3, 3, 4, 0, 2, 6, 3, 3, 5, 4, 5, 3, 1, 4, 4, 1, 5, 5,
@@ -93,11 +92,7 @@ def _pumps_truth():
     weights = np.exp(log_weights - log_evidence)
     kept = weights > 1e-17 * weights.max()
     hyper = np.column_stack([log_alpha, log_beta])[kept]
-    mixture = _LogGammas(
-        weights[kept] / weights[kept].sum(),
-        np.exp(hyper[:, :1]) + FAILURES,
-        np.exp(hyper[:, 1:]) + HOURS,
-    )
+    mixture = _LogGammas(weights[kept] / weights[kept].sum(), *_rates_given(hyper))
     means = np.column_stack([hyper, mixture.means])
     variances = np.column_stack([np.zeros_like(hyper), mixture.variances])
     mean, cov = mixture_moments(mixture.weights, means, variances[:, :, None] * np.eye(12))
@@ -134,8 +129,13 @@ def _pumps_sample(centre, factor, bound, num_samples, rng):
     hyper = rejection_draws(
         lambda points: _log_hyper(*points.T), centre, factor, bound, num_samples, rng
     )
-    shapes, rates = np.exp(hyper[:, :1]) + FAILURES, np.exp(hyper[:, 1:]) + HOURS
+    shapes, rates = _rates_given(hyper)
     return np.column_stack([hyper, np.log(rng.gamma(shapes) / rates)])
+
+
+def _rates_given(hyper):
+    """Shapes and rates of the Gammas from which the pumps' rates come, given (n, 2) logarithms."""
+    return np.exp(hyper[:, :1]) + FAILURES, np.exp(hyper[:, 1:]) + HOURS
 
 
 def _log_hyper(log_alpha, log_beta):
@@ -165,21 +165,18 @@ class _LogGammas:
 
     def quantiles(self):
         """Marginal quantiles: one row a probability, to 12 digits."""
-        return np.column_stack([self._column(j) for j in range(self.means.shape[1])])
-
-    def _column(self, j):
-        mean, spread = self.means[:, j], np.sqrt(self.variances[:, j])
-        low, high = (mean - 40.0 * spread).min(), (mean + 9.0 * spread).max()
-        kept = self.weights > 1e-16 * self.weights.max()
-        weights, shape, rate = self.weights[kept], self.shapes[kept, j], self.rates[kept, j]
-        constant = shape * np.log(rate) - special.gammaln(shape)
+        spread, shapes, rates = np.sqrt(self.variances), self.shapes.T, self.rates.T
+        low = (self.means - 40.0 * spread).min(axis=0)
+        high = (self.means + 9.0 * spread).max(axis=0)
+        constant = shapes * np.log(rates) - special.gammaln(shapes)
 
         def cdf_and_pdf(x):
-            scaled = np.exp(x)[:, None] * rate
-            pdf = np.exp(constant + shape * x[:, None] - scaled)
-            return special.gammainc(shape, scaled) @ weights, pdf @ weights
+            scaled = np.exp(x)[..., None] * rates
+            pdf = np.exp(constant + shapes * x[..., None] - scaled)
+            return special.gammainc(shapes, scaled) @ self.weights, pdf @ self.weights
 
-        return solve_quantile(cdf_and_pdf, PROBABILITIES, low, high, self.weights @ mean)
+        p = np.array(PROBABILITIES)[:, None]
+        return solve_quantile(cdf_and_pdf, p, low, high, self.weights @ self.means)
 
 
 def coal_mining():

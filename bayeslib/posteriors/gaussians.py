@@ -5,7 +5,7 @@ import numpy as np
 from ..errors import BayeslibError
 from ..results.gaussian import LOG_2PI, Gaussian
 from ..target.target import Target
-from ..validate import as_covariance, as_floats, check_each, check_finite
+from ..validate import as_covariance, as_floats, check_each, check_finite, check_fits
 from .truths import gaussian_mixture_truth
 
 
@@ -87,10 +87,8 @@ def mixture(weights, means, covs):
     """
     weights = as_floats(weights, "weights")
     means = as_floats(means, "means")
-    if weights.ndim != 1 or weights.size == 0 or means.shape[:1] != weights.shape:
-        raise BayeslibError(
-            f"weights (k,) and means (k, dim) must agree, got {weights.shape} and {means.shape}"
-        )
+    fits = weights.ndim == 1 and weights.size > 0 and means.shape[:1] == weights.shape
+    check_fits(fits, weights, "weights (k,)", "agree with means (k, dim)", f" and {means.shape}")
     fine = (weights >= 0.0) & (weights < np.inf)
     check_each(weights, "weights", "finite and not negative", fine)
     check_finite(means, "means")

@@ -5,9 +5,8 @@ from functools import lru_cache, partial
 import numpy as np
 from scipy import special
 
-from ..errors import BayeslibError
 from ..target import Target, Truth
-from ..validate import as_count, as_positive, as_real
+from ..validate import as_count, as_real, as_scale
 from .truths import PROBABILITIES, Line, line_truth
 
 
@@ -104,10 +103,8 @@ def coin(heads, tails, *, prior=(1.0, 1.0)):
     """
     heads = as_count(heads, "heads", minimum=0)
     tails = as_count(tails, "tails", minimum=0)
-    if len(prior) != 2:
-        raise BayeslibError(f"prior must be the two parameters of a Beta, got {prior!r}")
-    prior = as_positive(prior[0], "prior[0]"), as_positive(prior[1], "prior[1]")
-    a, b = prior[0] + heads, prior[1] + tails
+    prior = as_scale(prior, "prior", 2)
+    a, b = (prior + [heads, tails]).tolist()
     mean = a / (a + b)
     truth = Truth(
         mean=np.array([mean]), cov=np.array([[mean * (1.0 - mean) / (a + b + 1.0)]]),

@@ -74,10 +74,8 @@ class NoisyOr:
     def hypotheses(self):
         """Every set of diseases, shape (2**dim, dim), in the order of binary numbers."""
         if self.dim > _MOST_DISEASES:
-            raise BayeslibError(
-                f"{self.dim} diseases make 2**{self.dim} hypotheses; at most {_MOST_DISEASES} can "
-                "be enumerated: sample them instead"
-            )
+            found = f"{self.dim} diseases make 2**{self.dim} hypotheses"
+            raise BayeslibError(f"{found}; at most {_MOST_DISEASES} can be enumerated: sample them")
         check_memory((2**self.dim, self.dim), "the hypotheses")
         return np.indices((2,) * self.dim).reshape(self.dim, -1).T.astype(float, order="C")
 
@@ -96,9 +94,7 @@ class NoisyOr:
         log_joint = self.many(hypotheses)
         log_evidence = special.logsumexp(log_joint)
         if log_evidence == -np.inf:
-            raise BayeslibError(
-                "no set of diseases can have caused these findings; give a leak above 0"
-            )
+            raise BayeslibError("no diseases can have caused these findings; give a leak above 0")
         probabilities = np.exp(log_joint - log_evidence)
         probabilities /= probabilities.sum()
         mean = probabilities @ hypotheses
@@ -152,13 +148,10 @@ def noisy_or(findings, prior, strengths, *, leak=0.01, names=None):
     """
     findings, prior = as_floats(findings, "findings"), as_floats(prior, "prior")
     strengths, leak = as_floats(strengths, "strengths"), as_floats(leak, "leak")
-    if findings.ndim != 1 or prior.ndim != 1 or strengths.shape != (findings.size, prior.size):
-        raise BayeslibError(
-            "strengths must have shape (len(findings), len(prior)), got "
-            f"{strengths.shape} for {findings.shape} and {prior.shape}"
-        )
-    if prior.size == 0:
-        raise BayeslibError("prior must hold the probability of at least one disease, got none")
+    fits = findings.ndim == prior.ndim == 1 and strengths.shape == (findings.size, prior.size)
+    rule = "have shape (len(findings), len(prior)), with one disease at least"
+    given = f" for {findings.shape} and {prior.shape}"
+    check_fits(fits and prior.size, strengths, "strengths", rule, given)
     check_fits(leak.shape in ((), findings.shape), leak, "leak", f"be a number or {findings.shape}")
     check_each(findings, "findings", "0 or 1", np.isin(findings, (0.0, 1.0)))
     check_each(prior, "prior", "from 0 to 1", (prior >= 0.0) & (prior <= 1.0))

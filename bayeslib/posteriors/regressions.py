@@ -4,14 +4,13 @@ from dataclasses import replace
 from functools import lru_cache, partial
 
 import numpy as np
-from scipy import special
+import scipy
 
 from ..compile.functions import linear_log_likelihood, logistic_log_likelihood
 from ..compile.functions.regression import logistic_pass, squares_pass
-from ..errors import BayeslibError
 from ..results.gaussian import LOG_2PI
 from ..target.target import Target
-from ..validate import as_floats, as_positive, as_scale, check_each, check_finite
+from ..validate import as_floats, as_positive, as_scale, check_each, check_finite, check_fits
 from .lattice import lattice_truth
 from .truths import gaussian_mixture_truth
 
@@ -74,10 +73,8 @@ def linear_regression(X, y, *, noise_scale, prior_scale):
 def as_observations(X, y):
     """Return predictors (n, dim) and outcomes (n,) as finite arrays of matching shapes."""
     X, y = as_floats(X, "X"), as_floats(y, "y")
-    if X.ndim != 2 or y.ndim != 1 or len(X) != len(y) or X.size == 0:
-        raise BayeslibError(
-            f"X must have shape (n, dim) and y (n,), n at least 1, got {X.shape} and {y.shape}"
-        )
+    fits = X.ndim == 2 and y.shape == X.shape[:1] and X.size > 0
+    check_fits(fits, X, "X", "have shape (n, dim) and y (n,), n at least 1", f" and {y.shape}")
     for name, array in (("X", X), ("y", y)):
         check_finite(array, name, "; leave out these rows, or model what is missing")
     return X, y
@@ -239,22 +236,20 @@ def _logistic_many(thetas, X, y, prior_scale):
 
 
 def _logistic_mode(X, y, prior_scale):
-    """The posterior mode and the Hessian of -log density there, by Newton's method."""
-    theta = np.zeros(X.shape[1])
+    """The posterior mode and the Hessian of -log density there; z is in units of the prior."""
+    A = X * prior_scale
 
-    def objective(theta):
-        return -_logistic_many(theta[None], X, y, prior_scale)[0]
+    def value(z):
+        return -_logistic_many(z[None] * prior_scale, X, y, prior_scale)[0]
 
-    for _ in range(200):
-        p = special.expit(X @ theta)
-        gradient = X.T @ (p - y) + theta / prior_scale**2
-        hessian = (X.T * (p * (1.0 - p))) @ X + np.diag(prior_scale**-2)
-        step = np.linalg.solve(hessian, gradient)
-        decrease = gradient @ step
-        if decrease < 1e-20:
-            break
-        size = 1.0
-        while size > 1e-6 and objective(theta - size * step) > objective(theta):
-            size *= 0.5
-        theta = theta - size * step
-    return theta, hessian
+    def gradient(z):
+        return A.T @ (scipy.special.expit(A @ z) - y) + z
+
+    def hessian(z):
+        p = scipy.special.expit(A @ z)
+        return (A.T * (p * (1.0 - p))) @ A + np.eye(z.size)
+
+    how = {"method": "trust-exact", "options": {"max_trust_radius": np.inf}}
+    z = scipy.optimize.minimize(value, np.zeros(len(A.T)), jac=gradient, hess=hessian, **how).x
+    z = z - np.linalg.solve(hessian(z), gradient(z))  # to the last digits
+    return z * prior_scale, hessian(z) / np.outer(prior_scale, prior_scale)

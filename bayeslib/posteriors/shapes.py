@@ -7,7 +7,7 @@ import scipy
 
 from ..target import Quantiles, Target, Truth
 from ..validate import as_count, as_positive, as_real
-from .truths import PROBABILITIES, Line, mixture_quantiles, panels
+from .truths import PROBABILITIES, Line, by_probability, mixture_quantiles, panels
 
 
 def banana(curvature=1.0, *, width=0.5):
@@ -68,10 +68,9 @@ def _banana_sample(curvature, width, num_samples, rng):
 def _banana_quantiles(curvature, width):
     # theta[1] mixes Gaussians over theta[0]; panels no wider than the banana is, far out
     count = int(np.clip(40.0 * abs(curvature) / width, 40, 2000))
-    x, weights = (a.ravel() for a in panels(np.linspace(-9.0, 9.0, count + 1)))
-    weights = weights * np.exp(-0.5 * x**2) / np.sqrt(2.0 * np.pi)
-    means = curvature * (x[:, None] ** 2 - 1.0)
-    second = mixture_quantiles(weights, means, np.full_like(means, width))
+    line = Line(lambda x: -0.5 * x**2, np.linspace(-9.0, 9.0, count + 1))
+    means = curvature * (line.nodes[:, None] ** 2 - 1.0)
+    second = mixture_quantiles(line.weights, means, np.full_like(means, width))
     return {p: np.array([scipy.special.ndtri(p), second[p][0]]) for p in PROBABILITIES}
 
 
@@ -145,13 +144,11 @@ def _donut_quantiles(line):
         r = x + s * s
         return np.sum(weights * 2.0 * s * line.pdf(r) * np.arccos(np.minimum(x / r, 1.0))) / np.pi
 
-    table = {}
-    for p in PROBABILITIES:
-        tail, x = min(p, 1.0 - p), 0.0
-        if p != 0.5:
-            x = scipy.optimize.brentq(lambda x, tail=tail: above(x) - tail, 0.0, end, xtol=1e-13)
-        table[p] = np.full(2, np.copysign(x, p - 0.5))
-    return table
+    def quantile(tail):
+        return scipy.optimize.brentq(lambda x: above(x) - tail, 0.0, end, xtol=1e-13)
+
+    high = [quantile(tail) for tail in PROBABILITIES[:3]]  # and as far below
+    return by_probability([np.full(2, x) for x in (*np.negative(high), 0.0, *reversed(high))])
 
 
 def funnel(dim):
@@ -216,8 +213,7 @@ def _funnel_sample(dim, num_samples, rng):
 
 
 def _funnel_quantiles(dim):
-    v, weights = (a.ravel() for a in panels(np.linspace(-27.0, 27.0, 109)))
-    weights = weights * np.exp(-0.5 * (v / 3.0) ** 2) / (3.0 * np.sqrt(2.0 * np.pi))
-    sds = np.exp(0.5 * v)[:, None]
-    x = mixture_quantiles(weights, np.zeros_like(sds), sds)
+    line = Line(lambda v: -0.5 * (v / 3.0) ** 2, np.linspace(-27.0, 27.0, 109))
+    sds = np.exp(0.5 * line.nodes)[:, None]
+    x = mixture_quantiles(line.weights, np.zeros_like(sds), sds)
     return {p: np.append(3.0 * scipy.special.ndtri(p), np.full(dim - 1, x[p][0])) for p in x}

@@ -251,7 +251,7 @@ test_bad_arguments_are_named = refused(
     (lambda: posteriors.coin(-1, 2), "heads must be at least 0"),
     (lambda: posteriors.coin(1, 2.5), "tails must be a whole number"),
     (lambda: posteriors.coin(1, 2, prior=(0.0, 1.0)), "must be positive"),
-    (lambda: posteriors.coin(1, 2, prior=(1.0,)), "two parameters"),
+    (lambda: posteriors.coin(1, 2, prior=(1.0,)), r"shape \(2,\)"),
     (lambda: posteriors.gaussian([0.0], [[-1.0]]), "positive definite"),
     (lambda: posteriors.gaussian([], []), "mean must have shape"),
     (lambda: posteriors.gaussian([np.inf], 1.0), r"mean\[0\] is inf"),
