@@ -140,9 +140,8 @@ def as_array(value, name):
     try:
         return np.asarray(value)
     except ValueError as error:
-        raise BayeslibTypeError(
-            f"{name} is no array; give its rows one length, or pass them one by one: {error}"
-        ) from None
+        rule = "is no array; give its rows one length, or pass them one by one"
+        raise BayeslibTypeError(f"{name} {rule}: {error}") from None
 
 
 def frozen(array):
@@ -253,10 +252,8 @@ def as_pairs(value, name, dim):
     pairs = as_floats(pairs, name)
     if dim == 1 and pairs.shape == (2,):
         pairs = pairs[None, :]
-    if pairs.shape != (dim, 2):
-        raise BayeslibError(f"{name} must be {dim} pairs (low, high), got {value!r}")
-    if not np.all(pairs[:, 0] < pairs[:, 1]):
-        raise BayeslibError(f"{name} must have low < high in every dimension, got {value!r}")
+    if pairs.shape != (dim, 2) or not np.all(pairs[:, 0] < pairs[:, 1]):
+        raise BayeslibError(f"{name} must be {dim} pairs (low, high), low < high, got {value!r}")
     return pairs
 
 
@@ -305,8 +302,8 @@ def as_covariance(value, name, dim):
     # of the correlations: units that are far apart would hide it in rounding
     if np.linalg.eigvalsh(array / np.outer(unit, unit))[0] <= 0.0:
         smallest = min(np.linalg.eigvalsh(array)[0], 0.0)
-        rule = "must be positive definite"
-        raise BayeslibError(f"{name} {rule}; its smallest eigenvalue is {smallest:.3g}")
+        found = f"its smallest eigenvalue is {smallest:.3g}"
+        raise BayeslibError(f"{name} must be positive definite; {found}")
     return array
 
 

@@ -38,8 +38,8 @@ def to_arviz(draws, data, dims, coords):
         "seed": str(draws.settings.get("seed")),  # 128 bits are more than a file's integers have
     }
     if int(arviz.__version__.partition(".")[0]) >= 1:
-        every = dict.fromkeys(["/", *groups], attrs)
-        return arviz.from_dict(groups, dims=dims, coords=coords, attrs=every)
+        attrs = dict.fromkeys(["/", *groups], attrs)
+        return arviz.from_dict(groups, dims=dims, coords=coords, attrs=attrs)
     return arviz.from_dict(
         **groups, dims=dims, coords=coords, attrs=attrs,
         **{f"{name}_attrs": attrs for name in groups},

@@ -61,9 +61,8 @@ class Transform:
             single = pair and tuple(support) != (None, None)
             support = as_support(support, 1 if single else len(support))
         except (TypeError, ValueError):
-            raise BayeslibError(
-                f"support must be pairs (low, high) with low < high, got {self.support!r}"
-            ) from None
+            rule = "support must be pairs (low, high) with low < high"
+            raise BayeslibError(f"{rule}, got {self.support!r}") from None
         blocks, size = tuple(map(tuple, self.blocks)), len(support)
         tied = {first: (kind, several) for kind, first, several in blocks}
         alone, curves, i, dim = [], [], 0, 0
@@ -148,10 +147,8 @@ class Transform:
         inside = (theta > low) & (theta < high)
         if not inside.all():
             first = tuple(np.argwhere(~inside)[0])
-            raise BayeslibError(
-                f"theta={shown(theta[first])} does not lie strictly inside the support "
-                f"{self.support[first[-1]]} of parameter {first[-1]}"
-            )
+            where = f"the support {self.support[first[-1]]} of parameter {first[-1]}"
+            raise BayeslibError(f"theta={shown(theta[first])} does not lie strictly inside {where}")
         x = np.empty((*theta.shape[:-1], self.dim))
         (low, high), t = self._ends.T, theta[..., self.alone[0]]
         with np.errstate(invalid="ignore"):  # of the cases that do not apply

@@ -163,11 +163,8 @@ class Draws(Summarised):
             if not which:
                 raise BayeslibError("name at least one dimension: draws[[]] has none")
             columns = np.concatenate([np.ravel(self._columns(name)) for name in which])
-            names = [self.names[i] for i in columns]
-            return replace(
-                self, values=self.values[:, :, columns], names=names,
-                settings=settings_with_noise(self),
-            )  # fmt: skip
+            names, settings = [self.names[i] for i in columns], settings_with_noise(self)
+            return replace(self, values=self.values[:, :, columns], names=names, settings=settings)
         return np.array(self.values[:, :, self._columns(which)])
 
     def _columns(self, name):

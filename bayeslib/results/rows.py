@@ -55,19 +55,15 @@ def apply_rows(f, draws, name="f"):
                 return _checked(results, name)
             together = results
         elif results.ndim == 0 and (names := asked(draws)):
-            raise BayeslibError(
-                f"{name} makes one number of all {len(draws)} draws of {names[0]}: write, without "
-                f"expect, np.quantile(draws[{names[0]!r}], 0.95) and the like"
-            )
+            found = f"{name} makes one number of all {len(draws)} draws of {names[0]}"
+            raise BayeslibError(f"{found}: write np.quantile(draws[{names[0]!r}], 0.95) or so")
     try:
         results = np.array(_of_each(f, draws, name))
     except Exception as error:
         if failure is not None and isinstance(error, IndexError):
             error = failure  # theta[:, 5] of one draw says less than theta[:, 5] of all
-        error.add_note(
-            f"bayeslib: {name} was called with all draws at once, shape {draws.shape}, and then "
-            f"with one draw, shape {draws.shape[1:]}; it may write to a copy of them alone"
-        )
+        calls = f"with all draws at once, {draws.shape}, and then with one, {draws.shape[1:]}"
+        error.add_note(f"bayeslib: {name} was called {calls}; it may write to a copy of them alone")
         raise error from None
     results = _checked(results, name)
     if together is not None and len(results) >= _ENOUGH:
@@ -84,9 +80,8 @@ def _of_each(f, draws, name, *arguments):
         try:
             results.append(np.array(result))  # a copy, for `f` may fill one array again and again
         except ValueError:
-            raise BayeslibError(
-                f"{name} must return a number or an array for one draw; join several by np.hstack"
-            ) from None
+            rule = "must return a number or an array for one draw"
+            raise BayeslibError(f"{name} {rule}; join several by np.hstack") from None
     shapes = {result.shape for result in results}
     if len(shapes) > 1:
         listed = ", ".join(map(str, sorted(shapes)))
@@ -176,10 +171,8 @@ def _alike(a, b, row):
 
 def _checked(results, name):
     if results.dtype.kind not in "biuf":
-        first = results.ravel()[:1].tolist()
-        raise BayeslibTypeError(
-            f"{name} must return numbers; for the first draw it is {first[0]!r}"
-        )
+        first = results.item(0)
+        raise BayeslibTypeError(f"{name} must return numbers; for the first draw it is {first!r}")
     rule = "return a number or a vector for each draw"
     check_fits(results.ndim <= 2, results, name, rule, ": flatten each with np.ravel")
     return results

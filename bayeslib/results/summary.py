@@ -52,9 +52,8 @@ class Summary:
             name, column = key
             return self.rows[name][self.columns.index(column)]
         except (TypeError, LookupError, ValueError):
-            raise BayeslibError(
-                f"give a name and a column of {tuple(self.rows)}, {self.columns}, got {key!r}"
-            ) from None
+            known = f"{tuple(self.rows)}, {self.columns}"
+            raise BayeslibError(f"give a name and a column of {known}, got {key!r}") from None
 
     def _cells(self):
         yield ("", *self.columns)
