@@ -227,8 +227,8 @@ class BayeslibWarning(UserWarning):
     ...     warnings.simplefilter("always", bl.BayeslibWarning)
     ...     draws = bl.importance_sample(target, narrow, num_samples=1000, rng=1)
     >>> print(caught[0].message)
-    k-hat is 1.00, above 0.67: a few weights dominate, and errors cannot be
-    believed; use a proposal nearer to the target, with heavier tails
+    k-hat is 1.00, above 0.67: a few weights dominate; use a proposal nearer to
+    the target, with heavier tails
     >>> print(draws.problems == (str(caught[0].message),))
     True
     """

@@ -25,24 +25,12 @@ def autocovariance(x):
     return scipy.fft.irfft(np.abs(spectrum) ** 2, n=size, axis=1)[:, :n] / n
 
 
-def _ess_bulk(x):
-    return _ess(_rank_normalise(_split(x)))
-
-
 def _ess_mean(x):
     return _ess(_split(x))
 
 
-def _ess_sd(x):
-    return _ess_mean(np.square(x - x.mean()))
-
-
 def _ess_quantile(x, probability):
-    return _ess(_split((x <= np.quantile(x, probability)).astype(float)))
-
-
-def _ess_tail(x):
-    return min(_ess_quantile(x, 0.05), _ess_quantile(x, 0.95))
+    return _ess_mean((x <= np.quantile(x, probability)).astype(float))
 
 
 def _mcse_mean(x):
@@ -110,7 +98,10 @@ def _rhat(x):
 
 
 ESS = {
-    "bulk": _ess_bulk, "tail": _ess_tail, "mean": _ess_mean, "sd": _ess_sd,
+    "bulk": lambda x: _ess(_rank_normalise(_split(x))),
+    "tail": lambda x: min(_ess_quantile(x, 0.05), _ess_quantile(x, 0.95)),
+    "mean": _ess_mean,
+    "sd": lambda x: _ess_mean(np.square(x - x.mean())),
     "quantile": _ess_quantile,
-}  # fmt: skip
+}
 MCSE = {"mean": _mcse_mean, "sd": _mcse_sd, "quantile": _mcse_quantile}

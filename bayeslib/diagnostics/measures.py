@@ -286,8 +286,7 @@ def bfmi(energy):
     """
     if hasattr(energy, "stats"):
         if "energy" not in energy.stats:
-            whose = energy.method or "these"
-            raise BayeslibError(f"{whose} draws have no energy; bfmi needs hmc or nuts")
+            raise BayeslibError(f"{energy.method or 'these'} draws have no energy: use hmc or nuts")
         energy = energy.stats["energy"]
     else:
         energy = _values(np.atleast_2d(as_floats(energy, "energy")))

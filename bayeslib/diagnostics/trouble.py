@@ -73,8 +73,7 @@ def _weight_problems(draws):
     khat, limit = draws.settings.get("khat", -np.inf), khat_limit(size)
     if khat > limit and ess < NEARLY_EQUAL * size:
         found = f"k-hat is {', above '.join(apart(khat, limit))}: a few weights dominate"
-        remedy = "use a proposal nearer to the target, with heavier tails"
-        yield f"{found}, and errors cannot be believed; {remedy}"
+        yield f"{found}; use a proposal nearer to the target, with heavier tails"
     elif (khat := draws.settings.get("khat_beyond", -np.inf)) > limit:
         found = f"further out than the draws k-hat is {', above '.join(apart(khat, limit))}"
         yield f"{found}, and errors are too small: use a proposal with heavier tails"
@@ -83,9 +82,8 @@ def _weight_problems(draws):
         yield f"{size} {kind} draws are worth {ess:.1f}: find a better proposal"
     elif "round_ess" in draws.settings and ess < LEAST_LEARNED * size:
         share, least = apart(100.0 * ess / size, 100.0 * LEAST_LEARNED, 1)
-        found = f"draws of the learned proposal are worth {share} % of their number"
-        missing = "errors miss what it hardly reaches"
-        yield f"{found} (limit {least} %): {missing}; raise num_adapt, or reparameterise"
+        found = f"draws of the learned proposal are worth {share} % of their number, not {least} %"
+        yield f"{found}: errors miss what it hardly reaches; raise num_adapt, or reparameterise"
     yield from particle_problems(draws)
     yield tail_problem(draws)
     if draws.num_chains > 1 and not draws.independent:
@@ -139,10 +137,9 @@ def _chain_problems(draws):
 def _rhat_problem(draws, limit):
     rhat = np.atleast_1d(diagnostics.rhat(replace(draws, log_weights=None)))
     if np.any(rhat > limit):
-        worst = int(np.nanargmax(rhat))
-        found = f"R-hat is {apart(rhat[worst], limit, 3)[0]} for {draws.names[worst]}"
-        remedy = "run longer, or find what separates them"
-        return f"{found}, above {limit}: the chains disagree; {remedy}"
+        k = int(np.nanargmax(rhat))
+        found = f"R-hat is {apart(rhat[k], limit, 3)[0]} for {draws.names[k]}, above {limit}"
+        return f"{found}: the chains disagree; run longer, or find what separates them"
 
 
 def particle_problems(draws):
@@ -164,9 +161,8 @@ def particle_problems(draws):
         yield f"{found}: {why}, and means, errors and evidence may all be wrong; {remedy}"
     families = draws.settings.get("num_families", np.inf)
     if families < min(FEWEST_FAMILIES, draws.num_samples):
-        few = apart(families, FEWEST_FAMILIES, 1)[0]
-        found = f"{few} families of particles (limit {FEWEST_FAMILIES})"
-        yield f"shares of modes, and the evidence, rest on {found}: take more particles"
+        few, least = apart(families, FEWEST_FAMILIES, 1)
+        yield f"evidence and modes rest on {few} families of particles (limit {least}): take more"
     even = draws.settings.get("evenness", 1.0)
     if even < LEAST_EVEN:
         share, least = apart(100.0 * even, 100.0 * LEAST_EVEN, 0)

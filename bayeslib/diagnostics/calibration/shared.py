@@ -55,10 +55,7 @@ class Judged:
         for name, pair, p in zip(self.names, scores, self.pvalues, strict=True):
             rows.append((name, *(f"{number:.3g}" for number in (*pair, np.min(p)))))
         width = max(map(len, self.names))
-        lines = [
-            "  ".join([name.ljust(width), *(cell.rjust(9) for cell in cells)])
-            for name, *cells in rows
-        ]
+        lines = [f"{name:{width}}  {a:>9}  {b:>9}  {p:>9}" for name, a, b, p in rows]
         return "\n".join([title, *lines, *(f"! {problem}" for problem in self.problems)])
 
 
@@ -89,10 +86,8 @@ class Simulator:
         if self.names is None:
             self.names = _numbered("theta", theta) + _numbered("quantity", others)
         if len(self.names) != row.size:
-            raise BayeslibError(
-                f"{len(self.names)} names for {row.size} quantities ({theta.size} parameters and "
-                f"{len(others)} others), as many as the first time: {self.names}"
-            )
+            found = f"{row.size} quantities ({theta.size} parameters and {len(others)} others)"
+            raise BayeslibError(f"{len(self.names)} names for {found}, as at first: {self.names}")
         return row
 
 
