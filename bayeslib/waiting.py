@@ -161,9 +161,8 @@ def _somebody_watches():
     if os.environ.get("BAYESLIB_PRERENDER") == "1":
         return False
     find = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
-    return "IPKernelApp" in getattr(find(), "config", ()) or (
-        sys.stderr is not None and sys.stderr.isatty()
-    )
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    return terminal or "IPKernelApp" in getattr(find(), "config", ())
 
 
 def _seems_long(elapsed, done, total):

@@ -110,8 +110,7 @@ def _chain_problems(draws):
     yield from ladder_problems(draws)
     constant = [n for n in draws.names if np.any(np.ptp(draws[n], axis=1) == 0.0)]
     if constant:
-        remedy = "rescale, take smaller steps, or pass initial_position"
-        yield f"a chain never moved in {_listed(constant)}: {remedy}"
+        yield f"a chain never moved in {_listed(constant)}: take smaller steps, or start elsewhere"
     elif stood := [n for n in draws.names if _stood_still(draws[n])]:
         found = f"a chain stood still in {_listed(stood)} for half of its draws or more"
         yield f"{found}: take smaller steps, or reparameterise"

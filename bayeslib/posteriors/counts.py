@@ -31,10 +31,8 @@ _COAL_CONSTANT = -special.gammaln(DISASTERS + 1.0).sum() - np.log(DISASTERS.size
 
 _BETA_SHAPE = 0.1
 # panels in log alpha and log beta
-_HYPER_EDGES = (
-    np.arange(-8.0, 4.0),
-    np.concatenate([-np.geomspace(90.0, 3.0, 12), np.arange(-2.0, 7.0)]),
-)
+_ACROSS = np.arange(-8.0, 4.0)
+_ALONG = np.concatenate([-np.geomspace(90.0, 3.0, 12), np.arange(-2.0, 7.0)])
 
 
 def pumps():
@@ -106,7 +104,7 @@ def _pumps_truth():
 
 
 def _hyper_panels():
-    return [[a.ravel() for a in panels(edges)] for edges in _HYPER_EDGES]
+    return [[a.ravel() for a in panels(edges)] for edges in (_ACROSS, _ALONG)]
 
 
 def _pumps_quantiles(mixture):
@@ -118,7 +116,7 @@ def _pumps_quantiles(mixture):
     def log_beta_marginal(x):
         return special.logsumexp(_log_hyper(across, x[..., None]) + np.log(wa), axis=-1)
 
-    lines = map(Line, (log_alpha_marginal, log_beta_marginal), _HYPER_EDGES)
+    lines = map(Line, (log_alpha_marginal, log_beta_marginal), (_ACROSS, _ALONG))
     hyper = [line.ppf(PROBABILITIES) for line in lines]
     return by_probability(np.column_stack([*hyper, mixture.quantiles()]))
 

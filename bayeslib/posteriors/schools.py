@@ -139,11 +139,8 @@ def _log_tau():
 
 def _log_marginal(log_tau):
     total, precision, mean = _mu_given_tau(log_tau)
-    log_likelihood = -0.5 * (
-        np.sum(np.log(2.0 * np.pi * total) + EFFECTS**2 / total, axis=-1)
-        + np.log(precision * _MU_SCALE**2)
-        - mean**2 * precision
-    )
+    squares = np.sum(np.log(2.0 * np.pi * total) + EFFECTS**2 / total, axis=-1)
+    log_likelihood = -0.5 * (squares + np.log(precision * _MU_SCALE**2) - mean**2 * precision)
     log_prior = -np.log1p(np.exp(2.0 * log_tau) / _TAU_SCALE**2) + log_tau
     return log_likelihood + log_prior + np.log(2.0 / (np.pi * _TAU_SCALE))
 

@@ -51,8 +51,7 @@ def _variables(draws):
     posterior, dims, coords = {}, {}, {}
     for name, (columns, labels) in variables(draws.names).items():
         posterior[name] = draws.values[:, :, columns]
-        if np.ndim(columns):
-            dims[name] = [f"{name}_dim_{axis}" for axis in range(columns.ndim)]
-            for dim, size in zip(dims[name], columns.shape, strict=True):
-                coords[dim] = labels or list(range(size))
+        for axis, size in enumerate(np.shape(columns)):
+            dims.setdefault(name, []).append(f"{name}_dim_{axis}")
+            coords[f"{name}_dim_{axis}"] = labels or list(range(size))
     return posterior, dims, coords

@@ -470,7 +470,6 @@ class Draws(Summarised):
         return to_arviz(self, data, dims, coords)
 
     def __repr__(self):
-        return (
-            f"Draws({self.method + ', ' if self.method else ''}num_chains={self.num_chains}, "
-            f"num_samples={self.num_samples}, dim={self.dim}, num_evals={self.num_evals})"
-        )
+        method = f"{self.method}, " if self.method else ""
+        size = f"num_chains={self.num_chains}, num_samples={self.num_samples}, dim={self.dim}"
+        return f"Draws({method}{size}, num_evals={self.num_evals})"

@@ -142,12 +142,11 @@ def _encode(value, place, arrays):
         items = [_encode(item, f"{place}/{i}", arrays) for i, item in enumerate(value)]
         return items if isinstance(value, list) else {"tuple": items}
     if isinstance(value, dict):
-        return {
-            "dict": [
-                [_encode(key, f"{place}/key", arrays), _encode(item, f"{place}/{key}", arrays)]
-                for key, item in value.items()
-            ]
-        }
+        pairs = []
+        for key, item in value.items():
+            places = (key, f"{place}/key"), (item, f"{place}/{key}")
+            pairs.append([_encode(part, where, arrays) for part, where in places])
+        return {"dict": pairs}
     raise _unsaveable(place, f"a {type(value).__name__}")
 
 

@@ -118,10 +118,9 @@ def _takes_one(f, draws, results, name):
 
 def _two_meanings(name, draws, *found):
     what = [np.array2string(np.asarray(x), precision=4, threshold=6) for x in found]
-    return BayeslibError(
-        f"{name} takes all draws and also one, but of {what[0]} makes {what[1]} among all draws, "
-        f"{what[2]} alone: write it for shape {draws.shape}, row by row, by axis=-1 or theta[:, 0]"
-    )
+    found = f"of {what[0]} makes {what[1]} among all draws, {what[2]} alone"
+    remedy = f"write it for shape {draws.shape}, row by row, by axis=-1 or theta[:, 0]"
+    return BayeslibError(f"{name} takes all draws and also one, but {found}: {remedy}")
 
 
 def _probes(draws):

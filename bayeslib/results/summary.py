@@ -66,9 +66,8 @@ class Summary:
         cells = list(self._cells())
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = [self.title]
-        for row in cells:
-            padded = [row[0].ljust(widths[0])]
-            padded += [c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)]
+        for name, *numbers in cells:
+            padded = [name.ljust(widths[0]), *map(str.rjust, numbers, widths[1:])]
             lines.append("  ".join(padded).rstrip())
         lines += [f"! {problem}" for problem in self.problems]
         return "\n".join(lines)
@@ -78,12 +77,10 @@ class Summary:
     def _repr_html_(self):
         head, *body = self._cells()
         header = "".join(f'<th scope="col">{escape(c)}</th>' for c in head[1:])
-        rows = "".join(
-            f'<tr><th scope="row">{escape(row[0])}</th>'
-            + "".join(f"<td>{escape(c)}</td>" for c in row[1:])
-            + "</tr>"
-            for row in body
-        )
+        rows = ""
+        for name, *numbers in body:
+            cells = "".join(f"<td>{escape(c)}</td>" for c in numbers)
+            rows += f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>'
         problems = "".join(f"<li>{escape(p)}</li>" for p in self.problems)
         problems = f'<ul class="problems">{problems}</ul>' if problems else ""
         return (

@@ -219,8 +219,6 @@ def _compare(forward, chains):
         return np.stack([u, (2.0 * u - 1.0) ** 2])
 
     expected, found = scores(forward), scores(chains).mean(axis=-1)
-    error = np.sqrt(
-        found.var(axis=-1, ddof=1) / chains.shape[0] + expected.var(axis=-1) / forward.size
-    )
+    variance = found.var(axis=-1, ddof=1) / len(chains) + expected.var(axis=-1) / forward.size
     change = found.mean(axis=-1) - expected.mean(axis=-1)
-    return np.divide(change, error, out=np.zeros(2), where=error > 0.0)
+    return np.divide(change, np.sqrt(variance), out=np.zeros(2), where=variance > 0.0)
