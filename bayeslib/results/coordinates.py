@@ -22,8 +22,7 @@ class Transform:
     Parameters
     ----------
     support : sequence of (low, high)
-        One pair a parameter; infinite, or None, where there is no bound. For one parameter a
-        pair alone will do.
+        One pair a parameter; infinite, or None, where there is no bound.
     blocks : sequence of (kind, first, size), optional
         Which parameters, without bounds of their own, are tied together: `size` of them from
         index `first`, by a constraint of a kind, as "simplex".
@@ -55,14 +54,7 @@ class Transform:
     blocks: tuple = ()
 
     def __post_init__(self):
-        support = self.support
-        try:
-            pair = len(support) == 2 and np.ndim(support[0]) == np.ndim(support[1]) == 0
-            single = pair and tuple(support) != (None, None)
-            support = as_support(support, 1 if single else len(support))
-        except (TypeError, ValueError):
-            rule = "support must be pairs (low, high) with low < high"
-            raise BayeslibError(f"{rule}, got {self.support!r}") from None
+        support = as_support(self.support, len(self.support))
         blocks, size = tuple(map(tuple, self.blocks)), len(support)
         tied = {first: (kind, several) for kind, first, several in blocks}
         alone, curves, i, dim = [], [], 0, 0
@@ -200,6 +192,13 @@ class Transform:
         return array
 
 
-def identity(dim):
-    """Return the transform of `dim` parameters without ends."""
-    return Transform(((None, None),) * dim)
+def as_transform(given, dim):
+    """Return a `Transform`: one, its fields, or the support of `dim` parameters, None for no ends.
+
+    For one parameter a pair alone will do.
+    """
+    if isinstance(given, dict):  # from a file
+        return Transform(**given)
+    if not isinstance(given, Transform):
+        given = Transform(as_support(given, dim) or ((None, None),) * dim)
+    return given

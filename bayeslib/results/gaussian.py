@@ -9,7 +9,7 @@ import scipy
 
 from ..errors import BayeslibError, BayeslibTypeError
 from ..validate import as_count, as_covariance, as_floats, as_position, as_rng, check_memory
-from .coordinates import Transform, identity
+from .coordinates import Transform, as_transform
 from .draws import Draws
 from .estimate import Estimate
 from .files import write
@@ -91,11 +91,7 @@ class Gaussian(Summarised):
     def __post_init__(self):
         mean = as_floats(self.mean, "mean")
         mean = as_position(mean, "mean", max(mean.size, 1))
-        space = identity(mean.size) if self.transform is None else self.transform
-        if isinstance(space, dict):  # from a file
-            space = Transform(**space)
-        elif not isinstance(space, Transform):
-            space = Transform(space)
+        space = as_transform(self.transform, mean.size)
         if space.dim != mean.size:
             raise BayeslibError(f"transform is of {space.dim} dimensions, mean has {mean.size}")
         names = as_names(self.names, space.size)

@@ -8,7 +8,7 @@ from ..chains.starts import initial_positions, scatter
 from ..errors import BayeslibError, StartError, warn
 from ..exact.scouts import evenly_spread
 from ..results import Estimate, Gaussian
-from ..results.coordinates import identity
+from ..results.coordinates import as_transform
 from ..target import as_separate, as_target, unconstrained
 from ..validate import as_choice, as_count, as_floats, as_positions, blame, check_memory, shown
 from ..waiting import watched
@@ -148,7 +148,7 @@ def laplace(
     num_check = as_count(num_check, "num_check", minimum=100)
     check_memory((num_check, 2 * dim), "the draws")
     check_memory((4, dim, dim), "the Hessian")
-    transform = identity(dim) if work is target else work.transform
+    transform = as_transform(None, dim) if work is target else work.transform
     if any(kind == "unit_vector" for kind, *_ in transform.blocks):
         raise BayeslibError("the coordinates of a unit_vector have no mode: use nuts, or advi")
     if initial_position is None and target.layout:

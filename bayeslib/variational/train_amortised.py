@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError, warn
 from ..results import Gaussian
-from ..results.coordinates import Transform, identity
+from ..results.coordinates import Transform, as_transform
 from ..target import as_names, as_target, unconstrained
 from ..validate import (
     as_choice,
@@ -16,7 +16,6 @@ from ..validate import (
     as_positive,
     as_rng,
     as_rows,
-    as_support,
     check_callable,
     check_finite,
     check_fits,
@@ -292,7 +291,7 @@ def train_amortised(
     if dense and dim > _MOST_DENSE:
         raise BayeslibError(f'family="fullrank" takes up to {_MOST_DENSE} parameters, got {dim}')
     names = as_names(names, dim)
-    transform = identity(dim) if support is None else Transform(as_support(support, dim))
+    transform = as_transform(support, dim)
     free = _as_joint(joint, transform, dim, size) if elbo else None
     trainer = Trainer(
         transform.unconstrain(thetas), data, rng, names=names, hidden=hidden, dense=dense,

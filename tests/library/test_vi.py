@@ -353,7 +353,7 @@ test_bad_input_is_named = refused(
         lambda: Gaussian([0.0], [[1.0]]).kl(Gaussian([0.0], [[1.0]], transform=((0, None),))),
         "compare draws",
     ),
-    (lambda: Gaussian([0.0], [[1.0]], transform=((0, 1), (0, 1))), "2 dimensions"),
+    (lambda: Gaussian([0.0], [[1.0]], transform=((0, 1), (0, 1))), "be 1 pairs"),
     (lambda: Gaussian([0.0], [[1.0]], names=("a", "b")), "names must be 1 different"),
     (lambda: bl.advi(BLIND, rng=1), GradientError, "no gradient"),
     (lambda: bl.advi(bl.Target(truncated, dim=1), [-3.0], rng=1), StartError, "initial_position"),
