@@ -214,8 +214,7 @@ def as_rows(value, name, dim):
     array = as_floats(value, name)
     if array.ndim == 1 and dim == 1:
         array = array[:, None]
-    fits = array.ndim == 2 and array.shape[1] == dim
-    check_fits(fits, array, name, f"have shape (n, {dim})")
+    check_fits(array.shape[1:] == (dim,), array, name, f"have shape (n, {dim})")
     return array
 
 
@@ -292,8 +291,7 @@ def as_covariance(value, name, dim):
         array = np.diag(array)
     if array.ndim == 0:
         array = array * np.eye(dim)
-    rule = f"have shape ({dim}, {dim}), or ({dim},) for its diagonal"
-    check_shape(array, name, (dim, dim), rule)
+    check_shape(array, name, (dim, dim), f"have shape ({dim}, {dim}), or ({dim},) for its diagonal")
     check_finite(array, name)
     if not np.allclose(array, array.T, rtol=1e-10, atol=1e-12 * np.abs(array).max()):
         raise BayeslibError(f"{name} must be symmetric; it differs from its transpose")

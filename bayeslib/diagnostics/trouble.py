@@ -96,8 +96,8 @@ def _chain_problems(draws):
         return  # no other advice helps
     saturated = np.mean(draws.stats.get("reached_max_treedepth", 0.0))
     if saturated > DEPTH_LIMIT:
-        percent = f"{100.0 * saturated:.1f} % of the trajectories"
-        yield f'{percent} reached max_tree_depth: reparameterise, or try metric="dense"'
+        found = f"{100.0 * saturated:.1f} % of the trajectories reached max_tree_depth"
+        yield f'{found}: reparameterise, or try metric="dense"'
     if draws.num_samples < 4:
         yield "fewer than 4 draws a chain cannot be judged: run longer"
         return
