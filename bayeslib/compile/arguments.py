@@ -21,10 +21,8 @@ def as_function(function, argument, leading, data, name="data"):
     signature = inspect.signature(plain)
     parameters = signature.parameters.values()
     if any(p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in parameters):
-        raise BayeslibTypeError(
-            f"{argument}={plain.__name__!r} takes {signature}: leave out the keywords, which "
-            "compiled code cannot take"
-        )
+        got = f"{argument}={plain.__name__!r} takes {signature}"
+        raise BayeslibTypeError(f"{got}: leave out the keywords, unknown to compiled code")
     wanted = (*leading, *(f"{name}[{i}]" for i in range(len(data))))
     try:
         signature.bind(*wanted)

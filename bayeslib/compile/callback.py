@@ -20,7 +20,7 @@ from .arithmetic import INLINED, JIT
 from .autodiff.arena import new_tape
 from .disk import Stored
 from .fingerprint import fingerprint
-from .internals import cgutils, keep_in
+from .internals import cgutils, global_compiler_lock, keep_in
 from .kinds import ADDRESS, BYTE, DOUBLE, FLOAT, HANDLE, INT, MATRIX, NATIVE, VECTOR
 
 # Added to the last word of a handle to stop the kernel that holds it; below it, errors are counted.
@@ -107,16 +107,15 @@ class Kernel:
         self.py_func = function
         self.signature, self.seconds = signature, seconds
         self._compiled = None
-        self._lock = threading.Lock()
 
     def __call__(self, *args):
         return (self._compiled or self.compile())(*args)
 
+    @global_compiler_lock
     def compile(self):
         """Compile, or load from the disk cache, and return the compiled function."""
-        with self._lock:
-            if self._compiled is None:
-                self._compiled = self.py_func if config.DISABLE_JIT else self._dispatcher()
+        if self._compiled is None:
+            self._compiled = self.py_func if config.DISABLE_JIT else self._dispatcher()
         return self._compiled
 
     def _dispatcher(self):

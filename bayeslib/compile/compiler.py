@@ -1,7 +1,6 @@
 """From a Python function to a callback: compiled, kept on disk, and errors in words."""
 
 import contextlib
-import threading
 
 import numba
 import numpy as np
@@ -17,11 +16,10 @@ from .autodiff.rewrite import unique
 from .callback import Bound, PlainCallback
 from .disk import Stored
 from .fingerprint import Reading
-from .internals import compile_function
+from .internals import compile_function, global_compiler_lock
 from .linked import stamp
 
 _compiled = {}
-_lock = threading.RLock()
 
 
 @intrinsic
@@ -68,7 +66,7 @@ def bind(kind, function, data, dim, support=None):
         plain = plain_function(kind, function, dim)
         callback = PlainCallback(plain, as_arguments(data), dim, bounded)
     else:
-        with _lock:
+        with global_compiler_lock:
             if key not in _compiled:
                 _compiled[key] = _compile(key, kind, function, data, dim, bounded, by_tape)
         callback = _compiled[key]

@@ -10,9 +10,8 @@ import itertools
 from llvmlite import ir
 from numba import from_dtype, types
 
-from . import internals
 from .autodiff.arena import NUM_WORDS
-from .internals import array_over, cgutils, cpu_target, global_compiler_lock
+from .internals import array_over, cgutils, cpu_target, errands_kept, global_compiler_lock
 from .kinds import DOUBLE, DOUBLES, FLOAT, HALF, INTS, NATIVE, VECTOR, WORD, WORDS
 
 _NEVER = DOUBLE(float("-inf"))
@@ -73,7 +72,7 @@ def add_entry(compiled, kinds, num_vectors, *, bounded):
         _emit_native(context, module, fndesc, kinds, num_vectors, bounded)
     compiled.library.add_ir_module(module)
     compiled.library.finalize()
-    internals.errands_kept(compiled)  # those of the functions that it calls are known only now
+    errands_kept(compiled)  # those of the functions that it calls are known only now
 
 
 def _emit_native(context, module, fndesc, kinds, num_vectors, bounded):
@@ -95,8 +94,7 @@ def _emit_native(context, module, fndesc, kinds, num_vectors, bounded):
             shape = [next_word() for _ in range(kind.ndim)]
             given.append(array_over(context, builder, kind, pointer, shape))
         else:
-            view = types.Array(kind, 1, "C")
-            given.append(internals.load_item(context, builder, view, pointer))
+            given.append(context.unpack_value(builder, kind, pointer))
     bounds, tape, failed_at = next_word(DOUBLES), next_word(WORDS), next_word(DOUBLES)
     errors = builder.gep(h, [WORD(next(places))])
     vectors = [(x, n), (d, n), (tape, WORD(NUM_WORDS))]

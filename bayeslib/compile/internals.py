@@ -31,7 +31,7 @@ from numba.cpython import mathimpl
 from numba.extending import _Intrinsic, intrinsic
 from numba.misc.appdirs import AppDirs
 from numba.np import arrayobj, linalg
-from numba.np.arrayobj import is_nonelike, load_item, make_array, populate_array
+from numba.np.arrayobj import is_nonelike, make_array, populate_array
 from numba.np.math import mathimpl as np_mathimpl
 from numba.np.ufunc import array_exprs
 

@@ -5,7 +5,6 @@ Python, of addresses and numbers, all int64, and return one; see `emit`.
 """
 
 import importlib
-import threading
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
@@ -20,7 +19,6 @@ from .disk import Stored
 from .internals import CFunc, array_over, before_linking, cgutils, keep_in, make_array
 from .kinds import DOUBLES, FLOAT, INT, WORD
 
-_lock = threading.Lock()
 loaded, _errands = {}, {}  # by symbol: the machine code, and how to have it
 
 
@@ -63,17 +61,17 @@ def address_of(typingctx, array):
 def load(symbol):
     """Compile a function, or find it on disk, and tell the linker where it is.
 
-    Densities on disk name this as what to do before they are linked.
+    Densities on disk name this as what to do before they are linked. Numba's lock is held then, as
+    it is while one is compiled.
     """
     module, _, name = symbol.rpartition(".")
     function = getattr(importlib.import_module(module), name)
-    with _lock:
-        if symbol not in loaded:
-            code = CFunc(function, ((INT,) * function.__code__.co_argcount, INT), {}, JIT)
-            keep_in(code, Stored(symbol, stamp()))
-            code.compile()
-            llvm.add_symbol(symbol, code.address)
-            loaded[symbol] = code
+    if symbol not in loaded:
+        code = CFunc(function, ((INT,) * function.__code__.co_argcount, INT), {}, JIT)
+        keep_in(code, Stored(symbol, stamp()))
+        code.compile()
+        llvm.add_symbol(symbol, code.address)
+        loaded[symbol] = code
 
 
 @cache

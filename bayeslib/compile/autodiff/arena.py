@@ -1,7 +1,7 @@
-"""The memory of a tape, and machine code that is compiled once and called by a symbol.
+"""The memory of a tape: its edges, and an arena for all else.
 
-A tape is memory of the C library's kind that outlives the evaluations, each of which starts it
-anew: a growing list of edges, and an arena.
+It outlives the evaluations, each of which starts anew. One that lacks room takes numbers for
+constants, counts what it would need, and is repeated with twice that.
 """
 
 import ctypes
@@ -16,14 +16,14 @@ from ..linked import doubles, words
 
 # The words of a tape.
 EDGES, NUM_EDGES, MAX_EDGES, NUM_NODES, ADJOINTS = range(5)
-BLOCK, CHUNK, USED, SIZE, WANTED, FAILED = range(5, 11)
+BLOCK, ARENA, USED, SIZE = range(5, 9)
 MATRICES, MOST_MATRICES = 16, 4  # symmetric ones: address and rows of each
 NUM_WORDS = MATRICES + 2 * MOST_MATRICES
 ROUNDING = 1e-13  # of an entry, in the roots of the diagonal's
 EDGE = 16  # bytes: the weight, and 4 each for parent and child
 NUMBER = 24  # bytes: value, index, tape
 MOST = 2**31 - 1  # numbers of a tape
-_FIRST_EDGES, _FIRST_BYTES = 1024, 1 << 14
+_FIRST_EDGES, _FIRST_BYTES, _ENDLESS = 512, 1 << 13, 1 << 60
 
 
 # ------------------------------------------------------------------------------------------ memory
@@ -36,6 +36,7 @@ def new_tape(data=()):
     known = [word for a in data if _is_symmetric(a) for word in (a.ctypes.data, len(a))]
     known = known[: 2 * MOST_MATRICES]
     words[MATRICES : MATRICES + len(known)] = known
+    words[NUM_EDGES], words[USED] = _FIRST_EDGES, _FIRST_BYTES
     tape = words[:]
     weakref.finalize(tape, _free, words).atexit = False
     return tape
@@ -53,48 +54,38 @@ def _is_symmetric(array):
 
 
 def _free(words):
-    chunk = int(words[CHUNK])
-    _raw_free(int(words[EDGES]))
-    while chunk:
-        before = ctypes.c_int64.from_address(chunk).value
-        _raw_free(chunk)
-        chunk = before
+    for place in (EDGES, ARENA):
+        _raw_free(int(words[place]))
 
 
 # As realloc and free of C: reallocate returns 0 where there is no more memory.
 reallocate = types.ExternalFunction("PyMem_RawRealloc", INT(INT, INT))
-_release = types.ExternalFunction("PyMem_RawFree", types.void(INT))
 _raw_free = ctypes.pythonapi.PyMem_RawFree
 _raw_free.argtypes, _raw_free.restype = (ctypes.c_void_p,), None
 
 
 # --------------------------------------------------------------------- room for edges and the like
-def grow(tape, more):
-    """Make room for `more` edges; without memory, forget all edges and note the failure.
+@njit(**INLINED)
+def _has_room(t, place, room, used, size):
+    """Make room for twice what the last evaluation used, if that was more than there is.
 
-    Return where the edges are.
+    Say whether there is memory for it.
     """
-    t = words(tape)
-    need = t[NUM_EDGES] + more
-    if need > t[MAX_EDGES]:
-        size = max(2 * t[MAX_EDGES], need, _FIRST_EDGES)
-        found = reallocate(t[EDGES], size * EDGE)
-        if found != 0:
-            t[EDGES], t[MAX_EDGES] = found, size
-        else:
-            t[FAILED], t[NUM_EDGES] = 1, 0
-    return t[EDGES]
-
-
-_grow = njit(**INLINED)(grow)
+    if t[used] > t[room]:
+        found = reallocate(t[place], 2 * t[used] * size)
+        if found == 0:
+            t[used] = 0  # the next evaluation may need less
+            return False
+        t[place], t[room] = found, 2 * t[used]
+    return True
 
 
 @njit(**INLINED)
 def clear(t):
     """Set the adjoints of all numbers to 0; say whether there was room for them, and all else."""
     num = t[NUM_NODES]
-    t[ADJOINTS] = reserve(t, 8 * num)
-    if t[FAILED] != 0 or num > MOST:
+    t[ADJOINTS] = reserve(t, 8 * num if num <= MOST else _ENDLESS)
+    if t[USED] > t[SIZE] or t[NUM_EDGES] > t[MAX_EDGES]:
         return False
     adjoints = doubles(t[ADJOINTS])
     for k in range(num):
@@ -113,43 +104,23 @@ def knows(t, X, d):
 
 @njit(**INLINED)
 def reserve(t, size):
-    """Memory that lasts until the evaluation ends, or 0 where there is none."""
-    size = -(-size // 8) * 8
-    t[WANTED] += size
-    if t[CHUNK] == 0 or t[USED] + size > t[SIZE]:
-        new_size = max(2 * t[SIZE], size + 8, _FIRST_BYTES)
-        chunk = reallocate(0, new_size)
-        if chunk == 0:
-            t[FAILED] = 1
-            return 0
-        words(chunk)[0] = t[CHUNK]
-        t[CHUNK], t[SIZE], t[USED] = chunk, new_size, 8
-    found = t[CHUNK] + t[USED]
-    t[USED] += size
-    return found
-
-
-@njit(**INLINED)
-def _empty_arena(t):
-    chunk = t[CHUNK]
-    if chunk != 0 and words(chunk)[0] != 0:
-        # More than one: the next evaluation shall find it all in one piece.
-        while chunk != 0:
-            before = words(chunk)[0]
-            _release(chunk)
-            chunk = before
-        t[CHUNK], t[SIZE] = 0, t[WANTED]
-    t[USED], t[WANTED] = 8, 0
+    """Memory that lasts until the evaluation ends; 0 where there is too little, from then on."""
+    begin = t[USED]
+    t[USED] += -(-size // 8) * 8
+    return t[ARENA] + begin if t[USED] <= t[SIZE] else 0
 
 
 def start(tape, theta, dim):
-    """Begin anew; return the address of the parameters as (dim,) numbers of the tape, or 0."""
+    """Begin anew; return the address of the parameters as (dim,) numbers of the tape.
+
+    Without memory, return 0.
+    """
     t = words(tape)
-    _empty_arena(t)
-    t[NUM_EDGES], t[NUM_NODES], t[BLOCK], t[FAILED] = 0, dim + 1, 0, 0
-    numbers = reserve(t, NUMBER * dim)
-    if numbers == 0 or _grow(tape, _FIRST_EDGES) == 0:
+    t[USED] = max(t[USED], NUMBER * dim)
+    if not (_has_room(t, EDGES, MAX_EDGES, NUM_EDGES, EDGE) and _has_room(t, ARENA, SIZE, USED, 1)):
         return 0
+    t[NUM_EDGES], t[NUM_NODES], t[BLOCK], t[USED] = 0, dim + 1, 0, 0
+    numbers = reserve(t, NUMBER * dim)
     values, out, fields = doubles(theta), doubles(numbers), words(numbers)
     for j in range(dim):
         out[3 * j], fields[3 * j + 1], fields[3 * j + 2] = values[j], j + 1, tape

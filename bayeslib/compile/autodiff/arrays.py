@@ -30,8 +30,6 @@ def total(a, axis=None, dtype=None):
         return None
     if not internals.is_nonelike(axis):
         return total_along if a.ndim == 2 else None
-    if "sum" in a.dtype.own:
-        return a.dtype.own["sum"](a)
 
     def sum_of_duals(a, axis=None, dtype=None):
         result = 0.0
@@ -39,17 +37,16 @@ def total(a, axis=None, dtype=None):
             result += x
         return result
 
-    return sum_of_duals
+    return a.dtype.own.get("sum", sum_of_duals)
 
 
 def total_along(a, axis=None, dtype=None):
     if not -2 <= axis < 2:
         raise ValueError("axis is out of bounds")
-    rows = a.T if axis % 2 else a
-    out = np.zeros(rows.shape[1], a.dtype)
-    for i in range(rows.shape[0]):
-        for j in range(out.size):
-            out[j] += rows[i, j]
+    rows = a if axis % 2 else a.T
+    out = np.empty(rows.shape[0], a.dtype)
+    for i in range(out.size):
+        out[i] = np.sum(rows[i])
     return out
 
 
@@ -57,23 +54,15 @@ def mean(a):
     return np.sum(a) / a.size
 
 
-def prod(a):
-    result = 1.0
-    for x in a.flat:
-        result *= x
-    return result
+def register_reduction(name, choose):
+    # Asked before numba's own rule (that is what the target does), a loop over the numbers. And
+    # numba types a.sum() by its own function of that method: it has to learn these as well.
+    overload(getattr(np, name), target="cpu")(choose)
+    overload(methods_of(name), target="cpu")(choose)
 
 
-def register_reduction(name, choose, **options):
-    # numba types a.sum() by its own function of that method: it has to learn these as well
-    overload(getattr(np, name), **options)(choose)
-    overload(methods_of(name), **options)(choose)
-
-
-# Asked before numba's own rule (that is what the target does), a loop over the numbers.
-register_reduction("sum", total, target="cpu")
-register_reduction("mean", lambda a: mean if holds_duals(a) else None, target="cpu")
-register_reduction("prod", lambda a: prod if holds_duals(a) else None)
+register_reduction("sum", total)
+register_reduction("mean", lambda a: mean if holds_duals(a) else None)
 
 
 # --------------------------------------------------------------------------------------- products
@@ -89,10 +78,7 @@ def vector_vector(a, b):
 def matrix_vector(a, b):
     out = np.empty(a.shape[0], result_type(a, b))
     for i in range(a.shape[0]):
-        entry = 0.0
-        for j in range(b.size):
-            entry += a[i, j] * b[j]
-        out[i] = entry
+        out[i] = vector_vector(a[i], b)
     return out
 
 
@@ -101,10 +87,7 @@ def matrix_matrix(a, b):
     out = np.empty((a.shape[0], b.shape[1]), result_type(a, b))
     for i in range(a.shape[0]):
         for j in range(b.shape[1]):
-            entry = 0.0
-            for k in range(b.shape[0]):
-                entry += a[i, k] * b[k, j]
-            out[i, j] = entry
+            out[i, j] = vector_vector(a[i], b[:, j])
     return out
 
 
@@ -126,7 +109,7 @@ def matrix_product(a, b):
     if active is None:
         return None
     shapes = getattr(a, "ndim", 0), getattr(b, "ndim", 0)
-    multiply = "product" in active.own and active.own["product"](a, b) or PRODUCTS.get(shapes)
+    multiply = active.own.get((*shapes, holds_duals(a)), PRODUCTS.get(shapes))
     if multiply is None:
         return None
 

@@ -12,6 +12,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import box, intrinsic, lower_cast, models, register_model
 
+from ..functions.elementwise import active
 from ..internals import Conversion, array_over, cgutils, lower_constant, make_array
 from ..kinds import DOUBLE, HALF, REAL
 
@@ -36,8 +37,9 @@ class Active(types.Type):
     """
 
     is_internal = True  # numba then fuses array expressions that hold such numbers
-    k = None  # how many partial derivatives it carries
-    own = {}  # by name, the array functions that this type does in a way of its own
+    # What this type does in a way of its own: "sum", and products of arrays by their numbers of
+    # dimensions and whether the first holds such numbers.
+    own = {}
 
     def unify(self, typingctx, other):
         return self if isinstance(other, REAL) else None
@@ -102,10 +104,9 @@ def to_python(kind, number, c):
 
 def common_dual(kinds):
     """The active type among numbers and arrays; None where there is none or something else."""
-    elements = {kind.dtype if isinstance(kind, types.Array) else kind for kind in kinds}
-    duals = {element for element in elements if isinstance(element, Active)}
-    others = elements - duals
-    return duals.pop() if len(duals) == 1 and all(isinstance(o, REAL) for o in others) else None
+    found = {*active(kinds)}
+    dual = found.pop() if len(found) == 1 else None
+    return dual if isinstance(dual, Active) else None
 
 
 # ---------------------------------------------------------------- building blocks of the lowering
@@ -145,6 +146,8 @@ def cast_real(context, builder, from_kind, to_kind, number):
 @intrinsic
 def value_of(typingctx, number):
     """The value of an active or a plain number."""
+    if isinstance(number, types.Optional):
+        raise TypeError(f"value_of({number})")  # known to `explain`; numba's own error says nothing
     if not isinstance(number, (Active, *REAL)):
         return None
 

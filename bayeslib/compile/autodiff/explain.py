@@ -1,8 +1,6 @@
 """From numba's pages of messages to one sentence that names the construct and the remedy."""
 
 import difflib
-import dis
-import itertools
 import linecache
 import os
 import re
@@ -37,8 +35,7 @@ SLIPS = (  # which do not compile without a gradient either
     (r">>> (exp|log|log1p|sqrt|pow|sin|cos|lgamma|max|min)\((?:readonly )?array",
      "Python's {0} of an array", "take NumPy's, as np.exp, np.max or np.maximum, or SciPy's"),
     (r">>> (?:getitem\(.*, (?:readonly )?(?:array\()?|categorical_logit\()(?:float|Dual)\d+",
-     "an index that is not a whole number",
-     "take .astype(int) of the array before it goes into data="),
+     "an index that is not a whole number", "take .astype(int) of it before it goes into data="),
     (r">>> (\w*stack|concatenate)\(.*[lL]ist", "np.{0} of a list",
      "give it a tuple, as np.{0}((a, b))"),
     (r"Unknown attribute '(\w+)' of type Module\(<module '((?!numpy|scipy|math')\w+)'",
@@ -65,6 +62,7 @@ SLIPS = (  # which do not compile without a gradient either
     (r"Cannot unify array\((float|int)\d+[^)]*\) and array\(Dual",
      "an array of floats becomes one of functions of theta",
      "begin with such, as by adding 0.0 * theta[0]; of named parameters, 0.0 * p.tau"),
+    (r"value_of\((?:none|OptionalType)", "a path through it returns none, not a number", ONE),
 )  # fmt: skip
 REMEDIES = (
     (r"setitem", "a function of theta is stored in an array that does not hold such numbers",
@@ -124,20 +122,7 @@ def slip(text, error, function):
         close = difflib.get_close_matches(match[2].lower(), densities.__all__, 1)
         remedy = f"did you mean {close[0]}?" if close else "mend the name"
         return f"bl.logpdf has {match[1]}", remedy
-    return ("a path through it returns none, not a number", ONE) if forgets(function) else None
-
-
-def forgets(function):
-    """Whether a path through a function, or that of named parameters in it, returns nothing."""
-    function = getattr(function, "py_func", function)
-    steps = list(dis.get_instructions(function.__globals__.get("_logdensity", function)))
-    if any(step.opname == "BEFORE_WITH" for step in steps):
-        return False  # a with block may swallow an error, and so has a path that returns nothing
-    return any(
-        last.opname in ("RETURN_VALUE", "RETURN_CONST")
-        and (step if last.opname == "RETURN_VALUE" else last).argrepr == "None"
-        for step, last in itertools.pairwise(steps)
-    )
+    return None
 
 
 def describe(text, error, function):

@@ -8,6 +8,7 @@ from numba import njit, types
 from numba.extending import intrinsic, overload
 
 from ..functions.elementwise import active, generic, result_type
+from ..functions.special import solve_triangular
 from ..internals import methods_of
 from .duals import REAL, Active
 from .scalars import RULE
@@ -69,19 +70,7 @@ def factors(a):
 @loops_for(np.linalg.solve)
 def solve(a, b):
     lu, rows, _ = factors(a)
-    n = rows.size
-    x = np.empty(b.shape, result_type(a, b)).reshape(n, b.size // n)
-    for i in range(n):
-        x[i] = b[rows[i]]
-    for column in range(x.shape[1]):
-        for i in range(n):
-            for k in range(i):
-                x[i, column] -= lu[i, k] * x[k, column]
-        for i in range(n - 1, -1, -1):
-            for k in range(i + 1, n):
-                x[i, column] -= lu[i, k] * x[k, column]
-            x[i, column] /= lu[i, i]
-    return x.reshape(b.shape)
+    return solve_triangular(lu, solve_triangular(lu, b[rows], 0, True, True), 0, False)
 
 
 @loops_for(np.linalg.inv)
@@ -119,19 +108,12 @@ def outer(a, b):
 
 @loops_for(np.trace)
 def trace(a):
-    result = 0.0
-    for i in range(min(a.shape[0], a.shape[1])):
-        result += a[i, i]
-    return result
+    return np.sum(np.diag(a))
 
 
 @loops_for(np.triu)
 def triu(m, k=0):
-    out = np.zeros(m.shape, m.dtype)
-    for i in range(m.shape[0]):
-        for j in range(max(i + k, 0), m.shape[1]):
-            out[i, j] = m[i, j]
-    return out
+    return np.where(np.triu(np.ones(m.shape), k) == 1.0, m, 0.0)
 
 
 @loops_for(np.tril)
@@ -148,6 +130,14 @@ def var(a):
 @loops_for(np.std, methods_of("std"))
 def std(a):
     return np.sqrt(np.var(a))
+
+
+@loops_for(np.prod, methods_of("prod"))
+def prod(a):
+    result = 1.0
+    for x in a.flat:
+        result *= x
+    return result
 
 
 @loops_for(np.cumsum, methods_of("cumsum"))
@@ -183,10 +173,7 @@ def interpolated(x, xp, fp):
 
 
 def interp(x, xp, fp):
-    out = np.empty(x.size, result_type(x, fp))
-    for i in range(x.size):
-        out[i] = interpolated(x.flat[i], xp, fp)
-    return out.reshape(x.shape)
+    return np.array([interpolated(number, xp, fp) for number in x.ravel()]).reshape(x.shape)
 
 
 @overload(np.interp)

@@ -36,11 +36,6 @@ def parts(number):
     return np.float64(number), None
 
 
-def unless_array(method):
-    """Leave arrays to NumPy, which comes back with their elements."""
-    return lambda a, b: NotImplemented if isinstance(b, np.ndarray) else method(a, b)
-
-
 # ----------------------------------------------------------- the table of derivatives, over NumPy
 def unchecked(function):
     """The NumPy twin of a function of `math`: infinite or nan where that would raise."""
@@ -102,6 +97,11 @@ def entry_by_entry(element, dtype=object):
     return entries
 
 
+def of_values(test):
+    """A test of numbers, which their values pass or not."""
+    return entry_by_entry(lambda *numbers: bool(test(*(parts(n)[0] for n in numbers))), bool)
+
+
 def over_rows(one_pass):
     """A sum over rows, of coefficients that are dual numbers."""
 
@@ -122,20 +122,14 @@ for function, one_pass in PASSES.items():
     LIFTED[function] = lift(function, over_rows(one_pass))
 for name in ("isnan", "isinf", "isfinite"):
     for test in (getattr(math, name), getattr(np, name)):
-        of_value = entry_by_entry(lambda number, test=test: bool(test(parts(number)[0])), bool)
-        LIFTED[test] = lift(test, of_value)
+        LIFTED[test] = lift(test, of_values(test))
 
 for (function, *_), *derivatives in (*ARITHMETIC, BINARY[0]):
-    rule, name = element_rule((function,), *derivatives), function.__name__
-    if len(derivatives) == 1:
-        setattr(PlainDual, f"__{name}__", rule)
-    else:
-        setattr(PlainDual, f"__{name}__", unless_array(rule))
-        setattr(PlainDual, f"__r{name}__", unless_array(lambda b, a, rule=rule: rule(a, b)))
+    rule, name = entry_by_entry(element_rule((function,), *derivatives)), function.__name__
+    setattr(PlainDual, f"__{name}__", rule)
+    setattr(PlainDual, f"__r{name}__", lambda b, a, rule=rule: rule(a, b))  # nobody asks for rneg
 for name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    compare = getattr(operator, name)
-    method = unless_array(lambda a, b, compare=compare: bool(compare(parts(a)[0], parts(b)[0])))
-    setattr(PlainDual, f"__{name}__", method)
+    setattr(PlainDual, f"__{name}__", of_values(getattr(operator, name)))
 PlainDual.__abs__ = LIFTED[abs]
 
 

@@ -6,7 +6,7 @@ Importing this module registers everything; `differentiate` does so at its first
 import dis
 import math
 import operator
-from functools import cache
+from functools import cache, partialmethod
 from itertools import chain, product
 
 import numpy as np
@@ -81,6 +81,10 @@ class Emitted:
     def __init__(self, builder, value):
         self.builder, self.value = builder, value
 
+    def combine(self, instruction, other, swapped=False):
+        pair = (emitted(other), self.value) if swapped else (self.value, emitted(other))
+        return Emitted(self.builder, getattr(self.builder, instruction)(*pair))
+
     def __neg__(self):
         return Emitted(self.builder, self.builder.fneg(self.value))
 
@@ -99,19 +103,9 @@ def emitted(number):
     return number.value if isinstance(number, Emitted) else DOUBLE(number)
 
 
-def teach_operator(name, instruction):
-    def forward(x, y):
-        return Emitted(x.builder, getattr(x.builder, instruction)(x.value, emitted(y)))
-
-    def backward(y, x):
-        return Emitted(y.builder, getattr(y.builder, instruction)(emitted(x), y.value))
-
-    setattr(Emitted, f"__{name}__", forward)
-    setattr(Emitted, f"__r{name}__", backward)
-
-
 for name, instruction in {"add": "fadd", "sub": "fsub", "mul": "fmul", "truediv": "fdiv"}.items():
-    teach_operator(name, instruction)
+    setattr(Emitted, f"__{name}__", partialmethod(Emitted.combine, instruction))
+    setattr(Emitted, f"__r{name}__", partialmethod(Emitted.combine, instruction, swapped=True))
 
 
 @cache

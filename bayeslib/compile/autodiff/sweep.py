@@ -65,13 +65,6 @@ def _read(numbers, n, values, parents):
 
 
 @njit(**INLINED)
-def _new_number(t):
-    """Return the index of a number that is made."""
-    t[NUM_NODES] += 1
-    return t[NUM_NODES] - 1
-
-
-@njit(**INLINED)
 def _append(t, block, kind, child, num, parents):
     b = words(block)
     b[BEFORE], b[AT], b[KIND] = t[BLOCK], t[NUM_EDGES], kind
@@ -100,7 +93,8 @@ def total(a, n, out):
         tape |= fields[STEP * i + 2]
     if tape != 0:
         t, pattern = words(tape), FOLLOWING if apart == 0 else SCATTERED
-        child, parents = _new_number(t), reserve(t, 4 * n)
+        child, parents = t[NUM_NODES], reserve(t, 4 * n)
+        t[NUM_NODES] += 1
         if parents != 0:
             for i in range(n if pattern == SCATTERED else 1):
                 halves(parents)[i] = fields[STEP * i + 1]
@@ -130,7 +124,8 @@ def dot(a, b, step, n, out):
             doubles(right)[i] = doubles(b)[i]
     for i in range(n):
         result += doubles(left)[i] * doubles(right)[i]
-    child = _new_number(t)
+    child = t[NUM_NODES]
+    t[NUM_NODES] += 1
     _write(out, result, child, tape)
     if step == STEP and (
         _add_quadratic(t, child, n, of_left, pattern, of_right, right)
@@ -184,11 +179,11 @@ def matrix_vector(X, owned, m, d, row, column, theta, out):
     """
     tape = _tape_of(theta, STEP, d)
     t, copied = words(tape), owned != 0 or (column != 8 and row != 8)
-    matrix = values = parents = block = sums = 0
+    matrix, values, parents, block, sums = X, 0, 0, 0, 0
     if tape != 0:
         values, parents, block = reserve(t, 8 * d), reserve(t, 4 * d), reserve(t, BLOCK_BYTES)
         matrix, sums = reserve(t, 8 * m * d) if copied else X, reserve(t, 8 * m)
-    if values == 0 or parents == 0 or block == 0 or matrix == 0 or sums == 0:  # or constants
+    if sums == 0:  # for want of room, or of numbers
         for i in range(m):
             s = 0.0
             for j in range(d):
@@ -221,7 +216,7 @@ def open_entries(tape, n, num, out):
     """Make room for the weights and parents of n entries that change by `num` arguments each.
 
     Writes to `out` where the weights and the parents are to go, those of an argument together; the
-    first entry's index; and 1. Where there is no tape, no entry or no memory, there are room for
+    first entry's index; and 1. Where there is no tape, no entry or no room, there are room for
     one, to which all go, and 0 and 0: constants.
     """
     places = words(out)
@@ -230,7 +225,7 @@ def open_entries(tape, n, num, out):
     if tape != 0 and n != 0:
         t = words(tape)
         weights, parents = reserve(t, 8 * n * num), reserve(t, 4 * n * num)
-        if weights != 0 and parents != 0:
+        if parents != 0:
             places[WHERE], places[WHOSE] = weights, parents
             places[FIRST], places[ADVANCE] = t[NUM_NODES], 1
             t[NUM_NODES] += n
@@ -318,7 +313,7 @@ def _back_product(t, b):
 
 
 def finish(tape, number, grad, dim):
-    """Write the gradient of a number; return 1 where memory has run out."""
+    """Write the gradient of a number; return 1 if the evaluation had too little room."""
     t, root = words(tape), words(number)[1]
     if not clear(t):
         return 1

@@ -17,13 +17,11 @@ from ..internals import array_expressions, array_over, cgutils, make_array
 from ..kinds import DOUBLE, DOUBLES, HALF, WORD, WORDS
 from ..linked import address_of
 from . import arena, sweep
-from .duals import ONE, REAL, Active, Dual, f8, value_of
+from .duals import ONE, Active, Dual, common_dual, f8, value_of
 
 
 class TracedType(Active):
     """A number of a tape."""
-
-    own = {}
 
     def __init__(self):
         super().__init__(name="Dual0")  # as the messages of `explain` know it
@@ -43,7 +41,7 @@ class TracedType(Active):
         if len(terms) == 1 and edges[0] == ONE:
             traced.index = edges[1]
         elif terms:
-            push = _pusher(context, builder, len(terms))
+            push = _pusher(builder, len(terms))
             traced.index = builder.call(push, [traced.tape, *edges])
         return traced._getvalue()
 
@@ -62,7 +60,7 @@ class TracedModel(models.StructModel):
         super().__init__(dmm, fe_type, members)
 
 
-def _pusher(context, builder, num):
+def _pusher(builder, num):
     """The function (tape, weight, parent, ...) -> index, of `num` edges; of constants it is 0."""
     name = f"bayeslib.tape.push{num}"
     found = builder.module.globals.get(name)
@@ -80,10 +78,12 @@ def _pusher(context, builder, num):
     def word(number):
         return b.gep(tape, [WORD(number)])
 
-    end = b.add(b.load(word(arena.NUM_EDGES)), WORD(num))
-    with b.if_then(b.icmp_unsigned(">", end, b.load(word(arena.MAX_EDGES))), likely=False):
-        linked.emit(context, b, arena.grow, [address, WORD(num)])
     count, child = b.load(word(arena.NUM_EDGES)), b.load(word(arena.NUM_NODES))
+    end = b.add(count, WORD(num))
+    b.store(end, word(arena.NUM_EDGES))
+    b.store(b.add(child, WORD(1)), word(arena.NUM_NODES))
+    with b.if_then(b.icmp_unsigned(">", end, b.load(word(arena.MAX_EDGES))), likely=False):
+        b.ret(child)
     place = b.add(b.load(word(arena.EDGES)), b.mul(count, WORD(arena.EDGE)))
     stored = b.inttoptr(place, HALF.as_pointer())
     for i in range(num):
@@ -91,8 +91,6 @@ def _pusher(context, builder, num):
         b.store(edges[2 * i], b.bitcast(weight, DOUBLES), align=8)
         b.store(b.trunc(edges[2 * i + 1], HALF), b.gep(stored, [WORD(4 * i + 2)]))
         b.store(b.trunc(child, HALF), b.gep(stored, [WORD(4 * i + 3)]))
-    b.store(b.add(count, WORD(num)), word(arena.NUM_EDGES))
-    b.store(b.add(child, WORD(1)), word(arena.NUM_NODES))
     b.ret(child)
     return function
 
@@ -218,14 +216,11 @@ def _tape_of(context, builder, kind, argument):
 
 def entry_by_entry(returned, kinds):
     """Return the context for an array expression of these types, or None for numba's own."""
-    number = sum(_is_active(kind) for kind in kinds)
-    if getattr(returned, "dtype", None) is not Traced or number > MOST_ARGUMENTS:
+    active = [kind for kind in kinds if _is_active(kind)]
+    if any(getattr(kind, "ndim", 0) > 1 and kind.layout == "A" for kind in active):
         return None
-    for kind in kinds:
-        if not isinstance(getattr(kind, "dtype", kind), (TracedType, *REAL)):
-            return None
-        if _is_active(kind) and getattr(kind, "ndim", 0) > 1 and kind.layout == "A":
-            return None
+    if len(active) > MOST_ARGUMENTS or common_dual(kinds) is not Traced or not _is_active(returned):
+        return None
     return EntryByEntry
 
 
@@ -306,22 +301,13 @@ def rows_times_vector(a, b):
     return out
 
 
-PRODUCTS = {
-    (1, 1): (constants_times_numbers, numbers_times_vector),
-    (2, 1): (constants_times_vector, rows_times_vector),
+TracedType.own = {
+    "sum": lambda a, axis=None, dtype=None: total(a.ravel()),
+    (1, 1, False): constants_times_numbers,
+    (1, 1, True): numbers_times_vector,
+    (2, 1, False): constants_times_vector,
+    (2, 1, True): rows_times_vector,
 }
-
-
-def product(a, b):
-    known = PRODUCTS.get((getattr(a, "ndim", 0), getattr(b, "ndim", 0)))
-    return known and known[a.dtype is Traced]
-
-
-def sum_of(a):
-    return lambda a, axis=None, dtype=None: total(a.ravel())
-
-
-TracedType.own.update({"sum": sum_of, "product": product})
 
 
 # --------------------------------------------------------------- in and out of the fused function
@@ -335,13 +321,13 @@ def fused_with_tape(logdensity, dim):
     """Return fused(theta, grad, tape, *data), in numba's subset; `logdensity` is a dispatcher."""
 
     def fused(theta, grad, tape, *data):
-        address = begin(address_of(tape), address_of(theta), theta.size)
-        if address == 0:
-            raise MemoryError("no memory for the gradient")
-        result = _room()
-        result[0] = logdensity(numbers_at(address)[:dim], *data)
-        if finish(address_of(tape), address_of(result), address_of(grad), grad.size) != 0:
-            raise MemoryError("no memory for the gradient")
+        result, short = _room(), 1
+        while short != 0:
+            address = begin(address_of(tape), address_of(theta), theta.size)
+            if address == 0:
+                raise MemoryError("no memory for the gradient")
+            result[0] = logdensity(numbers_at(address)[:dim], *data)
+            short = finish(address_of(tape), address_of(result), address_of(grad), grad.size)
         return value_of(result[0])
 
     return fused

@@ -77,17 +77,9 @@ def elementwise(formula, ruled=False):
         Whether its derivative stands in a table, for the formula cannot be differentiated.
     """
 
-    signature = inspect.signature(formula)
-
-    def bind(args, kwargs):
-        try:
-            return signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise BayeslibTypeError(f"{formula.__name__}{signature}: {error}") from None
-
     @functools.wraps(formula)
     def function(*args, **kwargs):
-        arrays = [np.asarray(a) for a in bind(args, kwargs).args]
+        arrays = [np.asarray(a) for a in bind(formula, args, kwargs).args]
         kind = object if any(a.dtype == object for a in arrays) else np.float64
         floats = [a if a.dtype == object else a.astype(np.float64) for a in arrays]
         rows = np.broadcast(*floats)
@@ -95,21 +87,38 @@ def elementwise(formula, ruled=False):
             out = [formula(*row) for row in rows]
         return np.array(out, dtype=kind).reshape(rows.shape)[()]
 
+    WRITTEN.append(function)
+    return compiled_by(function, formula, ruled, STRICT if ruled else EXACT)
+
+
+def compiled_by(function, formula, ruled, options):
+    """Let compiled code use a function of numbers and arrays by its formula, of numbers."""
     function.__compiled__ = (formula,)
 
     def choose(*kinds, **named):
-        given = bind(kinds, named).arguments
+        given = bind(formula, kinds, named).arguments
         if any(isinstance(kind, types.Array) for kind in given.values()):
-            return loop_over(function, signature, given, entry_type(given.values()))
+            return loop_over(function, given, entry_type(given.values()))
         return None if ruled and active(given.values()) else formula
 
-    overload(function, strict=False, jit_options=STRICT if ruled else EXACT)(choose)
-    WRITTEN.append(function)
+    overload(function, strict=False, jit_options=options)(choose)
     return function
 
 
-def loop_over(function, signature, given, dtype):
+signature_of = functools.cache(inspect.signature)
+
+
+def bind(function, args, kwargs):
+    try:
+        return signature_of(function).bind(*args, **kwargs)
+    except TypeError as error:
+        text = f"{function.__name__}{signature_of(function)}: {error}"
+        raise BayeslibTypeError(text) from None
+
+
+def loop_over(function, given, dtype):
     """A loop over the entries of arguments, at least one of which is an array."""
+    signature = signature_of(function)
     arrays = [name for name, kind in given.items() if isinstance(kind, types.Array)]
     entries = [f"{name}.flat[i]" if name in arrays else name for name in signature.parameters]
     differ = " or ".join(f"{name}.shape != {arrays[0]}.shape" for name in arrays[1:])

@@ -4,16 +4,15 @@ Their compiled forms are plain arithmetic, without calls of the C library: LLVM 
 over rows into vector instructions.
 """
 
-import inspect
 import math
 
 import numpy as np
-from numba import njit, types
-from numba.extending import intrinsic, overload
+from numba import njit
+from numba.extending import intrinsic
 
 from ..arithmetic import EXACT
-from ..kinds import DOUBLE, FLOAT, INT, REAL, WORD
-from .elementwise import entry_type, loop_over
+from ..kinds import DOUBLE, FLOAT, INT, WORD
+from .elementwise import compiled_by
 
 _LOG2_E = 1.0 / math.log(2.0)
 _ROUND = 1.5 * 2.0**52  # added to a small number, leaves it rounded in the lowest bits
@@ -61,21 +60,19 @@ def log1p_unit(e):
     return e + s * (2.0 * z * p - e)
 
 
-@njit(**EXACT)
 def _log1pexp(x):
     # a nan fails every comparison and comes through by e
+    x = float(x)
     return (x if x > 0.0 else 0.0) + log1p_unit(exp_negative(-abs(x)))
 
 
-@njit(**EXACT)
 def _sigmoid(x):
-    e = exp_negative(-abs(x))
+    e = exp_negative(-abs(float(x)))
     return (1.0 if x > 0.0 else e) / (1.0 + e)
 
 
-@njit(**EXACT)
 def _log_sigmoid(x):
-    return -_log1pexp(-x)
+    return -log1pexp(-float(x))
 
 
 def log1pexp(x):
@@ -145,18 +142,5 @@ def log_sigmoid(x):
     return -log1pexp(-np.asarray(x, dtype=np.float64))
 
 
-def _register(function, scalar_form):
-    function.__compiled__ = (scalar_form,)
-
-    @overload(function, jit_options=EXACT)
-    def compiled(x):
-        if isinstance(x, REAL):
-            return lambda x: scalar_form(float(x))
-        if not isinstance(x, types.Array):
-            return None
-        # of dual numbers too, whose scalar form is registered by autodiff
-        return loop_over(function, inspect.signature(function), {"x": x}, entry_type([x]))
-
-
 for _function, _form in ((log1pexp, _log1pexp), (sigmoid, _sigmoid), (log_sigmoid, _log_sigmoid)):
-    _register(_function, _form)
+    compiled_by(_function, _form, ruled=True, options=EXACT)

@@ -11,6 +11,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
+from ..arithmetic import EXACT
 from ..internals import is_nonelike
 from ..kinds import REAL
 from .elementwise import active, elementwise, generic, result_type
@@ -193,7 +194,7 @@ def softmax(x):
 
 
 @generic
-def solve_triangular(a, b, trans=0, lower=False):
+def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False):
     """Solve a x = b, or with trans=1 a.T x = b, where half of `a` counts as zero."""
     n = a.shape[0]
     x = np.empty(b.shape, result_type(a, b)).reshape(n, b.size // n)
@@ -206,7 +207,7 @@ def solve_triangular(a, b, trans=0, lower=False):
             factor = a[j, i] if trans == 1 else a[i, j]
             for column in range(x.shape[1]):
                 x[i, column] -= factor * x[j, column]
-        for column in range(x.shape[1]):
+        for column in range(0 if unit_diagonal else x.shape[1]):
             x[i, column] /= a[i, i]
     return x.reshape(b.shape)
 
@@ -234,8 +235,5 @@ def teach():
 
 
 def stand_in(function, own):
-    if own.__compiled__:
-        forward = (lambda x: own(x), lambda x, y: own(x, y))
-        overload(function, strict=False)(lambda *kinds: forward[len(kinds) - 1])
-    else:
-        generic(own, function)
+    compiled = (lambda *numbers: own(*numbers)) if own.__compiled__ else own
+    overload(function, strict=False, jit_options=EXACT)(lambda *kinds, **named: compiled)
