@@ -16,12 +16,11 @@ from numba.extending import intrinsic
 
 from ..validate import frozen
 from ..waiting import blocks, compiling, count, watching
-from .arithmetic import INLINED, JIT
 from .autodiff.arena import new_tape
 from .disk import Stored
 from .fingerprint import fingerprint
 from .internals import cgutils, global_compiler_lock, keep_in
-from .kinds import ADDRESS, BYTE, DOUBLE, FLOAT, HANDLE, INT, MATRIX, NATIVE, VECTOR
+from .kinds import ADDRESS, BYTE, DOUBLE, FLOAT, HANDLE, INLINED, INT, JIT, MATRIX, NATIVE, VECTOR
 
 # Added to the last word of a handle to stop the kernel that holds it; below it, errors are counted.
 STOP = 1 << 40

@@ -9,7 +9,6 @@ from numba.extending import intrinsic
 
 from ..errors import BayeslibTypeError
 from . import entry
-from .arithmetic import INLINED
 from .autodiff import compilable, differentiate, differentiate_by_tape, prefers_tape
 from .autodiff.explain import explain
 from .autodiff.rewrite import unique
@@ -17,6 +16,7 @@ from .callback import Bound, PlainCallback
 from .disk import Stored
 from .fingerprint import Reading
 from .internals import compile_function, global_compiler_lock
+from .kinds import INLINED
 from .linked import stamp
 
 _compiled = {}

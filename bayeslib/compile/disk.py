@@ -80,8 +80,7 @@ class Stored:
 
 def cache_folder():
     """Return where machine code is kept."""
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    if chosen:
+    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
         return Path(chosen) / "bayeslib"
     folder = user_cache("bayeslib")
     # an empty XDG_CACHE_HOME counts as unset; else code lands in the reader's folder

@@ -83,10 +83,9 @@ class Reading:
         elif item is None or isinstance(item, _SIMPLE):
             self._write(type(item).__name__, repr(item))
         elif isinstance(item, np.ndarray):
-            content = item.tobytes()
-            self._write("array", item.dtype.str, item.shape)
+            shape, content = item.shape, item.tobytes()
+            self._write("array", item.dtype.str, shape)
             self._hash.update(content)
-            shape = item.shape
             self._watch(lambda: item.shape != shape or item.tobytes() != content)
         elif isinstance(item, types.CodeType):
             self._write("code", item.co_argcount, item.co_flags, item.co_code.hex())

@@ -14,10 +14,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from .arithmetic import JIT
 from .disk import Stored
 from .internals import CFunc, array_over, before_linking, cgutils, keep_in, make_array
-from .kinds import DOUBLES, FLOAT, INT, WORD
+from .kinds import DOUBLES, FLOAT, INT, JIT, WORD
 
 loaded, _errands = {}, {}  # by symbol: the machine code, and how to have it
 

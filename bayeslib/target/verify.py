@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..compile.arithmetic import JIT
 from ..compile.autodiff import compilable
+from ..compile.kinds import JIT
 from ..errors import GradientError, TargetError, warn
 from ..validate import shown
 from .parameters import Layout

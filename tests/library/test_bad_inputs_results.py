@@ -13,7 +13,7 @@ from scipy import sparse, stats
 
 import bayeslib as bl
 from bayeslib import Draws, Target
-from bayeslib.compile.arithmetic import FAST
+from bayeslib.compile.kinds import FAST
 from bayeslib.exact.enumerate_posterior import Enumeration
 
 pytestmark = pytest.mark.trust("S15")

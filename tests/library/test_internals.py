@@ -20,11 +20,10 @@ from numba.extending import intrinsic
 import bayeslib as bl
 from bayeslib import Target
 from bayeslib.compile import internals
-from bayeslib.compile.arithmetic import FAST
 from bayeslib.compile.autodiff import differentiate
 from bayeslib.compile.entry import Entry, add_entry
 from bayeslib.compile.internals import cgutils
-from bayeslib.compile.kinds import GENERATOR
+from bayeslib.compile.kinds import FAST, GENERATOR
 
 TRIED = "0.63.0", "0.68.1"
 ROOT = Path(__file__).parents[2]

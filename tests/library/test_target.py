@@ -14,7 +14,7 @@ from scipy import stats
 
 import bayeslib as bl
 from bayeslib import Target, Truth, cholesky_corr, metropolis, simplex
-from bayeslib.compile.arithmetic import FAST
+from bayeslib.compile.kinds import FAST
 from bayeslib.errors import BayeslibError, GradientError, TargetError
 
 

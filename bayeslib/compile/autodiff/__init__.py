@@ -25,9 +25,9 @@ numbers, it is reverse mode: a tape, whose cost does not grow with the dimension
 
 from numba import config, njit
 
-from ..arithmetic import INLINED, OURS
 from ..functions.regression import SUMS_OVER_ROWS
 from ..functions.special import teach
+from ..kinds import INLINED, OURS
 from .rewrite import calls_any, convert, looks, unique
 
 __all__ = ["compilable", "differentiate", "differentiate_by_tape", "prefers_tape"]

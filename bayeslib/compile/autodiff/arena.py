@@ -10,8 +10,7 @@ import weakref
 import numpy as np
 from numba import njit, types
 
-from ..arithmetic import INLINED
-from ..kinds import INT
+from ..kinds import INLINED, INT
 from ..linked import doubles, words
 
 # The words of a tape.

@@ -10,11 +10,10 @@ from numba import njit, types
 from numba.extending import overload
 
 from ...errors import GradientError
-from .. import internals
-from ..arithmetic import OURS
 from ..functions.elementwise import elementwise, result_type
 from ..functions.regression import PASSES
-from ..internals import methods_of, stack_vector
+from ..internals import is_nonelike, keep_in_float64, methods_of, stack_vector, stand_among_arrays
+from ..kinds import OURS
 from .duals import Active, common_dual, value_of, with_value
 
 
@@ -28,7 +27,7 @@ def total(a, axis=None, dtype=None):
         return lambda a, axis=None, dtype=None: a
     if not holds_duals(a):
         return None
-    if not internals.is_nonelike(axis):
+    if not is_nonelike(axis):
         return total_along if a.ndim == 2 else None
 
     def sum_of_duals(a, axis=None, dtype=None):
@@ -180,5 +179,5 @@ def where(condition, x, y):
     return None if common_dual((x, y)) is None else lambda condition, x, y: choose(condition, x, y)
 
 
-internals.stand_among_arrays(Active)
-internals.keep_in_float64(Active)
+stand_among_arrays(Active)
+keep_in_float64(Active)

@@ -8,7 +8,6 @@ from numba import njit, types
 from numba.extending import intrinsic, overload
 
 from ..functions.elementwise import active, generic, result_type
-from ..functions.special import solve_triangular
 from ..internals import methods_of
 from .duals import REAL, Active
 from .scalars import RULE
@@ -70,7 +69,19 @@ def factors(a):
 @loops_for(np.linalg.solve)
 def solve(a, b):
     lu, rows, _ = factors(a)
-    return solve_triangular(lu, solve_triangular(lu, b[rows], 0, True, True), 0, False)
+    n = rows.size
+    x = np.empty(b.shape, result_type(a, b)).reshape(n, b.size // n)
+    for i in range(n):
+        x[i] = b[rows[i]]
+    for column in range(x.shape[1]):
+        for i in range(n):
+            for k in range(i):
+                x[i, column] -= lu[i, k] * x[k, column]
+        for i in range(n - 1, -1, -1):
+            for k in range(i + 1, n):
+                x[i, column] -= lu[i, k] * x[k, column]
+            x[i, column] /= lu[i, i]
+    return x.reshape(b.shape)
 
 
 @loops_for(np.linalg.inv)

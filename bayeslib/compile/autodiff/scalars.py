@@ -13,9 +13,8 @@ import numpy as np
 from numba import njit, types
 from numba.extending import lower_builtin, overload, type_callable
 
-from ..arithmetic import JIT
 from ..internals import type_of_literals
-from ..kinds import DOUBLE
+from ..kinds import DOUBLE, JIT
 from .duals import REAL, Active, common_dual, f8, unpack
 from .rules import ARITHMETIC, BINARY, UNARY
 

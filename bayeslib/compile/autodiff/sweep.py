@@ -12,8 +12,8 @@ stands between the edges; so is a product of a constant matrix and a vector.
 import numpy as np
 from numba import njit
 
-from ..arithmetic import INLINED
 from ..functions.regression import accumulate_rows, predict_rows
+from ..kinds import INLINED
 from ..linked import INDEX, doubles, halves, rows_at, words
 from .arena import ADJOINTS, BLOCK, EDGES, NUM_EDGES, NUM_NODES, NUMBER, clear, knows, reserve
 

@@ -12,9 +12,8 @@ from numba import njit, types
 from numba.extending import intrinsic, models, overload, register_model
 
 from .. import linked
-from ..arithmetic import INLINED, OURS
 from ..internals import array_expressions, array_over, cgutils, make_array
-from ..kinds import DOUBLE, DOUBLES, HALF, WORD, WORDS
+from ..kinds import DOUBLE, DOUBLES, HALF, INLINED, OURS, WORD, WORDS
 from ..linked import address_of
 from . import arena, sweep
 from .duals import ONE, Active, Dual, common_dual, f8, value_of

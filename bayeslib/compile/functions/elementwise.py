@@ -12,8 +12,7 @@ from numba import types
 from numba.extending import overload
 
 from ...errors import BayeslibTypeError
-from ..arithmetic import EXACT
-from ..kinds import REAL
+from ..kinds import EXACT, REAL
 
 STRICT = {"error_model": "numpy", "fastmath": False}
 WRITTEN = []  # all functions made here, which plain Python differentiates too
@@ -79,7 +78,7 @@ def elementwise(formula, ruled=False):
 
     @functools.wraps(formula)
     def function(*args, **kwargs):
-        arrays = [np.asarray(a) for a in bind(formula, args, kwargs).args]
+        arrays = [np.asarray(a) for a in bind(function, args, kwargs).args]
         kind = object if any(a.dtype == object for a in arrays) else np.float64
         floats = [a if a.dtype == object else a.astype(np.float64) for a in arrays]
         rows = np.broadcast(*floats)
@@ -96,7 +95,7 @@ def compiled_by(function, formula, ruled, options):
     function.__compiled__ = (formula,)
 
     def choose(*kinds, **named):
-        given = bind(formula, kinds, named).arguments
+        given = bind(function, kinds, named).arguments
         if any(isinstance(kind, types.Array) for kind in given.values()):
             return loop_over(function, given, entry_type(given.values()))
         return None if ruled and active(given.values()) else formula

@@ -10,8 +10,7 @@ import numpy as np
 from numba import njit
 from numba.extending import intrinsic
 
-from ..arithmetic import EXACT
-from ..kinds import DOUBLE, FLOAT, INT, WORD
+from ..kinds import DOUBLE, EXACT, FLOAT, INT, WORD
 from .elementwise import compiled_by
 
 _LOG2_E = 1.0 / math.log(2.0)

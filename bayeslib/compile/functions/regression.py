@@ -7,8 +7,8 @@ from numba import njit, types
 from numba.extending import overload
 
 from ...errors import BayeslibError
-from ..arithmetic import INLINED, OURS
 from ..internals import stack_vector
+from ..kinds import INLINED, OURS
 from ..linked import address_of, doubles, native, rows_at
 from .elementwise import active
 from .logistic import bits_of, double_of, exp_negative, log1pexp, sigmoid

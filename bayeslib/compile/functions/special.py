@@ -11,9 +11,8 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from ..arithmetic import EXACT
 from ..internals import is_nonelike
-from ..kinds import REAL
+from ..kinds import EXACT, REAL
 from .elementwise import active, elementwise, generic, result_type
 from .logistic import log_sigmoid, sigmoid
 
@@ -194,7 +193,7 @@ def softmax(x):
 
 
 @generic
-def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False):
+def solve_triangular(a, b, trans=0, lower=False):
     """Solve a x = b, or with trans=1 a.T x = b, where half of `a` counts as zero."""
     n = a.shape[0]
     x = np.empty(b.shape, result_type(a, b)).reshape(n, b.size // n)
@@ -207,7 +206,7 @@ def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False):
             factor = a[j, i] if trans == 1 else a[i, j]
             for column in range(x.shape[1]):
                 x[i, column] -= factor * x[j, column]
-        for column in range(0 if unit_diagonal else x.shape[1]):
+        for column in range(x.shape[1]):
             x[i, column] /= a[i, i]
     return x.reshape(b.shape)
 
