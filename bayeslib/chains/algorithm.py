@@ -12,10 +12,9 @@ from ..errors import warn
 from ..target.verify import out_of_bounds
 from ..validate import as_counts, as_rng, check_memory
 from ..waiting import blocks
-from .blocks import Outcome, run_chains, spawn
 from .far import endless, runaway, tail_index
-from .loop import Chain, Density
-from .run import into_draws, join_chains
+from .loop import Chain, Density, Unasked
+from .run import Outcome, into_draws, join_chains, run_chains, spawn
 from .starts import initial_positions
 
 
@@ -62,7 +61,7 @@ class Algorithm:
         Or only their log densities and notes.
     joined : callable
         joined(draws) -> the draws of all chains, completed.
-    at_window : callable, optional
+    at_window : callable
         at_window(run) is called where a window of the warm-up ends, the last excepted.
     diverged : str
         Where a reader finds the transitions that diverged.
@@ -78,7 +77,7 @@ class Algorithm:
     raised: Callable = lambda run: None
     keeps_draws: bool = True
     joined: Callable = lambda draws: draws
-    at_window: Callable | None = None
+    at_window: Callable = lambda run: None
     diverged: str = ""
 
     def __reduce__(self):
@@ -105,6 +104,23 @@ class Algorithm:
         if len(jobs) == 1:  # in another process, perhaps
             plan.rng.bit_generator.state = outcomes[0].rng_state
         return join_chains(outcomes, target, plan, interrupted, join, *subject)
+
+    def sample_states(self, method, names, starts, options, plan, settings, numbers):
+        """Run one chain a start where steps know by themselves how likely a state is.
+
+        Parameters
+        ----------
+        method, names, settings
+            See `into_draws`.
+        starts, options, plan
+            See `run`.
+        numbers : int
+            Kept in each chain, to estimate the memory.
+        """
+        check_memory((1, plan.num_chains, numbers), "draws")
+        join = into_draws(method, names, {"seed": plan.seed, **settings})
+        generators = spawn(plan.rng, plan.num_chains)
+        return self.run(Unasked(len(names)), starts, generators, options, plan, join)
 
     def sample(
         self, target, initial_position, options, plan, settings, *,
@@ -215,10 +231,6 @@ class Run:
         self.notes = np.zeros(num_samples + 1, dtype=algorithm.chain.note)
         self.state = algorithm.initial(self, start, **options)
         self.windows = algorithm.windows(self.num_warmup, self.state)
-        self.ask()
-
-    def ask(self):
-        """Ask for the density, and its gradient, where the chain is."""
         gradient = getattr(self.state, "gradient", self.density.unused)
         self.account.log_p = self.bound(self.state.position, gradient)
 
@@ -228,8 +240,7 @@ class Run:
         That is before `last` only for a reason noted in its account or handle. All it needs to go
         on is in its own arrays, so that the sizes of blocks leave no trace in the draws.
         """
-        at_window = self.algorithm.at_window
-        ends = self.windows[: -1 if at_window else 0]
+        ends = self.windows[:-1]
         for end in [*ends[(first < ends) & (ends < last)], last]:
             first = self.algorithm.chain(
                 self.density, self.rng, np.array([first, end]), self.windows, self.state,
@@ -238,7 +249,7 @@ class Run:
             if first < end:
                 break
             if end in ends:
-                at_window(self)
+                self.algorithm.at_window(self)
         return first
 
     def outcome(self):

@@ -49,7 +49,7 @@ def initial_positions(target, initial_position, generators, *, gradient=False, d
         warn_of_one_start(starts, "point", "initial_position")
     target.verify(starts[0], gradient=gradient)
     for start in np.unique(starts, axis=0):
-        _check_start(target, start, gradient)
+        check_start(target, start, gradient)
     if gradient:
         num_evals += target.check_gradient(starts[0], thorough=False)
     return starts, num_evals
@@ -58,9 +58,8 @@ def initial_positions(target, initial_position, generators, *, gradient=False, d
 def warn_of_one_start(starts, what, name):
     """Warn if several chains begin at the same point, or `what` it is called."""
     if len(starts) > 1 and np.all(starts == starts[0]):
-        told = f"all {len(starts)} chains start at the same {what}"
-        remedy = f"pass one {what} a chain, or leave {name} out"
-        warn(f"{told}, so R-hat cannot show a chain that is stuck; {remedy}")
+        told = f"all {len(starts)} chains start at the same {what}: R-hat cannot show one is stuck"
+        warn(f"{told}; pass one {what} a chain, or leave {name} out")
 
 
 def as_states(states, shape, num_chains):
@@ -89,10 +88,9 @@ def _draw_starts(target, generators, draw, gradient):
         else:
             remedy = "a proposal that covers the target" if draw else "support=, or constraints"
             last = f"{target(start)} at theta={shown(target._place(start))}"
-            found = (
-                f"no start with a finite log density in {_TRIES} attempts; {last}: check the data"
-            )
-            raise StartError(blame(target, f"{found}, or pass initial_position, or {remedy}"))
+            found = f"no start with a finite log density in {_TRIES} attempts; {last}"
+            remedy = f"check the data, or pass initial_position, or {remedy}"
+            raise StartError(blame(target, f"{found}: {remedy}"))
         starts.append(start)
     return np.stack(starts), num_evals
 
@@ -110,7 +108,8 @@ def scatter(uniforms, support):
     return start
 
 
-def _check_start(target, start, gradient):
+def check_start(target, start, gradient, what="the log density"):
+    """Raise if the density, or its gradient where that is asked for, is not finite at a start."""
     where = f"at initial_position={shown(target._place(start))}"
     if not target.finite(start, gradient=gradient):
         value = target(start)
@@ -119,7 +118,7 @@ def _check_start(target, start, gradient):
             reason = "is nan; look for 0/0, inf - inf, or a logarithm or root of a negative number"
         elif value < 0:
             reason = "is -inf: this is outside the support; start where the density is positive"
-        raise StartError(blame(target, f"the log density {where} {reason}"))
+        raise StartError(blame(target, f"{what} {where} {reason}"))
     slope = target.gradient(start) if gradient else np.zeros(0)
     for i in np.flatnonzero(~np.isfinite(slope)):
         name = target.names[i]

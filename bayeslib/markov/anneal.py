@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..chains.algorithm import Algorithm, as_plan
-from ..chains.blocks import spawn
 from ..chains.functions import Compares, Draws, bind_moves, compile_all, error_of_moves
 from ..chains.loop import INFINITE, Chain, ask, copy, ended, judged, laid_out, record
+from ..chains.run import spawn
 from ..compile.arguments import as_data, as_function
 from ..compile.callback import density, helper
 from ..compile.kinds import ADDRESS, HANDLE, VECTOR
@@ -158,17 +158,15 @@ def settings(run):
 def raised(run):
     error = error_of_moves(run)
     if error is None and run.account.status == INFINITE:
-        where = shown(run.density.points[1])
-        return BayeslibError(f"the energy is -inf at state={where}: it overflows, or is no energy")
+        return BayeslibError(f"the energy is -inf at state={shown(run.density.points[1])}")
     if error is not None or run.options["compare"] is None or run.done < run.num_samples:
         return error
     # Changes of energy must add up to the energy.
     energy, summed = run.bound(run.state.position, np.empty(run.target.dim)), run.account.log_p
     if abs(energy - summed) <= _WRONG_CHANGE * (1.0 + abs(energy)):
         return None
-    found = f"the changes of energy add up to {summed:.9g} at state={shown(run.state.position)}"
-    rule = "change must return energy(proposed) - energy(state)"
-    return BayeslibError(f"{found}, where the energy is {energy:.9g}: {rule}")
+    found = f"changes add up to {summed:.9g}, not the energy {energy:.9g}"
+    return BayeslibError(f"{found}: change must return energy(proposed) - energy(state)")
 
 
 ANNEAL = Algorithm(
@@ -348,6 +346,5 @@ def _verify(target, propose, change, starts, rng):
     claimed, before, after = change(proposed, start), target(start), target(proposed)
     wrong = abs(claimed - (after - before)) > _WRONG_CHANGE * (1.0 + abs(before) + abs(after))
     if wrong or np.isfinite(claimed) != np.isfinite(after):
-        found = f"{change.label} is {claimed:.6g} from {shown(start)} to {shown(proposed)}"
-        rule = f"must return energy(proposed) - energy(state), {after - before:.6g}"
-        raise BayeslibError(f"{found}; it {rule}")
+        found = f"{claimed:.6g}, not {after - before:.6g}, from {shown(start)} to {shown(proposed)}"
+        raise BayeslibError(f"{change.label} must return energy(proposed) - energy(state): {found}")

@@ -7,16 +7,14 @@ import numpy as np
 
 from .. import diagnostics
 from ..chains.algorithm import Algorithm, as_plan
-from ..chains.blocks import spawn
-from ..chains.loop import Chain, Unasked, laid_out, record
-from ..chains.run import into_draws
+from ..chains.loop import Chain, laid_out, record
 from ..chains.starts import as_states
 from ..compile.callback import helper
 from ..compile.functions import sigmoid
 from ..compile.kinds import INTS, MATRIX, VECTOR
 from ..errors import BayeslibError, warn
 from ..results import Estimate
-from ..validate import as_count, as_floats, check_each, check_finite, check_fits, check_memory
+from ..validate import as_count, as_floats, check_each, check_finite, check_fits
 from .learning import MOST_UNITS, learn
 
 _WORST_RHAT = 1.1  # of the unclamped chains, above which their errors mean little
@@ -99,8 +97,7 @@ def units_step(target, rng, log_p, units, note):
 
 
 def initial(run, start, moving, weights, biases):
-    drawn = np.where(run.rng.random(start.size) < 0.5, 1.0, 0.0)
-    position = np.where(np.isnan(start), drawn, start)
+    position = np.where(np.isnan(start), run.rng.random(start.size) < 0.5, start)
     return laid_out(Units, position=position, moving=moving, weights=weights, biases=biases)
 
 
@@ -157,14 +154,13 @@ class BoltzmannMachine:
         check_finite(weights, "weights")
         check_finite(biases, "biases")
         equal = np.isclose(weights, weights.T, rtol=1e-10, atol=1e-12)
-        remedy = "; given pairs i < j alone pass np.triu(W, 1) + np.triu(W, 1).T"
-        check_each(weights, "weights", "symmetric", equal, remedy)
+        check_each(weights, "weights", "symmetric", equal, "; of one triangle W pass W + W.T")
         fine = (weights == 0.0) | (np.eye(n) == 0.0)
         check_each(weights, "weights", "zero on the diagonal", fine)
         weights.flags.writeable = biases.flags.writeable = False
-        self.weights, self.biases, self.num_visible = weights, biases, n
-        if num_visible is not None:
-            self.num_visible = as_count(num_visible, "num_visible", maximum=n)
+        self.weights, self.biases = weights, biases
+        num_visible = n if num_visible is None else num_visible
+        self.num_visible = as_count(num_visible, "num_visible", maximum=n)
 
     @property
     def num_units(self):
@@ -328,12 +324,10 @@ class BoltzmannMachine:
         n = self.num_units
         plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
         starts, moving = self._starts(clamped, initial, plan.num_chains)
-        check_memory((1, plan.num_chains, plan.num_samples, n + 1), "draws")
         options = {"moving": moving, "weights": self.weights, "biases": self.biases}
-        names = [f"s[{i}]" for i in range(n)]
-        join = into_draws("BoltzmannMachine.sample", names, {"seed": plan.seed})
-        generators = spawn(plan.rng, plan.num_chains)
-        return BOLTZMANN.run(Unasked(n), starts, generators, options, plan, join)
+        method, names = "BoltzmannMachine.sample", [f"s[{i}]" for i in range(n)]
+        numbers = plan.num_samples * (n + 1)
+        return BOLTZMANN.sample_states(method, names, starts, options, plan, {}, numbers)
 
     def _starts(self, clamped, initial, num_chains):
         """Return starts (num_chains, n), nan where they are drawn, and the units that move."""
@@ -434,6 +428,5 @@ def as_binary(value, name, size):
     array = as_floats(array.astype(float) if array.dtype == bool else array, name)
     fits = array.ndim in (1, 2) and array.shape[-1] == size
     check_fits(fits, array, name, f"have shape ({size},) or (m, {size})")
-    remedy = "; for units of -1 and 1 pass (s + 1) / 2"
-    check_each(array, name, "0 or 1", np.isin(array, (0.0, 1.0)), remedy)
+    check_each(array, name, "0 or 1", np.isin(array, (0.0, 1.0)), "; of -1 and 1 pass (s + 1) / 2")
     return array

@@ -90,9 +90,7 @@ def raised(run):
     one = run.options["conditionals"][k]
     if status == UNDEFINED:
         found = f"{one.label} drew {shown(s.drawn[: one.size])} at theta={shown(theta)}"
-        return BayeslibError(
-            f"{found}: draws must be finite; is a scale or shape not positive there?"
-        )
+        return BayeslibError(f"{found}, not finite: is a scale or shape not positive there?")
     return one.error(run.kept[k], theta, theta, copy.deepcopy(run.rng))
 
 
@@ -283,8 +281,8 @@ def arrange(conditionals, blocks, theta, rng):
     sizes = [one.twice(theta, rng).size for one in conditionals]
     if blocks is None:
         if sum(sizes) != theta.size:
-            found = f"the conditionals return {sum(sizes)} values in all"
-            raise BayeslibError(f"{found}, but there are {theta.size} coordinates; or pass blocks=")
+            found = f"{sum(sizes)} values in all, but there are {theta.size} coordinates"
+            raise BayeslibError(f"the conditionals return {found}; or pass blocks=")
         blocks = np.split(np.arange(theta.size), np.cumsum(sizes)[:-1])
     for one, block, size in zip(conditionals, blocks, sizes, strict=True):
         if block.size != size:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..chains.algorithm import Algorithm, as_plan
 from ..chains.functions import Portable
-from ..chains.loop import Chain, acceptance, copy, laid_out, log_density, record
+from ..chains.loop import Chain, accepts, copy, laid_out, log_density, record
 from ..compile.kinds import MATRIX, VECTOR
 from ..diagnostics.trouble import longest_stay_problem
 from ..errors import BayeslibError, warn
@@ -23,7 +23,6 @@ class Proposals(NamedTuple):
     position: VECTOR
     proposals: MATRIX
     log_q: VECTOR
-    uniforms: VECTOR
     now: Now
 
 
@@ -35,9 +34,7 @@ def independence_step(target, rng, log_p, x, note):
     t = target.account.t
     log_new = log_density(target, x.proposals[t])
     log_weight = log_new - x.log_q[t]
-    note.acceptance_rate = acceptance(log_weight - x.now.log_weight)
-    note.accepted = x.uniforms[t] < note.acceptance_rate
-    if note.accepted:
+    if accepts(rng, log_weight - x.now.log_weight, note):
         x.now.log_weight = log_weight
         copy(x.proposals[t], x.position)
         log_p = log_new
@@ -48,16 +45,13 @@ def independence_step(target, rng, log_p, x, note):
 def initial(run, start, portable):
     proposal = as_proposal(portable.value, start.size)
     proposals = proposal.sample(run.num_warmup + run.num_samples, run.rng)
-    uniforms = run.rng.random(len(proposals))
     log_q = proposal.logdensity(np.concatenate([start[None], proposals]))
     if not np.isfinite(log_q[0]):
-        found = f"the log density of the proposal is {log_q[0]} at the start {shown(start)}"
-        raise BayeslibError(f"{found}: start within its support")
+        found = f"log density {log_q[0]} at the start {shown(start)}"
+        raise BayeslibError(f"the proposal has {found}: start within its support")
     proposal.check_own(proposals, log_q[1:])
     now = {"log_weight": run.bound(start, np.empty(start.size)) - log_q[0]}
-    return laid_out(
-        Proposals, position=start, proposals=proposals, log_q=log_q[1:], uniforms=uniforms, now=now
-    )
+    return laid_out(Proposals, position=start, proposals=proposals, log_q=log_q[1:], now=now)
 
 
 def settings(run):
@@ -146,8 +140,8 @@ def independence_metropolis(
     where the density is nan is rejected and counted, in ``settings["num_nan"]``.
 
     Draw order, for each chain: for a start, ``proposal.sample(1, rng)`` until the density is
-    positive; then, all at once, as many as there are iterations, and as many uniforms,
-    ``rng.random``; accepted when the uniform is below the probability.
+    positive; then, all at once, as many as there are iterations; then one uniform for each
+    iteration; accepted when it is below the probability.
 
     References
     ----------

@@ -1,20 +1,17 @@
 """The Ising model on a rectangle, by Gibbs sampling or by clusters."""
 
-import dataclasses
 from typing import NamedTuple
 
 import numpy as np
 from numba import types
 
 from ..chains.algorithm import Algorithm, as_plan
-from ..chains.blocks import spawn
-from ..chains.loop import Chain, Unasked, copy, laid_out, record
-from ..chains.run import into_draws
+from ..chains.loop import Chain, copy, laid_out, record
 from ..chains.starts import as_states
 from ..compile.callback import borrowed, helper
 from ..compile.kinds import FLOAT, INT, INTS, MATRIX, VECTOR
 from ..errors import BayeslibError
-from ..validate import as_choice, as_floats, check_each, check_memory
+from ..validate import as_choice, as_floats, check_each
 from .ising_model import as_model, bordered, tables
 
 METHODS = ("systematic", "checkerboard", "random", "wolff")
@@ -31,6 +28,7 @@ class Spins(NamedTuple):
     field: MATRIX  # of every site, or empty
     uniform_field: FLOAT
     coupling: FLOAT
+    beta: FLOAT
     periodic: types.boolean
     order: INT
     join: FLOAT
@@ -38,7 +36,7 @@ class Spins(NamedTuple):
     sums: types.int64[:, ::1]  # of each site's spin over the draws
 
 
-Note = record(cluster_size="i8")
+Note = record(_cluster_size="i8")
 
 
 @helper
@@ -135,7 +133,7 @@ def flipped(s, i, j):
 
 @helper
 def measure(s):
-    """Write energy and magnetisation a site; add each spin to its sum."""
+    """Write energy and magnetisation a site; add each spin to its sum; return the log density."""
     rows, cols = s.sums.shape
     lattice, sums, field = borrowed(s.lattice), borrowed(s.sums), s.field
     bonds, spins = np.int64(0), np.int64(0)
@@ -152,19 +150,18 @@ def measure(s):
             along += field[r, c] * lattice[r + 1, c + 1]
     s.position[0] = -(s.coupling * bonds + along) / (rows * cols)
     s.position[1] = spins / (rows * cols)
+    return -s.beta * (rows * cols) * s.position[0]
 
 
 def ising_step(target, rng, log_p, s, note):
     """Sweep, or flip a cluster; measure the lattice unless this is the warm-up."""
     if s.order == WOLFF:
-        note.cluster_size = flip_cluster(rng, s)
+        note._cluster_size = flip_cluster(rng, s)
         target.account.num_evals += 1
     else:
         sweep(rng, s)
         target.account.num_evals += s.sums.size
-    if not target.account.warming:
-        measure(s)
-    return log_p
+    return log_p if target.account.warming else measure(s)
 
 
 def as_starts(initial, shape, num_chains):
@@ -185,7 +182,7 @@ def initial(run, start, model, method):
     return laid_out(
         Spins, position=(2,), lattice=bordered(start.astype(np.int8), model.periodic), table=table,
         odds=odds, field=model.field, uniform_field=model.uniform_field, coupling=model.coupling,
-        periodic=model.periodic, order=METHODS.index(method), join=model.join,
+        beta=model.beta, periodic=model.periodic, order=METHODS.index(method), join=model.join,
         stack=np.empty(model.num_sites, dtype=np.int64), sums=np.zeros(model.shape, dtype=np.int64),
     )  # fmt: skip
 
@@ -197,7 +194,14 @@ def settings(run):
     return {"lattices": s.lattice[1:-1, 1:-1].copy(), "mean_spins": s.sums / summed}
 
 
-ISING = Algorithm("ising", Chain(ising_step, Spins, Note, seconds=4), initial, settings)
+def stats(run):
+    sizes = run.notes["_cluster_size"][:-1]
+    return {"cluster_size": sizes} if run.options["method"] == "wolff" else {}
+
+
+ISING = Algorithm(
+    "ising", Chain(ising_step, Spins, Note, seconds=4), initial, settings, stats=stats
+)
 
 
 def ising_sample(
@@ -322,19 +326,11 @@ def ising_sample(
         got = f"coupling={model.coupling:g}{' and a field' if model.has_field else ''}"
         raise BayeslibError(f'method="wolff" needs field=0 and a positive coupling, got {got}')
     plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
-    check_memory((1, plan.num_chains, 8 * plan.num_samples + 4 * model.num_sites), "draws")
     starts = as_starts(initial, model.shape, plan.num_chains)
     settings = {
-        "seed": plan.seed, "order": method, "shape": model.shape, "inverse_temperature": model.beta,
+        "order": method, "shape": model.shape, "inverse_temperature": model.beta,
         "coupling": model.coupling, "periodic": model.periodic,
     }  # fmt: skip
-    made = into_draws("ising_sample", ("energy", "magnetisation"), settings)
-
-    def join(*found):
-        draws = made(*found)
-        log_p = -model.beta * model.num_sites * draws.values[:, :, 0]
-        stats = draws.stats if method == "wolff" else {}
-        return dataclasses.replace(draws, logdensity=log_p, stats=stats)
-
-    generators, options = spawn(plan.rng, plan.num_chains), {"model": model, "method": method}
-    return ISING.run(Unasked(2), starts, generators, options, plan, join)
+    names, options = ("energy", "magnetisation"), {"model": model, "method": method}
+    numbers = 8 * plan.num_samples + 4 * model.num_sites
+    return ISING.sample_states("ising_sample", names, starts, options, plan, settings, numbers)

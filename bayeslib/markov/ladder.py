@@ -43,10 +43,8 @@ def as_ladder(value, dim, has_reference):
     betas = as_floats(value, "inverse_temperatures")
     rises = betas.ndim == 1 and betas.size > 1 and np.all(np.diff(betas) > 0.0) and betas[-1] == 1.0
     if not rises or betas[0] < 0.0 or (betas[0] == 0.0 and not has_reference):
-        raise BayeslibError(
-            "inverse_temperatures must be a number of rungs, or begin above 0 (or at 0: pass "
-            f"reference=), increase at every step and end at 1, got {value!r}"
-        )
+        rule = "be a number, or begin above 0 (at 0: pass reference=), increase and end at 1"
+        raise BayeslibError(f"inverse_temperatures must {rule}, got {value!r}")
     return betas, False
 
 

@@ -119,7 +119,8 @@ def learn(
     machine = _parted(machine, rng)
     known = machine.num_units <= MOST_UNITS
     trace, norms, converged = [machine.log_likelihood(data) if known else np.nan], [], False
-    exact, interrupted = num_sweeps is None, False
+    exact = num_sweeps is None
+    settings = {"learning_rate": rate, "num_sweeps": num_sweeps, "seed": seed, "interrupted": False}
     try:
         while len(norms) < num_iterations and not (exact and converged):
             if exact:
@@ -143,10 +144,8 @@ def learn(
     except KeyboardInterrupt:
         if not norms:
             raise
-        interrupted = True
+        settings["interrupted"] = True
     trace, norms = np.array(trace), np.array(norms)
-    settings = {"learning_rate": rate, "num_sweeps": num_sweeps, "seed": seed}
-    settings["interrupted"] = interrupted
     problems = tuple(_problems(machine, data, trace, norms, converged, settings))
     warn(*problems)
     return Learned(machine, trace, norms, converged, problems, settings)
@@ -178,8 +177,8 @@ def _problems(machine, data, trace, norms, converged, settings):
         yield f"the ascent has not converged (gradient {norms[-1]:.2g}): pass more num_iterations"
     fell = np.flatnonzero(np.diff(trace) < -_FALL * (1.0 + np.abs(trace[:-1])))
     if settings["num_sweeps"] is None and fell.size:
-        rate = f"learning_rate={settings['learning_rate']:g} is too large"
-        yield f"the log likelihood fell in {fell.size} of {norms.size} iterations: {rate}"
+        rate = settings["learning_rate"]
+        yield f"the log likelihood fell {fell.size} times: learning_rate={rate:g} is too large"
     largest = _largest(machine.weights, machine.biases)
     if largest > _LARGE:
         yield f"a weight or bias has reached {largest:.3g} and may grow on: stop it, or add data"

@@ -23,9 +23,8 @@ from ..target.transforms import walked
 from ..validate import as_choice, as_covariance, as_scale
 
 # best: the acceptance rate that is sought, 0 where nothing is. start, factor, average: logarithms
-# of the factor. count: steps since the window began. alone: the coordinate, from 1, that moves
-# alone, 0 where all move.
-Tuning = record(best="f8", start="f8", factor="f8", average="f8", count="f8", alone="i8")
+# of the factor. alone: the coordinate, from 1, that moves alone, 0 where all move.
+Tuning = record(best="f8", start="f8", factor="f8", average="f8", alone="i8")
 
 JUMP = 2.38  # times the posterior's scale over sqrt(dim): the best step for a Gaussian
 # Acceptance rates at which the random walk mixes fastest, for 1, 2, … dimensions
@@ -109,18 +108,15 @@ def learn_walk(t, windows, target, rng, log_p, walk, note):
     if tuning.alone > 0:
         _learn_coordinate(t, windows, walk, note)
         return
-    tuning.count += 1.0
-    n, best, change = tuning.count, tuning.best, note.acceptance_rate - tuning.best
+    window, best = target.account.window, tuning.best
+    n, change = float(t + 1 - windows[window - 1]), note.acceptance_rate - best
     # Robbins and Monro (1951); recent values count more in the average, as in Nesterov's.
     tuning.factor += change * n**-0.6 / (best * (1.0 - best)) ** 0.5
     tuning.average += n**-0.75 * (tuning.factor - tuning.average)
-    window = target.account.window
     if learn_root(t, windows, window, walk.position, walk.moments, walk.root, True):
         # What the first window learns are other scales, to which the factor did not belong.
         tuning.factor = tuning.start if window == 1 else tuning.average
         tuning.average = tuning.factor
-    if t + 1 == windows[window]:
-        tuning.count = 0.0
     set_scale(walk, tuning.average if t + 1 == windows[windows.size - 1] else tuning.factor)
 
 
@@ -282,10 +278,9 @@ def metropolis(
     target = walked(target)
     plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
     adapted = scale is None and cov is None
-    root = _as_root(scale, cov, metric, target.dim)
+    options = {"root": _as_root(scale, cov, metric, target.dim), "adapted": adapted}
     if adapted and plan.num_warmup == 0:
         warn("num_warmup=0 leaves no time to adapt the scale; pass scale, or num_warmup=1000")
-    options = {"root": root, "adapted": adapted}
     return METROPOLIS.sample(target, initial_position, options, plan, {"adapted": adapted})
 
 

@@ -62,8 +62,7 @@ def raised(run):
         return error_of_moves(run)
     here, there = run.state.position, run.state.proposal
     found = f"log_ratio is {run.options['compare'](there, here)} for proposed={shown(there)}"
-    rule = "must be finite, or -np.inf where the way back is impossible"
-    return BayeslibError(f"{found}, current={shown(here)}: it {rule}")
+    return BayeslibError(f"{found}, current={shown(here)}: it must be finite, or -np.inf")
 
 
 METROPOLIS_HASTINGS = Algorithm(

@@ -9,11 +9,12 @@ from numba import from_dtype, types
 from ..chains.algorithm import Algorithm, as_plan
 from ..chains.loop import Chain, Unasked, accepts, ask, copy, ended, judged, laid_out
 from ..chains.run import FAR
+from ..chains.starts import check_start
 from ..compile.callback import density, helper
 from ..compile.kinds import ADDRESS, HANDLE, INT, INTS, MATRIX, VECTOR
 from ..diagnostics import mcse
 from ..diagnostics.trouble import ladder_problems
-from ..errors import BayeslibError, ImproperError, StartError, warn
+from ..errors import BayeslibError, ImproperError, warn
 from ..results import Estimate
 from ..target.transforms import walked
 from ..validate import as_scale, shown
@@ -68,12 +69,11 @@ def move_rung(target, rng, x, k, note):
     """Propose on rung k, accept by the ratio of its tempered densities; learn in the warm-up."""
     tuning = x.tunings[k]
     walk = Walk(x.states[k], x.proposal, x.proposal, x.roots[k], x.scales[k], x.moments[k], tuning)
-    if target.account.warming and tuning.best > 0.0:  # the rungs may have moved
+    if target.account.warming:  # the rungs may have moved
         set_scale(walk, tuning.factor)
     propose(rng, walk)
     log_p, log_q = log_densities(target, x)
-    here = tempered(x.betas[k], x.log_p[k], x.log_q[k])
-    if accepts(rng, tempered(x.betas[k], log_p, log_q) - here, note):
+    if accepts(rng, tempered(x.betas[k], log_p, log_q) - on_rung(x, k, k), note):
         x.log_p[k], x.log_q[k] = log_p, log_q
         copy(walk.proposal, walk.position)
     if target.account.warming:
@@ -108,25 +108,26 @@ def tempered(beta, log_p, log_q):
 
 
 @helper
+def on_rung(x, k, j):
+    """Return the log density on rung k of the state of rung j."""
+    return tempered(x.betas[k], x.log_p[j], x.log_q[j])
+
+
+@helper
 def exchange(x, k, uniform):
     """Swap the states of rungs k and k + 1, or not."""
-    here, there, log_p, log_q = x.betas[k], x.betas[k + 1], x.log_p, x.log_q
-    ratio = (
-        tempered(here, log_p[k + 1], log_q[k + 1])
-        + tempered(there, log_p[k], log_q[k])
-        - tempered(here, log_p[k], log_q[k])
-        - tempered(there, log_p[k + 1], log_q[k + 1])
-    )
+    j, log_p, log_q = k + 1, x.log_p, x.log_q
+    ratio = on_rung(x, k, j) + on_rung(x, j, k) - on_rung(x, k, k) - on_rung(x, j, j)
     probability = np.exp(min(ratio, 0.0))
     x.swaps[0, k] += probability
     x.swaps[1, k] += 1.0
     if not uniform < probability:
         return
     for i in range(x.states.shape[1]):
-        x.states[k, i], x.states[k + 1, i] = x.states[k + 1, i], x.states[k, i]
-    log_p[k], log_p[k + 1] = log_p[k + 1], log_p[k]
-    log_q[k], log_q[k + 1] = log_q[k + 1], log_q[k]
-    x.replica[k], x.replica[k + 1] = x.replica[k + 1], x.replica[k]
+        x.states[k, i], x.states[j, i] = x.states[j, i], x.states[k, i]
+    log_p[k], log_p[j] = log_p[j], log_p[k]
+    log_q[k], log_q[j] = log_q[j], log_q[k]
+    x.replica[k], x.replica[j] = x.replica[j], x.replica[k]
 
 
 def initial(run, start, reference, betas, scale, moves_rungs):
@@ -158,7 +159,6 @@ def move_rungs(run):
     x = run.state
     if run.options["moves_rungs"]:
         respace(x.betas, 1.0 - swap_rates(x), x.roots, x.tunings)
-        x.scales[:] = np.exp(x.tunings["factor"][:, None]) * x.roots[:, 0]
         x.swaps[:] = 0.0
 
 
@@ -200,9 +200,8 @@ def raised(run):
         return error
     far = np.flatnonzero(np.abs(x.states[:-1]).max(axis=1) > FAR)
     if far.size:
-        found = f"at inverse temperature {x.betas[far[0]]:.3g} a state went beyond {FAR:g}"
-        remedy = "pass inverse_temperatures= that begin higher, or a reference="
-        return ImproperError(f"{found}: that density seems improper; {remedy}")
+        found = f"a state passed {FAR:g} at inverse temperature {x.betas[far[0]]:.3g}: improper?"
+        return ImproperError(f"{found} pass inverse_temperatures= that begin higher, or reference=")
 
 
 PARALLEL_TEMPERING = Algorithm(
@@ -331,23 +330,18 @@ def parallel_tempering(
     plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
     reference = reference and walked(reference)
     if reference is not None and (reference.dim != dim or not _alike(target, reference)):
-        rule = (
-            f"have the target's dim={dim} and the same parameters, names and constraints included"
-        )
-        raise BayeslibError(f"reference must {rule}, got dim={reference.dim}")
+        rule = f"dim={dim} and the same parameters, names and constraints as the target"
+        raise BayeslibError(f"reference must have {rule}, got dim={reference.dim}")
     betas, moves_rungs = as_ladder(inverse_temperatures, dim, reference is not None)
     if scale is not None:
         scale = as_scale(scale, "scale", betas.size, dim)
     if plan.num_warmup < 50 and (scale is None or moves_rungs):
-        remedy = "pass inverse_temperatures and scale, or num_warmup=1000"
-        warn(f"num_warmup={plan.num_warmup} leaves no time to adapt: {remedy}")
+        warn(f"num_warmup={plan.num_warmup} leaves no time to adapt: pass num_warmup=1000")
 
     def check_reference(starts, generators):
         reference.verify(starts[0])
         for start in starts:
-            if not reference.finite(start):
-                where = f"the log density of the reference at initial_position={shown(start)}"
-                raise StartError(f"{where} is {reference(start)}: start where it is finite")
+            check_start(reference, start, False, "the log density of the reference")
 
     options = {"reference": reference, "betas": betas, "scale": scale, "moves_rungs": moves_rungs}
     draws = PARALLEL_TEMPERING.sample(

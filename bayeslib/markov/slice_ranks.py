@@ -144,11 +144,9 @@ def _judge(label, name, ranks, level):
         how = "too large" if ranks.mean() > 0.5 else "too small"
     else:
         how = "too far spread" if folded.mean() > 0.5 else "too close together"
-    raise BayeslibError(
-        f"{label} does not draw {name} from the conditional of the target: its draws are {how} "
-        f"(wrong once in {1.0 / FALSE_ALARM:.0e} runs). NumPy takes scale, 1 / rate, and standard "
-        "deviations, no variances. If it is an update, such as a Metropolis step, leave out target"
-    )
+    found = f"{label} does not draw {name} from the target's conditional: its draws are {how}"
+    remedy = "NumPy takes scale, 1 / rate, and standard deviations; for an update leave out target"
+    raise BayeslibError(f"{found}; {remedy}")
 
 
 def _folded(ranks):

@@ -251,6 +251,5 @@ def slice_sample(
     draws = SLICE_SAMPLE.sample(target, initial_position, options, plan, settings)
     share = draws.stats["reached_max_steps_out"].mean()
     if share > _OFTEN:
-        told = f"{100.0 * share:.0f} % of the draws reached max_steps_out={max_steps_out}"
-        warn(f"{told}: adapt the width, or pass a larger one; or is the posterior improper?")
+        warn(f"{100.0 * share:.0f} % of the draws reached {max_steps_out=}: pass a larger width")
     return draws

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..chains.blocks import spawn
+from ..chains.run import spawn
 from ..chains.starts import initial_positions
 from ..errors import BayeslibError
 from ..target import as_target, unconstrained

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..chains.blocks import spawn
+from ..chains.run import spawn
 from ..chains.starts import initial_positions
 from ..diagnostics.trouble import failed_paths
 from ..errors import BayeslibError

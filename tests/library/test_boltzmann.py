@@ -8,8 +8,8 @@ from scipy import special
 
 import bayeslib as bl
 from bayeslib.chains.algorithm import run_chain
-from bayeslib.chains.blocks import Control
 from bayeslib.chains.loop import Unasked
+from bayeslib.chains.run import Control
 from bayeslib.markov.boltzmann import BOLTZMANN
 
 ALPHA = 1e-6

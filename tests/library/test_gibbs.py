@@ -13,7 +13,7 @@ from scipy import stats
 from stepping import Z_LIMIT, swap_z
 
 import bayeslib as bl
-from bayeslib.chains.blocks import Outcome
+from bayeslib.chains.run import Outcome
 from bayeslib.markov.gibbs import arrange, as_conditionals
 
 ALPHA = 1e-6

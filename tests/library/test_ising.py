@@ -10,8 +10,8 @@ from twins import plain_twin
 
 import bayeslib as bl
 from bayeslib.chains.algorithm import run_chain
-from bayeslib.chains.blocks import Control
 from bayeslib.chains.loop import Unasked
+from bayeslib.chains.run import Control
 from bayeslib.markov.ising_exact import CRITICAL, _enumerated, _torus
 from bayeslib.markov.ising_model import as_model, bordered, tables
 from bayeslib.markov.ising_sample import ISING, METHODS

@@ -199,7 +199,7 @@ def test_what_a_density_raises_reaches_the_caller(where):
 
 
 test_bad_arguments_are_named = refused(
-    ({"inverse_temperatures": [0.5, 0.4, 1.0]}, "increase at every step and end at 1"),
+    ({"inverse_temperatures": [0.5, 0.4, 1.0]}, "increase and end at 1"),
     ({"inverse_temperatures": [0.1, 0.5]}, "end at 1"),
     ({"inverse_temperatures": [1.0]}, "end at 1"),
     ({"inverse_temperatures": [0.0, 1.0]}, "pass reference="),

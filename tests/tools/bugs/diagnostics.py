@@ -11,7 +11,7 @@ BUGS = {
         *_EQUALS,
     ),
     "chains share their generator": Bug(
-        "bayeslib.chains.blocks.spawn",
+        "bayeslib.chains.run.spawn",
         lambda rng, num_chains: [rng] * num_chains,
         "test_trust_seeds.test_draws_are_the_same_for_any_number_of_threads_and_chains",
         {"name": "metropolis"},

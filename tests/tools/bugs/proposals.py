@@ -39,6 +39,8 @@ def _unconserved(place, wrong, name):
 
 
 _HASTINGS = "metropolis_hastings log_gamma_normal"
+_INDEPENDENCE = "markov.independence_metropolis.independence_step"
+_ACCEPTANCE = "chains.loop.acceptance"
 
 
 def _hastings(place, wrong):
@@ -46,8 +48,7 @@ def _hastings(place, wrong):
 
 
 def _independence(place, wrong, row="mixture"):
-    where = f"markov.independence_metropolis.{place}"
-    return _unconserved(where, wrong, f"independence_metropolis {row}")
+    return _unconserved(place, wrong, f"independence_metropolis {row}")
 
 
 BUGS = {
@@ -64,13 +65,11 @@ BUGS = {
     "the log density is never refreshed": _hastings(
         "metropolis_hastings_step", not_refreshed(metropolis_hastings_step)
     ),
-    "independence: the proposal's density is left out": _independence(
-        "independence_step", without_q
-    ),
-    "independence: the weight is never refreshed": _independence("independence_step", old_weight),
+    "independence: the proposal's density is left out": _independence(_INDEPENDENCE, without_q),
+    "independence: the weight is never refreshed": _independence(_INDEPENDENCE, old_weight),
 }
 for name, wrong in list(ACCEPTANCES.items())[1:]:
-    BUGS[name] = _unconserved("chains.loop.acceptance", wrong, _HASTINGS)
+    BUGS[name] = _unconserved(_ACCEPTANCE, wrong, _HASTINGS)
 for name, wrong in ACCEPTANCES.items():
     row = "wide mixture" if "floored" in name else "mixture"
-    BUGS[f"independence: {name}"] = _independence("acceptance", wrong, row)
+    BUGS[f"independence: {name}"] = _independence(_ACCEPTANCE, wrong, row)
