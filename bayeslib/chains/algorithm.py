@@ -231,6 +231,10 @@ class Run:
         self.notes = np.zeros(num_samples + 1, dtype=algorithm.chain.note)
         self.state = algorithm.initial(self, start, **options)
         self.windows = algorithm.windows(self.num_warmup, self.state)
+        self.ask()
+
+    def ask(self):
+        """Ask for the density, and its gradient, where the chain is."""
         gradient = getattr(self.state, "gradient", self.density.unused)
         self.account.log_p = self.bound(self.state.position, gradient)
 
