@@ -191,8 +191,8 @@ class ZeroWeightsError(BayeslibError):
     ...     bl.importance_sample(target, beside, num_samples=100, rng=1)
     ... except bl.ZeroWeightsError as error:
     ...     print(error)
-    none of 100 draws of the proposal uniform(2.0, 1.0), the first at
-    theta=[2.51182], lies in the target's support: move or widen the proposal
+    none of 100 draws of uniform(2.0, 1.0), the first at theta=[2.51182], lies in
+    the target's support: move or widen the proposal
     """
 
 
@@ -207,8 +207,7 @@ class ImproperError(BayeslibError):
     ... except bl.ImproperError as error:
     ...     print(error)
     the log density still rises at theta=[5010010000.0] (max_steps=200): it has no
-    maximum, or one that is far away; check the priors, start nearer, or raise
-    max_steps
+    maximum; check the priors, or raise max_steps
     """
 
 

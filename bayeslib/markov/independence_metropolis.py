@@ -6,7 +6,7 @@ import numpy as np
 
 from ..chains.algorithm import Algorithm, as_plan
 from ..chains.functions import Portable
-from ..chains.loop import Chain, accepts, copy, laid_out, log_density, record
+from ..chains.loop import Chain, acceptance, copy, laid_out, log_density, record
 from ..compile.kinds import MATRIX, VECTOR
 from ..diagnostics.trouble import longest_stay_problem
 from ..errors import BayeslibError, warn
@@ -34,7 +34,9 @@ def independence_step(target, rng, log_p, x, note):
     t = target.account.t
     log_new = log_density(target, x.proposals[t])
     log_weight = log_new - x.log_q[t]
-    if accepts(rng, log_weight - x.now.log_weight, note):
+    note.acceptance_rate = acceptance(log_weight - x.now.log_weight)
+    note.accepted = rng.random() < note.acceptance_rate
+    if note.accepted:
         x.now.log_weight = log_weight
         copy(x.proposals[t], x.position)
         log_p = log_new
