@@ -58,7 +58,7 @@ def initial_positions(target, initial_position, generators, *, gradient=False, d
 def warn_of_one_start(starts, what, name):
     """Warn if several chains begin at the same point, or `what` it is called."""
     if len(starts) > 1 and np.all(starts == starts[0]):
-        told = f"all {len(starts)} chains start at the same {what}: R-hat cannot show one is stuck"
+        told = f"all {len(starts)} chains start at the same {what}: R-hat cannot tell if all stick"
         warn(f"{told}; pass one {what} a chain, or leave {name} out")
 
 

@@ -158,7 +158,8 @@ def settings(run):
 def raised(run):
     error = error_of_moves(run)
     if error is None and run.account.status == INFINITE:
-        return BayeslibError(f"the energy is -inf at state={shown(run.density.points[1])}")
+        found = f"the energy is -inf at state={shown(run.density.points[1])}"
+        return BayeslibError(f"{found}: it must be finite, or +inf where a state is forbidden")
     if error is not None or run.options["compare"] is None or run.done < run.num_samples:
         return error
     # Changes of energy must add up to the energy.
