@@ -71,8 +71,8 @@ def ess(draws, *, kind="bulk", probability=None):
     Of a run, a number for each parameter, in the order of ``draws.names``:
 
     >>> draws = bl.nuts(bl.posteriors.challenger(), rng=1)
-    >>> print(draws.names, bl.ess(draws).round(-2))
-    ('intercept', 'slope') [2700. 2200.]
+    >>> print(draws.names, bl.ess(draws).round(-3))
+    ('intercept', 'slope') [3000. 2000.]
     """
     return _per_dimension(draws, _chosen(ESS, kind, probability))
 
