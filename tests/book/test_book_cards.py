@@ -353,6 +353,7 @@ def test_a_turned_card_can_be_used_by_everybody(visit, mode, viewport):
     for key in ("Space", "2", "Space"):  # the second card has a displayed formula
         page.locator(".study-card").press(key)
     assert page.locator(".study-back .katex-display").count() == 1
+    page.evaluate("document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
     assert not violations(page, ".study")
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
