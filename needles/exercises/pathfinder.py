@@ -18,6 +18,11 @@ def _below():
     return integrate.quad(lambda t: np.exp(target(t)), 0.0, 2.0)[0] / evidence
 
 
+def _loss(width):
+    """Nats that a normal loses by a width relative to the target's."""
+    return 0.5 * (width**2 - 1.0) - np.log(width)
+
+
 EXERCISES = (
     Exercise(
         "together-price",
@@ -31,6 +36,19 @@ EXERCISES = (
         },
         recipe="(6000 + 35 n) / (500 + 800 + 20 n), for n = 100 and n = 10000.",
         praise="The longer the run, the less it matters what was spent before it.",
+    ),
+    Exercise(
+        "together-narrow",
+        expects=Value((_loss(0.2), 10.0 * _loss(0.5))),
+        mistakes={
+            "That is KL(pi || q); a fit's loss is KL(q || pi): w is the fit's width over the "
+            "posterior's.": near((_loss(5.0), 10.0 * _loss(2.0))),
+            "In the second fit all ten widths lose, and their losses add up.": near(
+                (_loss(0.2), _loss(0.5))
+            ),
+        },
+        recipe="(w^2 - 1) / 2 - ln w for each width w: once for 0.2, and ten times for 0.5.",
+        praise="The one that loses less is the worse metric: it is out of proportion by five.",
     ),
     Exercise(
         "together-acceptance",

@@ -219,6 +219,7 @@ ANSWERS = {
     "sghmc-noise": [100.0**2 * 2.5],
     "sghmc-budget": [(0.05 / 400.0, 20.0), (5e-4, 8000.0), (20.0, 5e-4)],
     "together-price": [(9500 / 2800, 1.77), (1.75, 1.75), (0.35, 0.57)],
+    "together-narrow": [(10.390562, 8.068528), (1.129438, 0.318147)],
     "together-acceptance": list(np.array([4, 2, 4]) / np.pi * np.arctan([0.5, 0.5**0.5, 2**0.5])),
     "together-correct": [lambda t: (1.0 - t, 0.002), (0.002, 0.0005)],
     "together-anchor": [
