@@ -44,50 +44,40 @@ class Rows(NamedTuple):
 
 
 STAYS = 'there a chain stays: see stats["diverging"]'
-
-
-class Setting(NamedTuple):
-    """What the doors of `sgld` and `sghmc` have in common, by who is told."""
-
-    rows: Rows | None
-    estimate: dict  # `Noisy`
-    motion: dict  # the state
-    settings: dict  # the reader of the draws
+_EXACT = Rows((), None, None)  # no batches, but the whole gradient
 
 
 def as_setting(
     target, *, batch_size, num_steps, num_chains, inverse_mass_matrix, replace, rows, centre,
     gradient_noise, by_row=False,
 ):  # fmt: skip
+    """Return what the doors of `sgld` and `sghmc` have in common: options of `initial`, settings.
+
+    Of the options, `rows` and `estimate` are for `estimate_gradients`, the others of the state.
+    """
     dim, replace, scale, spread = target.dim, as_bool(replace, "replace"), 1.0, 0.0
     if batch_size is not None:
         rows = _as_rows(target, rows, batch_size, replace, num_chains)
-        batch_size, scale = rows.batch_size, rows.number / rows.batch_size
-        spread = spread_of(rows.number, batch_size, replace)
+        scale = rows.number / rows.batch_size
+        spread = spread_of(rows.number, rows.batch_size, replace)
     elif rows is not None or centre is not None:
         raise BayeslibError(f"rows={rows!r} and centre={centre!r} mean nothing without batch_size")
-    noise = gradient_noise
+    rows, noise = rows or _EXACT, gradient_noise
     root = np.zeros((0, dim)) if noise is None else as_metric(noise, dim, "gradient_noise")[1]
     points = np.zeros((0 if centre is None else 3, dim))
     if centre is not None:
         points[0] = as_position(centre, "centre", dim)
     num_steps = as_count(num_steps, "num_steps")
     metric, factor = as_metric(inverse_mass_matrix, dim)
-    return Setting(
-        rows,
-        {
-            "scale": scale, "spread": spread, "replace": replace, "by_row": by_row,
-            "centre": points, "root": root,
-        },
-        {"metric": metric, "root": factor, "num_steps": num_steps},
-        {
-            "num_steps": num_steps, "batch_size": batch_size,
-            "num_rows": None if rows is None else rows.number,
-            "replace": rows is not None and replace,
-            "gradient_noise": None if noise is None else np.array(noise, dtype=float),
-            "uncorrected": ("step_size", "gradient_noise")[: 1 + (len(root) > 0 or spread > 0.0)],
-        },
-    )  # fmt: skip
+    estimate = {"scale": scale, "spread": spread, "replace": replace, "by_row": by_row}
+    estimate |= {"centre": points, "root": root}
+    motion = {"metric": metric, "root": factor, "num_steps": num_steps}
+    return {"rows": rows, "estimate": estimate, **motion}, {
+        "num_steps": num_steps, "batch_size": rows.batch_size, "num_rows": rows.number,
+        "replace": rows is not _EXACT and replace,
+        "gradient_noise": None if noise is None else np.array(noise, dtype=float),
+        "uncorrected": ("step_size", "gradient_noise")[: 1 + (len(root) > 0 or spread > 0.0)],
+    }  # fmt: skip
 
 
 def spread_of(number, batch_size, replace):
@@ -178,13 +168,11 @@ def gradients_at(target, rows, theta):
     return np.array([whole - prior, prior])
 
 
-def prepared(run, setting):
-    """Let a run ask for gradients as they are set, and return what its state is told."""
-    target, rows, prior = run.target, setting.rows, run.bound
-    cut, number, batch_size = np.empty((0, 3), dtype=np.int64), 0, 0
-    if rows is not None:
-        number, batch_size = rows.number, rows.batch_size
-        part = rows.room(target.data, 1 if setting.estimate["by_row"] else batch_size)
+def estimate_gradients(run, rows, estimate):
+    """Let a run ask for gradients as they are set."""
+    target, prior, cut = run.target, run.bound, np.empty((0, 3), dtype=np.int64)
+    if rows.which:
+        part = rows.room(target.data, 1 if estimate["by_row"] else rows.batch_size)
         run.bound, prior = target.bind_to(part), target.bind_to(rows.cut(target.data, 0, 0))
         prior.handle[-2] = run.bound.handle[-2]  # one place for where they raise
         places = [(target.data[i], part[i]) for i in rows.which]
@@ -193,10 +181,10 @@ def prepared(run, setting):
     asked = laid_out(
         Noisy, target.dim, address=run.bound.address, handle=run.bound.handle, cut=cut,
         points=run.density.points, prior_address=prior.address, prior_handle=prior.handle,
-        order=np.arange(number), batch=np.empty(batch_size, dtype=np.int64), **setting.estimate,
+        order=np.arange(rows.number or 0), batch=np.empty(rows.batch_size or 0, dtype=np.int64),
+        **estimate,
     )  # fmt: skip
     run.density = asked._replace(account=run.account)
-    return setting.motion
 
 
 def account(run):
@@ -214,9 +202,9 @@ def account(run):
     }
 
 
-def sample(algorithm, target, initial_position, setting, options, *, settings, **how):
+def sample(algorithm, target, initial_position, options, plan, settings):
     """Run the chains where the density is a sum; its values at the draws may not be known."""
-    rows, centre, spent = setting.rows, setting.estimate["centre"], 0
+    rows, centre, spent = options["rows"], options["estimate"]["centre"], 0
 
     def prepare(starts, generators):
         nonlocal spent
@@ -228,9 +216,9 @@ def sample(algorithm, target, initial_position, setting, options, *, settings, *
             spent += 1
 
     draws = algorithm.sample(
-        target, initial_position, {"setting": setting, **options}, prepare=rows and prepare,
-        tails=False, settings=settings | setting.settings, **how,
+        target, initial_position, options, plan, settings, tails=False,
+        prepare=prepare if rows.which else None,
     )  # fmt: skip
     warn(*batch_problems(draws))
-    known = draws.logdensity if rows is None else None
+    known = None if rows.which else draws.logdensity
     return dataclasses.replace(draws, logdensity=known, num_evals=draws.num_evals + spent)

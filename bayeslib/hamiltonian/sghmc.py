@@ -11,7 +11,7 @@ from ..compile.kinds import FLOAT, INT, MATRIX, VECTOR
 from ..errors import BayeslibError
 from ..target.transforms import walked
 from ..validate import as_count, as_positive, as_scale, check_each, shown
-from .batches import STAYS, account, as_setting, prepared, sample
+from .batches import STAYS, account, as_setting, estimate_gradients, sample
 from .dynamics import draw_momentum, kinetic_energy
 from .noisy import MOVING, Noisy, estimate, follows, moved, times_metric
 
@@ -85,8 +85,9 @@ def rub(target, rng, x):
         target.tally.negative += 1
 
 
-def initial(run, start, setting, **constants):
-    return laid_out(Motion, start.size, position=start, **prepared(run, setting), **constants)
+def initial(run, start, rows, estimate, **motion):
+    estimate_gradients(run, rows, estimate)
+    return laid_out(Motion, start.size, position=start, **motion)
 
 
 def settings(run):
@@ -238,24 +239,23 @@ def sghmc(
     plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
     step_size = as_positive(step_size, "step_size")
     by_row = isinstance(noise_estimate, str)
-    setting = as_setting(
+    options, settings = as_setting(
         target, batch_size=batch_size, num_steps=num_steps, num_chains=num_chains, rows=rows,
         inverse_mass_matrix=inverse_mass_matrix, replace=replace, centre=centre,
         gradient_noise=gradient_noise, by_row=by_row,
     )  # fmt: skip
     refresh = 0 if refresh is None else as_count(refresh, "refresh")
     friction = as_scale(friction, "friction", dim, zero=True)
-    if by_row and (noise_estimate != "batch" or not batch_size or setting.rows.batch_size < 2):
+    if by_row and (noise_estimate != "batch" or not batch_size or settings["batch_size"] < 2):
         rule = 'must be numbers or "batch" with batch_size > 1'
         raise BayeslibError(f"noise_estimate {rule}, got {noise_estimate!r}")
     known = 0.0 if by_row or noise_estimate is None else noise_estimate
     noise = as_scale(known, "noise_estimate", dim, zero=True)
     rule = f"at most friction={shown(friction)}"
     check_each(noise, "noise_estimate", rule, noise <= friction, ": take larger batches")
-    noisy = "gradient_noise" in setting.settings["uncorrected"]
+    noisy = "gradient_noise" in settings["uncorrected"]
     heated = noisy and not refresh and bool(np.any(friction == 0.0))
     told = {"step_size": step_size, "friction": friction, "refresh": refresh}
-    return sample(
-        SGHMC, target, initial_position, setting, told | {"known_noise": noise}, plan=plan,
-        settings=told | {"heated": heated, "noise_estimate": noise_estimate if by_row else noise},
-    )  # fmt: skip
+    options |= told | {"known_noise": noise}
+    settings |= told | {"heated": heated, "noise_estimate": noise_estimate if by_row else noise}
+    return sample(SGHMC, target, initial_position, options, plan, settings)

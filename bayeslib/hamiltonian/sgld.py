@@ -10,7 +10,7 @@ from ..chains.loop import Chain, laid_out, record
 from ..compile.kinds import INT, MATRIX, VECTOR
 from ..target.transforms import walked
 from ..validate import as_floats, as_one_each, check_each, check_memory
-from .batches import STAYS, account, as_setting, prepared, sample
+from .batches import STAYS, account, as_setting, estimate_gradients, sample
 from .noisy import MOVING, Noisy, add_normals, estimate, follows, moved, times_metric
 
 _BLOCKS = 50  # of weighted draws that follow each other, at most, in each chain
@@ -53,9 +53,10 @@ def sgld_step(target, rng, log_p, x, note):
     return log_p if exact else np.nan
 
 
-def initial(run, start, setting, **constants):
-    run.account.num_evals = setting.rows is None  # the gradient at the start, then exact
-    return laid_out(Langevin, start.size, position=start, **prepared(run, setting), **constants)
+def initial(run, start, rows, estimate, **motion):
+    estimate_gradients(run, rows, estimate)
+    run.account.num_evals = run.density.batch.size == 0  # the gradient at the start, then exact
+    return laid_out(Langevin, start.size, position=start, **motion)
 
 
 SGLD = Algorithm(
@@ -196,7 +197,7 @@ def sgld(
     """
     target = walked(target)
     plan = as_plan(num_samples, num_warmup, num_chains, rng, executor, progress)
-    setting = as_setting(
+    options, settings = as_setting(
         target, batch_size=batch_size, num_steps=num_steps, num_chains=num_chains, rows=rows,
         inverse_mass_matrix=inverse_mass_matrix, replace=replace, centre=centre,
         gradient_noise=gradient_noise,
@@ -206,10 +207,9 @@ def sgld(
     given = as_floats(step_size, "step_size")
     check_each(given, "step_size", "positive and finite", np.isfinite(given) & (given > 0.0))
     step_sizes = as_one_each(given, "step_size, for num_warmup + num_samples,", num_iterations)
-    draws = sample(
-        SGLD, target, initial_position, setting, {"step_sizes": step_sizes}, plan=plan,
-        settings={"step_size": step_sizes if np.ndim(step_size) else step_sizes[0]},
-    )  # fmt: skip
+    options["step_sizes"] = step_sizes
+    settings["step_size"] = step_sizes if np.ndim(step_size) else step_sizes[0]
+    draws = sample(SGLD, target, initial_position, options, plan, settings)
     return _weighted(draws, step_sizes[plan.num_warmup :]) if np.ndim(step_size) else draws
 
 

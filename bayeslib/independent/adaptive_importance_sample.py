@@ -4,9 +4,9 @@ import numpy as np
 
 from ..errors import BayeslibError
 from ..target import as_proposal, as_separate
-from ..validate import as_count, as_fraction, as_real, as_rng, check_memory
+from ..validate import as_count, as_fraction, as_real, check_memory
 from ..waiting import watched
-from .importance_sample import psis, warn_of_weights, weighted_draws
+from .importance_sample import as_sampling, psis, warn_of_weights, weighted_draws
 from .mixture import StudentMixture, weighted_cov
 from .resample import choose
 
@@ -101,8 +101,9 @@ def adaptive_importance_sample(
     >>> print(round(draws.worth / draws.num_samples, 1), draws.log_evidence)
     0.9 0.0004 ± 0.0070
     """
-    proposal = as_proposal(proposal, as_separate(target, "adaptive_importance_sample").dim)
-    num_samples = as_count(num_samples, "num_samples")
+    method = "adaptive_importance_sample"
+    told = as_sampling(as_separate(target, method), proposal, num_samples, rng)
+    proposal, num_samples, rng, settings = told
     num_components = as_count(num_components, "num_components")
     num_rounds = as_count(num_rounds, "num_rounds")
     num_adapt = as_count(num_adapt, "num_adapt", minimum=max(2, num_components))
@@ -110,8 +111,7 @@ def adaptive_importance_sample(
     if df <= 2.0:
         raise BayeslibError(f"df must be above 2, for a covariance to exist, got {df!r}")
     defensive = as_fraction(defensive, "defensive", zero=True)
-    check_memory((max(num_samples, num_adapt), target.dim + 3), "the draws")
-    rng, seed = as_rng(rng)
+    check_memory((num_adapt, target.dim + 3), "the draws")
     current, round_ess = proposal, []
     for number in range(num_rounds):
         learner = as_proposal(current, target.dim)
@@ -128,14 +128,10 @@ def adaptive_importance_sample(
             covs = np.tile(weighted_cov(found.flat, weights), (num_components, 1, 1))
             current = StudentMixture(np.append(shares, defensive), centres, covs, df, proposal)
         current = current.improved(found.flat, weights, ess)
+    settings |= {"num_rounds": num_rounds, "num_adapt": num_adapt, "defensive": defensive}
+    settings |= {name: getattr(current, name) for name in ("weights", "means", "covs", "df")}
     draws = weighted_draws(
-        target, as_proposal(current, target.dim), num_samples, rng,
-        method="adaptive_importance_sample", spent=num_adapt * num_rounds,
-        settings={
-            "proposal": proposal.label, "num_samples": num_samples, "num_rounds": num_rounds,
-            "num_adapt": num_adapt, "defensive": defensive, "weights": current.weights,
-            "means": current.means, "covs": current.covs, "df": current.df,
-            "round_ess": np.array(round_ess), "seed": seed,
-        },
+        target, as_proposal(current, target.dim), num_samples, rng, method=method,
+        settings=settings | {"round_ess": np.array(round_ess)}, spent=num_adapt * num_rounds,
     )  # fmt: skip
     return warn_of_weights(draws)

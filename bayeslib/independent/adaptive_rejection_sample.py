@@ -178,7 +178,6 @@ def _trouble(target, bound, state):
         found = f"the log density or its slope is nan or infinite at theta={state.bad_x:.6g}"
         remedy = "give the target its true support"
         return TargetError(f"{found}, inside ({state.low:g}, {state.high:g}): {remedy}")
-    return None
 
 
 def _log_evidence(hull, num_evals):

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ..target import as_proposal, as_separate
-from ..validate import as_count, as_rng, as_scale, check_memory
+from ..target import as_separate
+from ..validate import as_count, as_scale
 from ..waiting import watched
 from .cloud import BEST_JUMP, Cloud, as_temperatures
-from .importance_sample import no_weight, warn_of_weights, weighted, with_tails
+from .importance_sample import as_sampling, no_weight, warn_of_weights, weighted, with_tails
 from .mixture import factored, weighted_cov
 from .resample import choose, normalised
 
@@ -101,12 +101,11 @@ def annealed_importance_sample(
     >>> print(draws.log_evidence, round(target.truth.log_evidence, 3))
     -2.361 ± 0.015 -2.37
     """
-    proposal = as_proposal(proposal, as_separate(target, "annealed_importance_sample").dim)
-    num_samples = as_count(num_samples, "num_samples")
+    method = "annealed_importance_sample"
+    told = as_sampling(as_separate(target, method), proposal, num_samples, rng, copies=4)
+    proposal, num_samples, rng, settings = told
     num_steps = as_count(num_steps, "num_steps")
     betas = as_temperatures(inverse_temperatures)
-    check_memory((4, num_samples, target.dim + 3), "the draws")
-    rng, seed = as_rng(rng)
     if scale is None:
         scale, pilot_evals = _pilot(target, proposal, betas, rng.spawn(1)[0])
     else:
@@ -119,11 +118,9 @@ def annealed_importance_sample(
             moved += cloud.move(betas[k], scale[k - 1], rng).sum()
     draws = weighted(
         target, proposal, cloud.values, cloud.log_p, log_weights,
-        num_evals=cloud.num_evals + pilot_evals, method="annealed_importance_sample",
-        settings={
-            "proposal": proposal.label, "num_samples": num_samples, "inverse_temperatures": betas,
-            "scale": scale, "num_steps": num_steps,
-            "acceptance": float(moved / (num_samples * num_steps * (betas.size - 1))), "seed": seed,
+        num_evals=cloud.num_evals + pilot_evals, method=method, settings=settings | {
+            "inverse_temperatures": betas, "scale": scale, "num_steps": num_steps,
+            "acceptance": float(moved / (num_samples * num_steps * (betas.size - 1))),
         },
     )  # fmt: skip
     cloud.warn_of_nan()

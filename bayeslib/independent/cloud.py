@@ -203,6 +203,4 @@ class Walk:
 
 def _is_round(count):
     """Whether it is 1, 2, 3, 4, 6, 8, 12, 16, …: a power of two, or three halves of one."""
-    while count % 2 == 0:
-        count //= 2
-    return count in (1, 3)
+    return count // (count & -count) in (1, 3)  # without its factors of two

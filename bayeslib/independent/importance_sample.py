@@ -96,19 +96,27 @@ def importance_sample(target, proposal, *, num_samples, progress=None, rng):
     >>> print(f"k-hat {khat:.1f}, worth {worth:.0f} draws")
     k-hat -1.6, worth 1843 draws
     """
-    q = as_proposal(proposal, as_target(target).dim)
-    num_samples = as_count(num_samples, "num_samples")
-    check_memory((num_samples, target.dim + 3), "the draws")
-    rng, seed = as_rng(rng)
+    q, num_samples, rng, settings = as_sampling(as_target(target), proposal, num_samples, rng)
     with watching("importance_sample", num_samples, progress):
-        draws = weighted_draws(
-            target, q, num_samples, rng, method="importance_sample",
-            settings={"proposal": q.label, "num_samples": num_samples, "seed": seed},
-        )  # fmt: skip
+        method = "importance_sample"
+        draws = weighted_draws(target, q, num_samples, rng, method=method, settings=settings)
     if not draws.settings["interrupted"]:
         khat, spent = _beyond(target, q, draws, getattr(proposal, "transform", None))
         draws = looked_into(draws, spent, khat_beyond=khat)
     return warn_of_weights(draws)
+
+
+def as_sampling(target, proposal, num_samples, rng, *, minimum=1, copies=1):
+    """Return what all methods that draw from a proposal are told, checked, and their settings.
+
+    `copies` says how often the draws are in memory at once.
+    """
+    proposal = as_proposal(proposal, target.dim)
+    num_samples = as_count(num_samples, "num_samples", minimum=minimum)
+    check_memory((copies, num_samples, target.dim + 3), "the draws")
+    rng, seed = as_rng(rng)
+    settings = {"proposal": proposal.label, "num_samples": num_samples, "seed": seed}
+    return proposal, num_samples, rng, settings
 
 
 def _beyond(target, proposal, draws, transform):

@@ -4,10 +4,10 @@ import numpy as np
 
 from ..errors import EnvelopeError, RejectionError, warn
 from ..results import Draws, Estimate
-from ..target import as_proposal, as_target
-from ..validate import as_count, as_real, as_rng, blame, check_memory, shown
+from ..target import as_target
+from ..validate import as_count, as_real, blame, shown
 from ..waiting import watched
-from .importance_sample import compared, warn_of_nan
+from .importance_sample import as_sampling, compared, warn_of_nan
 
 
 @watched()
@@ -88,18 +88,12 @@ def rejection_sample(
     >>> print(draws.log_evidence, round(target.truth.log_evidence, 3))
     -6.190 ± 0.019 -6.205
     """
-    proposal = as_proposal(proposal, as_target(target).dim)
-    log_bound = as_real(log_bound, "log_bound")
-    num_samples = as_count(num_samples, "num_samples")
+    told = as_sampling(as_target(target), proposal, num_samples, rng)
+    proposal, num_samples, rng, settings = told
+    settings |= {"log_bound": as_real(log_bound, "log_bound"), "interrupted": False}
     if max_proposals is None:
         max_proposals = max(1_000_000, 10_000 * num_samples)
-    max_proposals = as_count(max_proposals, "max_proposals")
-    check_memory((num_samples, target.dim + 3), "a round of proposals")
-    rng, seed = as_rng(rng)
-    settings = {
-        "proposal": proposal.label, "log_bound": log_bound, "num_samples": num_samples,
-        "max_proposals": max_proposals, "seed": seed, "interrupted": False,
-    }  # fmt: skip
+    settings["max_proposals"] = max_proposals = as_count(max_proposals, "max_proposals")
     rounds = _Rounds(target, settings)
     try:
         while rounds.num_accepted < num_samples:
@@ -120,9 +114,8 @@ class _Rounds:
 
     def __init__(self, target, settings):
         self.target, self.settings = target, settings
-        self.accepted = [(np.empty((0, target.dim)), np.empty(0), np.empty(0, dtype=int))]
+        self.accepted, self.nan = [], []
         self.num_accepted = self.num_proposed = 0
-        self.nan = [np.empty((0, target.dim))]
 
     def add(self, proposal, values, uniforms):
         bound = self.settings["log_bound"]
@@ -134,12 +127,9 @@ class _Rounds:
             needed = float(bound + log_ratio[worst])
             found = f"the target rises above the envelope at theta={shown(values[worst])}"
             remedy = f"use log_bound >= {np.ceil(1e4 * needed) / 1e4:.10g}, not {bound:.6g}"
-            raise EnvelopeError(
-                f"{found}: {remedy}, or a proposal with heavier tails",
-                position=values[worst].copy(),
-                log_ratio=float(log_ratio[worst]),
-                needed_log_bound=needed,
-            )
+            told = f"{found}: {remedy}, or a proposal with heavier tails"
+            where = {"position": values[worst].copy(), "log_ratio": float(log_ratio[worst])}
+            raise EnvelopeError(told, needed_log_bound=needed, **where)
         accepted = np.flatnonzero(np.log(uniforms[: len(values)]) < log_ratio)
         self.accepted.append((values[accepted], log_p[accepted], self.num_proposed + accepted))
         self.num_accepted += accepted.size

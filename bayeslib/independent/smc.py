@@ -3,12 +3,12 @@
 import numpy as np
 
 from ..results import Draws, Estimate
-from ..target import as_proposal, as_separate
-from ..validate import as_choice, as_count, as_fraction, as_rng, as_scale, check_memory
+from ..target import as_separate
+from ..validate import as_choice, as_count, as_fraction, as_scale
 from ..waiting import watched
 from .cloud import Cloud, Walk, as_temperatures
 from .genealogy import Genealogy
-from .importance_sample import no_weight, warn_of_weights, with_tails
+from .importance_sample import as_sampling, no_weight, warn_of_weights, with_tails
 from .resample import SCHEMES, choose, normalised
 
 _SLOWEST = 1e-8  # smaller steps of the inverse temperature get nowhere
@@ -130,16 +130,15 @@ def smc(
     >>> print(draws.log_evidence, draws.settings["inverse_temperatures"].round(2))
     -0.004 ± 0.028 [0.   0.23 1.  ]
     """
-    proposal = as_proposal(proposal, as_separate(target, "smc").dim)
-    num_samples = as_count(num_samples, "num_samples", minimum=2)
+    target = as_separate(target, "smc")
+    told = as_sampling(target, proposal, num_samples, rng, minimum=2, copies=4)
+    proposal, num_samples, rng, settings = told
     num_steps = None if num_steps is None else as_count(num_steps, "num_steps")
     as_choice(scheme, "scheme", SCHEMES)
     ess_threshold = as_fraction(ess_threshold, "ess_threshold")
     if inverse_temperatures is not None:
         inverse_temperatures = as_temperatures(inverse_temperatures)
     scale = None if scale is None else as_scale(scale, "scale", target.dim)
-    check_memory((4, num_samples, target.dim + 3), "the particles")
-    rng, seed = as_rng(rng)
     cloud = Cloud(target, proposal, proposal.sample(num_samples, rng))
     genealogy, betas = Genealogy(num_samples), [0.0]
     weights = np.full(num_samples, 1.0 / num_samples)
@@ -171,13 +170,12 @@ def smc(
     draws = Draws(
         cloud.values[None], logdensity=cloud.log_p[None], log_weights=log_weights[None],
         stats={"family": genealogy.family[None]}, num_evals=cloud.num_evals, method="smc",
-        settings={
-            "proposal": proposal.label, "num_samples": num_samples, "num_steps": num_steps,
-            "scheme": scheme, "ess_threshold": ess_threshold, "scale": scale,
-            "inverse_temperatures": np.array(betas), "ess": np.array(ess),
+        settings=settings | {
+            "num_steps": num_steps, "scheme": scheme, "ess_threshold": ess_threshold,
+            "scale": scale, "inverse_temperatures": np.array(betas), "ess": np.array(ess),
             "acceptance_rates": np.array(walk.rates), "num_moves": np.array(walk.num_moves),
             "growth": np.array(walk.growth), "num_families": float(genealogy.fewest),
-            "evenness": min(genealogy.least_even, genealogy.evenness(weights)), "seed": seed,
+            "evenness": min(genealogy.least_even, genealogy.evenness(weights)),
         },
         names=target.names, log_evidence=Estimate(log_evidence, error, cloud.num_evals),
     )  # fmt: skip
