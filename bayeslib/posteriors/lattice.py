@@ -1,13 +1,12 @@
 """Exact answers in one or two dimensions for smooth posteriors, by the trapezium rule."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from scipy import special
 
 from ..target.truth import Quantiles, Truth
-from .truths import PROBABILITIES, Line, by_probability, line_truth
+from .truths import Line, by_probability, drawn, line_truth
 
 _NEGLIGIBLE = -80.0  # in logarithms, below the mode
 MARGIN = 0.3  # by which the logarithm of a ratio may exceed its largest value on the lattice
@@ -54,7 +53,7 @@ def lattice_truth(logdensity, mode, factor, strip):
     return Truth(
         mean=mean, cov=(centred.T * weights) @ centred,
         quantiles=Quantiles(_quantiles, logdensity, mode, factor, step, np.abs(z).max(axis=0)),
-        log_evidence=log_evidence, sample=partial(rejection_draws, logdensity, mode, factor, bound),
+        log_evidence=log_evidence, sample=drawn(rejection_draws, logdensity, mode, factor, bound),
     )  # fmt: skip
 
 
@@ -78,7 +77,7 @@ def _truth_on_line(logdensity, mode, factor, step):
 
     line = Line(on_line, _edges(on_line, mode[0], factor[0, 0], step))
     log_ratio = on_line(line.nodes) - log_student((line.nodes[:, None] - mode) / factor[0, 0])
-    sample = partial(rejection_draws, logdensity, mode, factor, np.max(log_ratio) + MARGIN)
+    sample = drawn(rejection_draws, logdensity, mode, factor, np.max(log_ratio) + MARGIN)
     return replace(line_truth(line), sample=sample)
 
 
@@ -107,8 +106,7 @@ def _quantiles(logdensity, mode, factor, step, reach):
             values = logdensity(pair.reshape(-1, 2)).reshape(pair.shape[:-1])
             return special.logsumexp(values, axis=-1)
 
-        line = Line(log_marginal, _edges(log_marginal, mode[i], np.sqrt(cov[i, i]), step))
-        return line.ppf(PROBABILITIES)
+        return Line(log_marginal, _edges(log_marginal, mode[i], np.sqrt(cov[i, i]), step)).ppf()
 
     return by_probability(np.column_stack([column(0), column(1)]))
 
@@ -123,7 +121,6 @@ def rejection_draws(logdensity, mode, factor, bound, num_samples, rng):
 
     `bound` must exceed the logarithm of the density's ratio to `log_student` everywhere.
     """
-    rng = np.random.default_rng(rng)
     kept, missing = [], num_samples
     while missing > 0:
         n = missing + missing // 2 + 10
