@@ -135,9 +135,7 @@ class Path(NamedTuple):
     num_evals: int
 
 
-def find_paths(
-    target, initial_position, rng, *, num_paths, history, max_iterations, num_elbo_draws
-):  # fmt: skip
+def find_paths(target, initial_position, rng, num_paths, history, max_iterations, num_elbo_draws):
     """Return the target without constraints, its `Path`s, evaluations, and what settings say."""
     free = unconstrained(as_target(target))
     if free.dim > _MOST:
@@ -305,9 +303,8 @@ def pathfinder(
     check_memory((num_check, 2 * as_target(target).dim), "the draws")
     keep_path = as_bool(keep_path, "keep_path")
     free, paths, num_evals, settings = find_paths(
-        target, initial_position, rng, num_paths=num_paths, history=history,
-        max_iterations=max_iterations, num_elbo_draws=num_elbo_draws,
-    )  # fmt: skip
+        target, initial_position, rng, num_paths, history, max_iterations, num_elbo_draws
+    )
     best = max(paths, key=lambda path: path.elbo)
     path = free.constrain(best.positions)
     settings |= {"num_check": num_check, "seed": seed, "path": path, "chosen": best.chosen}
