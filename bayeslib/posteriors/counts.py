@@ -7,7 +7,7 @@ import numpy as np
 from scipy import special
 
 from ..target import Quantiles, Target, Truth
-from .lattice import MARGIN, log_student, rejection_draws
+from .lattice import rejection
 from .truths import Line, by_probability, drawn, mixture_moments, panels, solve_quantile
 
 #: Failures of ten pumps of the nuclear plant Farley 1 and thousands of hours watched (Gaver &
@@ -94,10 +94,10 @@ def _pumps_truth():
     mean, cov = mixture_moments(mixture.weights, means, variances[:, :, None] * np.eye(12))
     factor = np.linalg.cholesky(cov[:2, :2])
     z = np.linalg.solve(factor, np.stack([log_alpha, log_beta]) - mean[:2, None]).T
-    bound = np.max(log_density - log_student(z)) + MARGIN
+    draw_hyper = rejection(lambda x: _log_hyper(*x.T), mean[:2], factor, log_density, z)
     return Truth(
         mean=mean, cov=cov, quantiles=Quantiles(_pumps_quantiles, mixture),
-        log_evidence=float(log_evidence), sample=drawn(_pumps_sample, mean[:2], factor, bound),
+        log_evidence=float(log_evidence), sample=drawn(_pumps_sample, draw_hyper),
     )  # fmt: skip
 
 
@@ -117,9 +117,9 @@ def _pumps_quantiles(mixture):
     return by_probability(np.column_stack(found))
 
 
-def _pumps_sample(centre, factor, bound, num_samples, rng):
-    """Draw exactly: the hyperparameters by rejection, then the rates given them."""
-    hyper = rejection_draws(lambda x: _log_hyper(*x.T), centre, factor, bound, num_samples, rng)
+def _pumps_sample(draw_hyper, num_samples, rng):
+    """Draw exactly: the hyperparameters, then the rates given them."""
+    hyper = draw_hyper(num_samples, rng)
     shapes, rates = _rates_given(hyper)
     return np.column_stack([hyper, np.log(rng.gamma(shapes) / rates)])
 

@@ -135,8 +135,7 @@ def solve_quantile(cdf_and_pdf, low, high, start, p=_ROWS):
         low, high = np.where(error < 0.0, x, low), np.where(error > 0.0, x, high)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             newton = x - error / slope
-        inside = (newton >= low) & (newton <= high)
-        new = np.where(inside, newton, 0.5 * (low + high))
+        new = np.where((newton >= low) & (newton <= high), newton, 0.5 * (low + high))
         done = (np.abs(error) <= 1e-15) | (np.abs(new - x) <= 4e-16 * np.abs(x))
         x = np.where(error == 0.0, x, new)
         if np.all(done):
