@@ -215,16 +215,7 @@ class Fit:
         return Gaussian(mean, factor @ factor.T)
 
     def ascend(self, num_steps, max_steps, step_size, tolerance):
-        """Run to the end, by rounds or by `num_steps` steps of one size."""
-        if num_steps is None:
-            self._run_rounds(max_steps, step_size, tolerance)
-        else:
-            self.step_sizes.append(step_size)
-            self.run(step_size, num_steps // 2)
-            _, self.average = self.run(step_size, num_steps - num_steps // 2)
-
-    def _run_rounds(self, max_steps, step_size, tolerance):
-        """Ascend in rounds of constant steps, each half as long as the one before.
+        """Ascend by `num_steps` steps, or in rounds of steps half as long as those before.
 
         With a constant step the iterates settle to a cloud about the optimum, whose average is
         closer to it the smaller the step. A round ends when its second half has no trend left; then
@@ -236,6 +227,11 @@ class Fit:
         stochastic optimization for variational inference"; Welandawe, Andersen, Vehtari and Huggins
         (2024), "A framework for improving the reliability of black-box variational inference".
         """
+        if num_steps is not None:
+            self.step_sizes.append(step_size)
+            self.run(step_size, num_steps // 2)
+            _, self.average = self.run(step_size, num_steps - num_steps // 2)
+            return
         last = None
         while not (self.converged or self.num_steps >= max_steps):
             self.step_sizes.append(step_size)
