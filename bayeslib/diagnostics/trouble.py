@@ -180,10 +180,9 @@ def divergence_problem(draws):
     if "runaway" in draws.settings:
         return f"{draws.settings['runaway']} {said}"
     outside = int(np.sum(draws.settings.get("num_outside", 0)))
-    named = draws.settings.get("unconstrained", False)  # its constraints are no edges to a chain
     if 2 * outside >= count:
         remedy = "give the Target its support=, and sample bl.unconstrained(target)"
-        if named:
+        if draws.settings.get("unconstrained"):  # parameters=, whose constraints are no edges
             remedy = "declare it in parameters=, or draw a ratio to it if it moves"
         remedy = f"smaller steps do not help at the edge of a support; {remedy}"
         return f"{said}, {outside} of them into a log density of -inf: {remedy}"

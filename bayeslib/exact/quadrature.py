@@ -164,9 +164,8 @@ class _Regions:
         return self.boxes["mass"].sum()
 
     def relative_error(self):
-        """The estimated relative error of the evidence."""
-        rounding = 50.0 * np.finfo(float).eps
-        return max(0.0, self.boxes["errors"].sum() / self.total - rounding)
+        """The estimated relative error of the evidence, less what is rounding."""
+        return max(0.0, self.boxes["errors"].sum() / self.total - 50.0 * np.finfo(float).eps)
 
     def inaccurate(self, rtol):
         """The regions with the largest errors, while these sum to more than wanted."""
@@ -183,9 +182,12 @@ class _Regions:
 
     def watch(self, places):
         """Remember places where the density is known, to see whether a region overlooks them."""
+        owner = np.zeros(len(places), dtype=int)
+        for j, (low, high) in enumerate(zip(self.boxes["low"], self.boxes["high"], strict=True)):
+            owner[np.all((places >= low) & (places < high), axis=1)] = j
         self.scouts = np.concatenate([self.scouts, places])
         self.heights = np.concatenate([self.heights, self._heights(places)])
-        self.owner = np.concatenate([self.owner, self._locate(places)])
+        self.owner = np.concatenate([self.owner, owner])
 
     @np.errstate(invalid="ignore")  # of points at infinity
     def _heights(self, t):
@@ -203,13 +205,6 @@ class _Regions:
         above = tallest > self.boxes["log_values"].max(axis=1) + np.log(_MISSED)
         matters = np.exp(tallest - self.shift) * _volume(self.boxes) > rtol * self.total
         return np.flatnonzero(above & matters)
-
-    def _locate(self, places):
-        """The region in which each place lies."""
-        owner = np.zeros(len(places), dtype=int)
-        for j, (low, high) in enumerate(zip(self.boxes["low"], self.boxes["high"], strict=True)):
-            owner[np.all((places >= low) & (places < high), axis=1)] = j
-        return owner
 
     def _look_around(self, rtol):
         """Send scouts from the outermost nodes of new regions across to their neighbours."""

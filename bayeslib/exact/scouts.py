@@ -27,8 +27,7 @@ class Place:
         low, high = bounds.T
         ends = np.isfinite(bounds)
         self._cases = [ends.all(axis=1), *ends.T]  # an end on both sides, below, above
-        distance = np.where(ends[:, 0], centre - low, high - centre)
-        self._reach = np.maximum(distance, self.scale)
+        self._reach = np.maximum(np.where(ends[:, 0], centre - low, high - centre), self.scale)
 
     def __call__(self, t):
         """Points of the region for `t`, (n, dim) -> (n, dim)."""

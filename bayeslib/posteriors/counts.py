@@ -1,14 +1,14 @@
 """Posteriors of counts: ten pumps of a nuclear plant, and a century of coal mining."""
 
-from functools import cache, partial
+from functools import cache
 from math import lgamma
 
 import numpy as np
 from scipy import special
 
 from ..target import Quantiles, Target, Truth
-from .lattice import MARGIN, log_student, rejection_draws
-from .truths import PROBABILITIES, Line, by_probability, mixture_moments, panels, solve_quantile
+from .lattice import rejection
+from .truths import Line, by_probability, drawn, mixture_moments, panels, solve_quantile
 
 #: Failures of ten pumps of the nuclear plant Farley 1 and thousands of hours watched (Gaver &
 #: O'Muircheartaigh 1987, "Robust empirical Bayes analyses of event rates", table 3).
@@ -59,12 +59,10 @@ def pumps():
     """
     log_constant = np.sum(FAILURES * np.log(HOURS) - special.gammaln(FAILURES + 1.0))
     return Target(
-        _pumps,
-        dim=2 + FAILURES.size,
+        _pumps, dim=2 + FAILURES.size, truth=_pumps_truth(),
         data=(FAILURES, HOURS, float(log_constant - special.gammaln(_BETA_SHAPE))),
         names=("log_alpha", "log_beta", *(f"log_lambda[{i}]" for i in range(FAILURES.size))),
-        truth=_pumps_truth(),
-    )
+    )  # fmt: skip
 
 
 def _pumps(theta, failures, hours, log_constant):
@@ -96,10 +94,10 @@ def _pumps_truth():
     mean, cov = mixture_moments(mixture.weights, means, variances[:, :, None] * np.eye(12))
     factor = np.linalg.cholesky(cov[:2, :2])
     z = np.linalg.solve(factor, np.stack([log_alpha, log_beta]) - mean[:2, None]).T
-    bound = np.max(log_density - log_student(z)) + MARGIN
+    draw_hyper = rejection(lambda x: _log_hyper(*x.T), mean[:2], factor, log_density, z)
     return Truth(
         mean=mean, cov=cov, quantiles=Quantiles(_pumps_quantiles, mixture),
-        log_evidence=float(log_evidence), sample=partial(_pumps_sample, mean[:2], factor, bound),
+        log_evidence=float(log_evidence), sample=drawn(_pumps_sample, draw_hyper),
     )  # fmt: skip
 
 
@@ -110,23 +108,18 @@ def _hyper_panels():
 def _pumps_quantiles(mixture):
     (across, wa), (along, wb) = _hyper_panels()
 
-    def log_alpha_marginal(x):
-        return special.logsumexp(_log_hyper(x[..., None], along) + np.log(wb), axis=-1)
+    def summed(log_density, weights):
+        return special.logsumexp(log_density + np.log(weights), axis=-1)
 
-    def log_beta_marginal(x):
-        return special.logsumexp(_log_hyper(across, x[..., None]) + np.log(wa), axis=-1)
-
-    lines = map(Line, (log_alpha_marginal, log_beta_marginal), (_ACROSS, _ALONG))
-    hyper = [line.ppf(PROBABILITIES) for line in lines]
-    return by_probability(np.column_stack([*hyper, mixture.quantiles()]))
+    log_alpha = Line(lambda x: summed(_log_hyper(x[..., None], along), wb), _ACROSS)
+    log_beta = Line(lambda x: summed(_log_hyper(across, x[..., None]), wa), _ALONG)
+    found = log_alpha.ppf(), log_beta.ppf(), mixture.quantiles()
+    return by_probability(np.column_stack(found))
 
 
-def _pumps_sample(centre, factor, bound, num_samples, rng):
-    """Draw exactly: the hyperparameters by rejection, then the rates given them."""
-    rng = np.random.default_rng(rng)
-    hyper = rejection_draws(
-        lambda points: _log_hyper(*points.T), centre, factor, bound, num_samples, rng
-    )
+def _pumps_sample(draw_hyper, num_samples, rng):
+    """Draw exactly: the hyperparameters, then the rates given them."""
+    hyper = draw_hyper(num_samples, rng)
     shapes, rates = _rates_given(hyper)
     return np.column_stack([hyper, np.log(rng.gamma(shapes) / rates)])
 
@@ -173,8 +166,7 @@ class _LogGammas:
             pdf = np.exp(constant + shapes * x[..., None] - scaled)
             return special.gammainc(shapes, scaled) @ self.weights, pdf @ self.weights
 
-        p = np.array(PROBABILITIES)[:, None]
-        return solve_quantile(cdf_and_pdf, p, low, high, self.weights @ self.means)
+        return solve_quantile(cdf_and_pdf, low, high, self.weights @ self.means)
 
 
 def coal_mining():
@@ -201,7 +193,7 @@ def coal_mining():
     before, n = np.cumsum(DISASTERS)[:-1], DISASTERS.size
     return Target(
         _coal_mining, dim=2, data=(before, DISASTERS.sum(), float(n), float(_COAL_CONSTANT)),
-        fused=_coal_mining_fused, names=("log_early", "log_late"), truth=_coal_mining_truth(),
+        fused=_coal_mining_fused, names=("log_early", "log_late"), truth=_coal_mining_truth(before),
     )  # fmt: skip
 
 
@@ -250,11 +242,9 @@ def _coal_mining_fused(theta, grad, before, total, num_years, log_constant):
     return log_constant + log_prior + largest + np.log(mass)
 
 
-@cache
-def _coal_mining_truth():
-    n, total = DISASTERS.size, DISASTERS.sum()
-    years, before = np.arange(1.0, n), np.cumsum(DISASTERS)[:-1]
-    shapes = 1.0 + np.column_stack([before, total - before])
+def _coal_mining_truth(before):
+    years, n = np.arange(1.0, DISASTERS.size), DISASTERS.size
+    shapes = 1.0 + np.column_stack([before, DISASTERS.sum() - before])
     rates = 1.0 + np.column_stack([years, n - years])
     log_weights = np.sum(special.gammaln(shapes) - shapes * np.log(rates), axis=1)
     log_mass = special.logsumexp(log_weights)
@@ -263,12 +253,11 @@ def _coal_mining_truth():
     mean, cov = mixture_moments(mixture.weights, mixture.means, covs)
     return Truth(
         mean=mean, cov=cov, quantiles=Quantiles(lambda: by_probability(mixture.quantiles())),
-        log_evidence=float(log_mass + _COAL_CONSTANT), sample=partial(_coal_mining_sample, mixture),
+        log_evidence=float(log_mass + _COAL_CONSTANT), sample=drawn(_coal_mining_sample, mixture),
     )  # fmt: skip
 
 
 def _coal_mining_sample(mixture, num_samples, rng):
     """Draw exactly: the year, then the rates given it."""
-    rng = np.random.default_rng(rng)
     k = rng.choice(mixture.weights.size, size=num_samples, p=mixture.weights)
     return np.log(rng.gamma(mixture.shapes[k]) / mixture.rates[k])

@@ -89,8 +89,7 @@ def mixture(weights, means, covs):
     means = as_floats(means, "means")
     fits = weights.ndim == 1 and weights.size > 0 and means.shape[:1] == weights.shape
     check_fits(fits, weights, "weights (k,)", "agree with means (k, dim)", f" and {means.shape}")
-    fine = (weights >= 0.0) & (weights < np.inf)
-    check_each(weights, "weights", "finite and not negative", fine)
+    check_each(weights, "weights", "finite and not negative", (weights >= 0.0) & (weights < np.inf))
     check_finite(means, "means")
     if abs(weights.sum() - 1.0) > 1e-8:
         raise BayeslibError(f"weights must sum to 1, they sum to {weights.sum():.10g}")

@@ -1,16 +1,15 @@
 """Exact answers in one or two dimensions for smooth posteriors, by the trapezium rule."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from scipy import special
 
 from ..target.truth import Quantiles, Truth
-from .truths import PROBABILITIES, Line, by_probability, line_truth
+from .truths import Line, by_probability, drawn, line_truth
 
 _NEGLIGIBLE = -80.0  # in logarithms, below the mode
-MARGIN = 0.3  # by which the logarithm of a ratio may exceed its largest value on the lattice
+_MARGIN = 0.3  # by which the logarithm of a ratio may exceed its largest value on the lattice
 _FREEDOM = 4.0
 _MOST_STEPS = 1200
 
@@ -50,11 +49,10 @@ def lattice_truth(logdensity, mode, factor, strip):
     weights /= weights.sum()
     mean = weights @ x
     centred = x - mean
-    bound = np.max(log_p - log_student(z)) + MARGIN
     return Truth(
         mean=mean, cov=(centred.T * weights) @ centred,
         quantiles=Quantiles(_quantiles, logdensity, mode, factor, step, np.abs(z).max(axis=0)),
-        log_evidence=log_evidence, sample=partial(rejection_draws, logdensity, mode, factor, bound),
+        log_evidence=log_evidence, sample=rejection(logdensity, mode, factor, log_p, z),
     )  # fmt: skip
 
 
@@ -77,8 +75,8 @@ def _truth_on_line(logdensity, mode, factor, step):
         return logdensity(np.reshape(x, (-1, 1))).reshape(np.shape(x))
 
     line = Line(on_line, _edges(on_line, mode[0], factor[0, 0], step))
-    log_ratio = on_line(line.nodes) - log_student((line.nodes[:, None] - mode) / factor[0, 0])
-    sample = partial(rejection_draws, logdensity, mode, factor, np.max(log_ratio) + MARGIN)
+    z = (line.nodes[:, None] - mode) / factor[0, 0]
+    sample = rejection(logdensity, mode, factor, on_line(line.nodes), z)
     return replace(line_truth(line), sample=sample)
 
 
@@ -107,30 +105,33 @@ def _quantiles(logdensity, mode, factor, step, reach):
             values = logdensity(pair.reshape(-1, 2)).reshape(pair.shape[:-1])
             return special.logsumexp(values, axis=-1)
 
-        line = Line(log_marginal, _edges(log_marginal, mode[i], np.sqrt(cov[i, i]), step))
-        return line.ppf(PROBABILITIES)
+        return Line(log_marginal, _edges(log_marginal, mode[i], np.sqrt(cov[i, i]), step)).ppf()
 
     return by_probability(np.column_stack([column(0), column(1)]))
 
 
-def log_student(z):
+def rejection(logdensity, mode, factor, log_p, z):
+    """Return exact draws, as a `Truth` has them, by rejection from a Student-t.
+
+    Its location is `mode`, its scale `factor`; `log_p` are log densities at standardised points
+    `z`, (n, dim), among which the ratio of the two densities is at its highest.
+    """
+    return drawn(_draw, logdensity, mode, factor, np.max(log_p - _log_student(z)) + _MARGIN)
+
+
+def _log_student(z):
     """Log density of a Student-t at each row, up to its constant."""
     return -0.5 * (_FREEDOM + z.shape[1]) * np.log1p(np.sum(z * z, axis=1) / _FREEDOM)
 
 
-def rejection_draws(logdensity, mode, factor, bound, num_samples, rng):
-    """Draw exactly, by rejection from a Student-t of the given location and scale factor.
-
-    `bound` must exceed the logarithm of the density's ratio to `log_student` everywhere.
-    """
-    rng = np.random.default_rng(rng)
+def _draw(logdensity, mode, factor, bound, num_samples, rng):
     kept, missing = [], num_samples
     while missing > 0:
         n = missing + missing // 2 + 10
         scale = np.sqrt(rng.chisquare(_FREEDOM, n) / _FREEDOM)
         z = rng.standard_normal((n, mode.size)) / scale[:, None]
         x = mode + z @ factor.T
-        log_ratio = logdensity(x) - log_student(z) - bound
+        log_ratio = logdensity(x) - _log_student(z) - bound
         kept.append(x[np.log(rng.random(n)) < log_ratio][:missing])
         missing -= len(kept[-1])
     return np.concatenate(kept)

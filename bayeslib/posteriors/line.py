@@ -1,7 +1,5 @@
 """Posteriors on the line: the book's main target and the coin."""
 
-from functools import lru_cache, partial
-
 import numpy as np
 from scipy import special
 
@@ -35,9 +33,17 @@ def gamma_student(y=5.0):
     -2.37
     """
     y = as_real(y, "y")
+
+    def logdensity(x):
+        log_prior = 2.0 * np.log(np.maximum(x, 1e-300)) - x - np.log(2.0)
+        return log_prior - 1.5 * np.log1p(0.5 * (y - x) ** 2) - 1.5 * np.log(2.0)
+
+    # beyond 120 the prior is below 1e-45 of its peak; the likelihood's poles lie sqrt(2) off the
+    # axis, so panels of this width resolve it to rounding wherever y is
+    truth = line_truth(Line(logdensity, np.arange(0.0, 120.5, 0.5)))
     return Target(
         _gamma_student, dim=1, data=(y,), fused=_gamma_student_fused, support=(0.0, np.inf),
-        truth=_gamma_student_truth(y),
+        truth=truth,
     )  # fmt: skip
 
 
@@ -59,20 +65,6 @@ def _gamma_student_fused(theta, grad, y):
     t = 1.0 + 0.5 * r * r
     grad[0] = 2.0 / x - 1.0 + 1.5 * r / t
     return 2.0 * np.log(x) - x - 1.5 * np.log(t) - 2.5 * np.log(2.0)
-
-
-@lru_cache(maxsize=256)
-def _gamma_student_truth(y):
-    # beyond 120 the prior is below 1e-45 of its peak; the likelihood's poles lie sqrt(2) off the
-    # axis, so panels of this width resolve it to rounding wherever y is
-    line = Line(partial(_gamma_student_line, y=y), np.arange(0.0, 120.5, 0.5))
-    return line_truth(line)
-
-
-def _gamma_student_line(x, y):
-    positive = np.maximum(x, 1e-300)
-    log_prior = 2.0 * np.log(positive) - x - np.log(2.0)
-    return log_prior - 1.5 * np.log1p(0.5 * (y - x) ** 2) - 1.5 * np.log(2.0)
 
 
 def coin(heads, tails, *, prior=(1.0, 1.0)):
@@ -128,8 +120,5 @@ def _coin(theta, a, b, log_constant):
 
 def _coin_fused(theta, grad, a, b, log_constant):
     x = theta[0]
-    if x <= 0.0 or x >= 1.0:
-        grad[0] = 0.0
-        return -np.inf
-    grad[0] = (a - 1.0) / x - (b - 1.0) / (1.0 - x)
-    return (a - 1.0) * np.log(x) + (b - 1.0) * np.log1p(-x) - log_constant
+    grad[0] = (a - 1.0) / x - (b - 1.0) / (1.0 - x) if 0.0 < x < 1.0 else 0.0
+    return _coin(theta, a, b, log_constant)

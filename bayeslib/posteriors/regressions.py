@@ -84,10 +84,14 @@ def _log_prior_constant(prior_scale):
     return float(-np.log(prior_scale).sum() - 0.5 * prior_scale.size * LOG_2PI)
 
 
-def _linear(theta, X, y, noise_scale, precision, log_constant):
-    log_prior = log_constant
+def _log_prior(theta, precision, log_constant):
     for j in range(theta.size):
-        log_prior -= 0.5 * precision[j] * theta[j] ** 2
+        log_constant -= 0.5 * precision[j] * theta[j] ** 2
+    return log_constant
+
+
+def _linear(theta, X, y, noise_scale, precision, log_constant):
+    log_prior = _log_prior(theta, precision, log_constant)
     return log_prior + linear_log_likelihood(theta, X, y, noise_scale)
 
 
@@ -188,9 +192,8 @@ def challenger(*, prior_scale=5.0):
 
 def _logistic_target(X, y, prior_scale, names):
     precision, log_constant = prior_scale**-2, _log_prior_constant(prior_scale)
-    truth = None
-    if X.shape[1] <= 2 and len(y) <= _MOST_TERMS:
-        truth = _logistic_truth(X.tobytes(), y.tobytes(), prior_scale.tobytes())
+    known = X.shape[1] <= 2 and len(y) <= _MOST_TERMS
+    truth = _logistic_truth(X.tobytes(), y.tobytes(), prior_scale.tobytes()) if known else None
     return Target(
         _logistic, dim=X.shape[1], data=(X, y, precision, log_constant), fused=_logistic_fused,
         names=names, truth=truth,
@@ -198,10 +201,7 @@ def _logistic_target(X, y, prior_scale, names):
 
 
 def _logistic(theta, X, y, precision, log_constant):
-    log_prior = log_constant
-    for j in range(theta.size):
-        log_prior -= 0.5 * precision[j] * theta[j] ** 2
-    return log_prior + logistic_log_likelihood(theta, X, y)
+    return _log_prior(theta, precision, log_constant) + logistic_log_likelihood(theta, X, y)
 
 
 def _logistic_fused(theta, grad, X, y, precision, log_constant):

@@ -1,13 +1,11 @@
 """Eight schools: a hierarchical model small enough to be known exactly."""
 
-from functools import cache, partial
-
 import numpy as np
 
 from ..results.gaussian import LOG_2PI
 from ..target import Quantiles, Target, Truth
 from ..validate import as_bool
-from .truths import PROBABILITIES, Line, by_probability, mixture_moments, mixture_quantiles
+from .truths import Line, by_probability, drawn, mixture_moments, mixture_quantiles
 
 #: Estimated effects of coaching on the verbal SAT in eight schools, in points, and their standard
 #: errors (Rubin 1981, "Estimation in parallel randomized experiments", table 1).
@@ -52,14 +50,12 @@ def eight_schools(centered=False):
     """
     centered = as_bool(centered, "centered")
     letter = "theta" if centered else "eta"
+    plain, fused = (_centered, _centered_fused) if centered else (_noncentered, _noncentered_fused)
     return Target(
-        _centered if centered else _noncentered,
-        dim=2 + EFFECTS.size,
-        data=(EFFECTS, STANDARD_ERRORS**-2, _log_constant()),
-        fused=_centered_fused if centered else _noncentered_fused,
+        plain, dim=2 + EFFECTS.size, data=(EFFECTS, STANDARD_ERRORS**-2, _log_constant()),
+        fused=fused, truth=_truth(centered),
         names=("mu", "log_tau", *(f"{letter}[{j}]" for j in range(EFFECTS.size))),
-        truth=_truth(centered),
-    )
+    )  # fmt: skip
 
 
 def _log_constant():
@@ -130,14 +126,8 @@ def _centered_fused(theta, grad, y, precision, log_constant):
     return log_constant - 0.5 * quadratic - np.log(spread) + (1.0 - y.size) * log_tau
 
 
-@cache
-def _log_tau():
-    """The marginal posterior of log tau; given tau, everything is Gaussian."""
-    spread = np.log(np.ptp(EFFECTS))
-    return Line(_log_marginal, np.arange(spread - 44.0, spread + 10.0, 0.25))
-
-
 def _log_marginal(log_tau):
+    """The posterior of log tau alone; given tau, everything is Gaussian."""
     total, precision, mean = _mu_given_tau(log_tau)
     squares = np.sum(np.log(2.0 * np.pi * total) + EFFECTS**2 / total, axis=-1)
     log_likelihood = -0.5 * (squares + np.log(precision * _MU_SCALE**2) - mean**2 * precision)
@@ -162,10 +152,11 @@ def _last_given_tau(log_tau, centered):
     return tau * EFFECTS / total, -tau / total, STANDARD_ERRORS / np.sqrt(total)
 
 
-@cache
 def _truth(centered):
     """One quadrature, over log tau, makes the posterior a mixture of Gaussians."""
-    log_tau, weights = _log_tau().nodes, _log_tau().weights
+    spread = np.log(np.ptp(EFFECTS))
+    line = Line(_log_marginal, np.arange(spread - 44.0, spread + 10.0, 0.25))
+    log_tau = line.nodes
     _, precision, mean = _mu_given_tau(log_tau)
     a, b, s = _last_given_tau(log_tau, centered)
     means = np.column_stack([mean, log_tau, a + b * mean[:, None]])
@@ -173,25 +164,23 @@ def _truth(centered):
     covs = (1.0 / precision)[:, None, None] * slopes[:, :, None] * slopes[:, None, :]
     last = np.arange(2, slopes.shape[1])
     covs[:, last, last] += s**2
-    mean, cov = mixture_moments(weights, means, covs)
+    mean, cov = mixture_moments(line.weights, means, covs)
     return Truth(
-        mean=mean, cov=cov, quantiles=Quantiles(_quantiles, weights, means, covs),
-        log_evidence=_log_tau().log_evidence, sample=partial(_sample, centered),
+        mean=mean, cov=cov, quantiles=Quantiles(_quantiles, line, means, covs),
+        log_evidence=line.log_evidence, sample=drawn(_sample, line, centered),
     )  # fmt: skip
 
 
-def _quantiles(weights, means, covs):
+def _quantiles(line, means, covs):
     sds = np.sqrt(np.diagonal(covs, axis1=1, axis2=2))
     gaussian = [0, *range(2, means.shape[1])]
-    found = mixture_quantiles(weights, means[:, gaussian], sds[:, gaussian])
-    log_tau = _log_tau().ppf(PROBABILITIES)
-    return by_probability(np.insert(list(found.values()), 1, log_tau, axis=1))
+    found = mixture_quantiles(line.weights, means[:, gaussian], sds[:, gaussian])
+    return by_probability(np.insert(list(found.values()), 1, line.ppf(), axis=1))
 
 
-def _sample(centered, num_samples, rng):
+def _sample(line, centered, num_samples, rng):
     """Draw exactly: log tau by its quantile function, then mu given tau, then the rest."""
-    rng = np.random.default_rng(rng)
-    log_tau = _log_tau().sample(num_samples, rng)[:, 0]
+    log_tau = line.sample(num_samples, rng)[:, 0]
     _, precision, mean = _mu_given_tau(log_tau)
     mu = mean + rng.standard_normal(num_samples) / np.sqrt(precision)
     a, b, s = _last_given_tau(log_tau, centered)

@@ -1,13 +1,11 @@
 """Shapes that are hard to move in: banana, donut and funnel."""
 
-from functools import partial
-
 import numpy as np
 import scipy
 
 from ..target import Quantiles, Target, Truth
 from ..validate import as_count, as_positive, as_real
-from .truths import PROBABILITIES, Line, by_probability, mixture_quantiles, panels
+from .truths import PROBABILITIES, Line, by_probability, drawn, mixture_quantiles, panels
 
 
 def banana(curvature=1.0, *, width=0.5):
@@ -39,7 +37,7 @@ def banana(curvature=1.0, *, width=0.5):
     truth = Truth(
         mean=np.zeros(2), cov=np.diag([1.0, 2.0 * curvature**2 + width**2]),
         quantiles=Quantiles(_banana_quantiles, curvature, width), log_evidence=0.0,
-        sample=partial(_banana_sample, curvature, width),
+        sample=drawn(_banana_sample, curvature, width),
     )  # fmt: skip
     return Target(_banana, dim=2, data=(curvature, width), fused=_banana_fused, truth=truth)
 
@@ -60,7 +58,7 @@ def _banana_fused(theta, grad, curvature, width):
 
 
 def _banana_sample(curvature, width, num_samples, rng):
-    z = np.random.default_rng(rng).standard_normal((num_samples, 2))
+    z = rng.standard_normal((num_samples, 2))
     z[:, 1] = curvature * (z[:, 0] ** 2 - 1.0) + width * z[:, 1]
     return z
 
@@ -107,7 +105,7 @@ def donut(radius=3.0, width=0.5):
     truth = Truth(
         mean=np.zeros(2), cov=variance * np.eye(2), quantiles=Quantiles(_donut_quantiles, line),
         log_evidence=float(line.log_evidence + np.log(2.0 * np.pi)),
-        sample=partial(_donut_sample, line),
+        sample=drawn(_donut_sample, line),
     )  # fmt: skip
     return Target(_donut, dim=2, data=(radius, width), fused=_donut_fused, truth=truth)
 
@@ -128,7 +126,6 @@ def _donut_fused(theta, grad, radius, width):
 
 
 def _donut_sample(line, num_samples, rng):
-    rng = np.random.default_rng(rng)
     r = line.sample(num_samples, rng)[:, 0]
     angle = 2.0 * np.pi * rng.random(num_samples)
     return r[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
@@ -177,7 +174,7 @@ def funnel(dim):
     truth = Truth(
         mean=np.zeros(dim), cov=np.diag([9.0] + [np.exp(4.5)] * (dim - 1)),
         quantiles=Quantiles(_funnel_quantiles, dim), log_evidence=0.0,
-        sample=partial(_funnel_sample, dim),
+        sample=drawn(_funnel_sample, dim),
     )  # fmt: skip
     names = ("v", *(f"x[{i}]" for i in range(dim - 1)))
     return Target(_funnel, dim=dim, fused=_funnel_fused, names=names, truth=truth)
@@ -206,7 +203,7 @@ def _funnel_fused(theta, grad):
 
 
 def _funnel_sample(dim, num_samples, rng):
-    z = np.random.default_rng(rng).standard_normal((num_samples, dim))
+    z = rng.standard_normal((num_samples, dim))
     z[:, 0] *= 3.0
     z[:, 1:] *= np.exp(0.5 * z[:, :1])
     return z

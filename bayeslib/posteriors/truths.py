@@ -1,13 +1,12 @@
 """Exact answers for the book's posteriors: quadrature on the line and Gaussian mixtures."""
 
-from functools import partial
-
 import numpy as np
 from scipy import special
 
 from ..target.truth import Quantiles, Truth
 
 PROBABILITIES = (0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975)
+_ROWS = np.array(PROBABILITIES)[:, None]
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
@@ -15,6 +14,11 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 def by_probability(rows):
     """Return {probability: row} for one row of marginal quantiles a probability."""
     return dict(zip(PROBABILITIES, rows, strict=True))
+
+
+def drawn(draw, *known):
+    """Return `draw(*known, num_samples, generator)` as a function of num_samples and any seed."""
+    return lambda num_samples, rng: draw(*known, num_samples, np.random.default_rng(rng))
 
 
 def panels(edges):
@@ -72,7 +76,7 @@ class Line:
         panel = np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(self.edges) - 2)
         return self._cdf_within(x, panel)
 
-    def ppf(self, p):
+    def ppf(self, p=PROBABILITIES):
         """Quantile function at `p`, shape (n,)."""
         p = np.asarray(p, dtype=float)
         panel = np.clip(np.searchsorted(self._below, p, side="right") - 1, 0, len(self.edges) - 2)
@@ -84,7 +88,7 @@ class Line:
             return self._cdf_within(x, panel), self.pdf(x)
 
         start = low + (high - low) * np.clip(share, 0.0, 1.0)
-        return solve_quantile(cdf_and_pdf, p, low, high, start)
+        return solve_quantile(cdf_and_pdf, low, high, start, p)
 
     def sample(self, num_samples, rng):
         """Draw exactly, by the quantile function of one uniform each, (num_samples, 1)."""
@@ -103,21 +107,21 @@ def line_truth(line):
     variance = line.expect(lambda x: (x - mean) ** 2)
     return Truth(
         mean=np.array([mean]), cov=np.array([[variance]]),
-        quantiles=Quantiles(lambda: by_probability(line.ppf(PROBABILITIES)[:, None])),
+        quantiles=Quantiles(lambda: by_probability(line.ppf()[:, None])),
         log_evidence=line.log_evidence, sample=line.sample, cdf=line.cdf,
     )  # fmt: skip
 
 
-def solve_quantile(cdf_and_pdf, p, low, high, start):
+def solve_quantile(cdf_and_pdf, low, high, start, p=_ROWS):
     """Invert distribution functions elementwise by Newton's method inside a shrinking bracket.
 
     Parameters
     ----------
     cdf_and_pdf : callable
         Takes points of the shape of `p`, returns two arrays of that shape.
-    p, low, high, start : array_like
-        Probabilities, points between which their quantiles lie, and first guesses, which together
-        have that shape.
+    low, high, start, p : array_like
+        Points between which the quantiles lie, first guesses, and probabilities, by default a row
+        each of `PROBABILITIES`; which together have that shape.
 
     Returns
     -------
@@ -131,8 +135,7 @@ def solve_quantile(cdf_and_pdf, p, low, high, start):
         low, high = np.where(error < 0.0, x, low), np.where(error > 0.0, x, high)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             newton = x - error / slope
-        inside = (newton >= low) & (newton <= high)
-        new = np.where(inside, newton, 0.5 * (low + high))
+        new = np.where((newton >= low) & (newton <= high), newton, 0.5 * (low + high))
         done = (np.abs(error) <= 1e-15) | (np.abs(new - x) <= 4e-16 * np.abs(x))
         x = np.where(error == 0.0, x, new)
         if np.all(done):
@@ -164,8 +167,7 @@ def mixture_quantiles(weights, means, sds):
 
     reach = 9.0 * sds
     low, high = (means - reach).min(axis=0), (means + reach).max(axis=0)
-    p = np.array(PROBABILITIES)[:, None]
-    return by_probability(solve_quantile(cdf_and_pdf, p, low, high, 0.5 * (low + high)))
+    return by_probability(solve_quantile(cdf_and_pdf, low, high, 0.5 * (low + high)))
 
 
 def mixture_moments(weights, means, covs):
@@ -182,17 +184,16 @@ def gaussian_mixture_truth(weights, means, covs):
     mean, cov = mixture_moments(weights, means, covs)
     return Truth(
         mean=mean, cov=cov, quantiles=Quantiles(mixture_quantiles, weights, means, sds),
-        log_evidence=0.0, sample=partial(_mixture_sample, weights, means, np.linalg.cholesky(covs)),
-        cdf=partial(_mixture_cdf, weights, means[:, 0], sds[:, 0]) if len(mean) == 1 else None,
+        log_evidence=0.0, sample=drawn(_mixture_sample, weights, means, np.linalg.cholesky(covs)),
+        cdf=(lambda x: _mixture_cdf(weights, means, sds, x)) if len(mean) == 1 else None,
     )  # fmt: skip
 
 
 def _mixture_sample(weights, means, factors, num_samples, rng):
-    rng = np.random.default_rng(rng)
     k = rng.choice(len(weights), size=num_samples, p=weights)
     z = rng.standard_normal((num_samples, means.shape[1]))
     return means[k] + np.einsum("nij,nj->ni", factors[k], z)
 
 
 def _mixture_cdf(weights, means, sds, x):
-    return special.ndtr((np.asarray(x)[..., None] - means) / sds) @ weights
+    return special.ndtr((np.asarray(x)[..., None] - means[:, 0]) / sds[:, 0]) @ weights

@@ -181,22 +181,19 @@ class Fit:
 
     def run(self, step_size, num_steps):
         """Take steps; returns the path (num_steps, 2 dim) and the parameters averaged over it."""
-        done, bound, climb = 0, self._bound, self.climb
+        climb, first = self.climb, len(self.paths)
         before = climb.how.num_outside
         climb.how.step_size = step_size
-        path, trace = np.empty((num_steps, 2 * self.target.dim)), np.empty(num_steps)
         climb.total[:] = 0.0
-        try:
-            for begin, end in blocks(num_steps):
-                ascent_kernel(self._density, self.rng, climb, path[begin:end], trace[begin:end])
-                done = end
-                if bound.num_errors:
-                    raise self.target.explain(bound.failed_at)
-                count((end - begin) * int(climb.how.num_draws))
-        finally:
-            self.num_steps += done
-            self.paths.append(path[:done])
-            self.traces.append(trace[:done])
+        for begin, end in blocks(num_steps):
+            path, trace = np.empty((end - begin, 2 * self.target.dim)), np.empty(end - begin)
+            ascent_kernel(self._density, self.rng, climb, path, trace)
+            if self._bound.num_errors:
+                raise self.target.explain(self._bound.failed_at)
+            self.num_steps += trace.size
+            self.paths.append(path)
+            self.traces.append(trace)
+            count(trace.size * int(climb.how.num_draws))
         mean, scale = climb.parameters[: self.target.dim], np.abs(climb.factor).max()
         if not (np.abs(mean).max() < _FAR and scale < _FAR):
             where = f"ran off to unconstrained means {shown(mean)} and a scale of {scale:.3g}"
@@ -206,7 +203,7 @@ class Fit:
         if missed == num_steps * climb.how.num_draws and not np.isfinite(self.target(mean)):
             where = f"left the support at unconstrained means {shown(mean)}"
             raise TargetError(f"the fit {where}: begin well inside, with initial_scale=0.1")
-        return path, climb.total / num_steps
+        return np.concatenate(self.paths[first:]), climb.total / num_steps
 
     def distance(self, one, other):
         """Symmetrised Kullback-Leibler divergence between two averages."""
@@ -218,16 +215,7 @@ class Fit:
         return Gaussian(mean, factor @ factor.T)
 
     def ascend(self, num_steps, max_steps, step_size, tolerance):
-        """Run to the end, by rounds or by `num_steps` steps of one size."""
-        if num_steps is None:
-            self._run_rounds(max_steps, step_size, tolerance)
-        else:
-            self.step_sizes.append(step_size)
-            self.run(step_size, num_steps // 2)
-            _, self.average = self.run(step_size, num_steps - num_steps // 2)
-
-    def _run_rounds(self, max_steps, step_size, tolerance):
-        """Ascend in rounds of constant steps, each half as long as the one before.
+        """Ascend by `num_steps` steps, or in rounds of steps half as long as those before.
 
         With a constant step the iterates settle to a cloud about the optimum, whose average is
         closer to it the smaller the step. A round ends when its second half has no trend left; then
@@ -239,6 +227,11 @@ class Fit:
         stochastic optimization for variational inference"; Welandawe, Andersen, Vehtari and Huggins
         (2024), "A framework for improving the reliability of black-box variational inference".
         """
+        if num_steps is not None:
+            self.step_sizes.append(step_size)
+            self.run(step_size, num_steps // 2)
+            _, self.average = self.run(step_size, num_steps - num_steps // 2)
+            return
         last = None
         while not (self.converged or self.num_steps >= max_steps):
             self.step_sizes.append(step_size)
@@ -261,13 +254,12 @@ class Fit:
             self.average = np.mean(averages[half:], axis=0)
             if len(averages) % 2:
                 continue
-            still = _no_trend(np.concatenate(paths[half:]))
-            if not still and half > 1:
-                earlier, later = np.split(np.array(averages[half:]), [half // 2])
-                apart = self.distance(later.mean(axis=0), earlier.mean(axis=0))
-                still = apart < 0.1 * tolerance
-            if still:
+            if _no_trend(np.concatenate(paths[half:])):
                 return True
+            if half > 1:
+                earlier, later = np.split(np.array(averages[half:]), [half // 2])
+                if self.distance(later.mean(axis=0), earlier.mean(axis=0)) < 0.1 * tolerance:
+                    return True
         return False
 
 

@@ -150,5 +150,4 @@ class _Climber:
 
 def _differences(function, x, steps):
     """Central differences of a function along each coordinate, a row each."""
-    ways = np.diag(steps)
-    return np.array([(function(x + s) - function(x - s)) / (2.0 * s.sum()) for s in ways])
+    return np.array([(function(x + s) - function(x - s)) / (2.0 * s.sum()) for s in np.diag(steps)])

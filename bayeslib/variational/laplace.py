@@ -182,17 +182,14 @@ def laplace(
         problems=tuple(_problems(positions, modes, starts, errors)),
     )  # fmt: skip
     result = checked(work, result, num_check, np.random.default_rng(_SEED), edges=True)
-    log_evidence = Estimate(best.log_mass, np.nan, result.num_evals)
-    return replace(result, log_evidence=log_evidence)
+    return replace(result, log_evidence=Estimate(best.log_mass, np.nan, result.num_evals))
 
 
 def _modes(slopes, starts, max_steps):
     """Return the modes above the starts, the highest first, and the errors met on other climbs."""
-    ends, modes, errors, different = [], [], [], []
-    for start in starts:
-        end = _ascend(slopes, start, max_steps)
-        ends.append((slopes(end)[0], end, start))
-    for _, end, start in sorted(ends, key=lambda each: -each[0]):
+    modes, errors, different = [], [], []
+    ends = [(_ascend(slopes, start, max_steps), start) for start in starts]
+    for end, start in sorted(ends, key=lambda pair: -slopes(pair[0])[0]):
         if any(mode.distance(end) <= _NEAR for mode in modes):
             continue
         try:

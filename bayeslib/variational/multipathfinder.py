@@ -110,9 +110,8 @@ def multipathfinder(
     num_samples = as_count(num_samples, "num_samples")
     check_memory((num_samples, as_target(target).dim + 3), "the draws")
     free, paths, num_evals, settings = find_paths(
-        target, initial_position, rng, num_paths=num_paths, history=history,
-        max_iterations=max_iterations, num_elbo_draws=num_elbo_draws,
-    )  # fmt: skip
+        target, initial_position, rng, num_paths, history, max_iterations, num_elbo_draws
+    )
     gaussians = [path.gaussian for path in paths if path.gaussian]
     # the equal mixture of them, and a share of wide, heavy-tailed ones about each
     shares = [*[SHARE / len(gaussians)] * len(gaussians), 1.0 - SHARE]

@@ -122,22 +122,17 @@ def _gaussian(position, gradient, diagonal, steps, changes):
 class Path(NamedTuple):
     """One path: its points, and for each a Gaussian with its bound, or None, as for the first.
 
-    `chosen` is where the bound is highest, `elbo` this bound, and `gaussian` the `Gaussian` there,
-    or None where no bound is finite.
+    `gaussian` is the `Gaussian` where the bound is highest, or None where no bound is finite.
     """
 
     positions: np.ndarray
     found: list
     elbos: np.ndarray
-    chosen: int
-    elbo: float
     gaussian: Gaussian | None
     num_evals: int
 
 
-def find_paths(
-    target, initial_position, rng, *, num_paths, history, max_iterations, num_elbo_draws
-):  # fmt: skip
+def find_paths(target, initial_position, rng, num_paths, history, max_iterations, num_elbo_draws):
     """Return the target without constraints, its `Path`s, evaluations, and what settings say."""
     free = unconstrained(as_target(target))
     if free.dim > _MOST:
@@ -166,7 +161,7 @@ def find_paths(
     if not any(path.gaussian for path in paths):
         found = f"none of {num_paths} paths met a Gaussian with a finite evidence lower bound"
         raise BayeslibError(f"{found}: begin elsewhere, or say the target's support")
-    elbos = np.array([path.elbo for path in paths])
+    elbos = np.array([path.elbos.max() for path in paths])
     lengths = np.array([len(path.elbos) - 1 for path in paths])
     settings = how | {"num_paths": num_paths, "elbos": elbos, "lengths": lengths}
     return free, paths, num_evals, settings
@@ -175,17 +170,16 @@ def find_paths(
 def _path(free, start, rng, *, history, max_iterations, num_elbo_draws):
     slopes = Slopes(free)
     positions, gradients = run_optimiser(slopes, start, history, max_iterations)
-    size = max(len(positions), 1)
-    found, elbos = [None] * size, np.full(size, -np.inf)
+    found, elbos = [None] * len(positions), np.full(len(positions), -np.inf)
     for i, gaussian in gaussians(positions, gradients, history):
         x, log_q = gaussian.place(rng.standard_normal((num_elbo_draws, free.dim)))
         slopes.num_evals += num_elbo_draws
         with np.errstate(over="ignore"):  # of log densities near -1e308
             elbo = np.mean(free.many(x) - log_q)
         found[i], elbos[i] = gaussian, elbo if np.isfinite(elbo) else -np.inf
-    chosen = int(np.argmax(elbos))
-    best = found[chosen] and Gaussian(found[chosen].mean, found[chosen].cov)
-    return Path(positions, found, elbos, chosen, float(elbos[chosen]), best, slopes.num_evals)
+    best = found[elbos.argmax()]
+    gaussian = best and Gaussian(best.mean, best.cov)
+    return Path(positions, found, elbos, gaussian, slopes.num_evals)
 
 
 @watched("for before its path has ended no Gaussian is the best")
@@ -305,12 +299,11 @@ def pathfinder(
     check_memory((num_check, 2 * as_target(target).dim), "the draws")
     keep_path = as_bool(keep_path, "keep_path")
     free, paths, num_evals, settings = find_paths(
-        target, initial_position, rng, num_paths=num_paths, history=history,
-        max_iterations=max_iterations, num_elbo_draws=num_elbo_draws,
-    )  # fmt: skip
-    best = max(paths, key=lambda path: path.elbo)
-    path = free.constrain(best.positions)
-    settings |= {"num_check": num_check, "seed": seed, "path": path, "chosen": best.chosen}
+        target, initial_position, rng, num_paths, history, max_iterations, num_elbo_draws
+    )
+    best = paths[settings["elbos"].argmax()]
+    settings |= {"num_check": num_check, "seed": seed, "path": free.constrain(best.positions)}
+    settings |= {"chosen": int(best.elbos.argmax())}
     if keep_path:
         check_memory((len(best.found), free.dim, free.dim), "the path's covariances")
         none = (np.full(free.dim, np.nan), np.full((free.dim, free.dim), np.nan))

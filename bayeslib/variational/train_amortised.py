@@ -7,23 +7,11 @@ import numpy as np
 from ..errors import BayeslibError, BayeslibTypeError, warn
 from ..results import Gaussian
 from ..results.coordinates import Transform, as_transform
-from ..target import as_names, as_target, unconstrained
-from ..validate import (
-    as_choice,
-    as_count,
-    as_floats,
-    as_position,
-    as_positive,
-    as_rng,
-    as_rows,
-    check_callable,
-    check_finite,
-    check_fits,
-    check_memory,
-)
+from ..target import as_names
+from ..validate import as_choice, as_count, as_position, as_positive, as_rng, as_rows, check_finite
 from ..waiting import watched
 from .gaussian_family import FAMILIES
-from .training import Trainer, as_inputs, gaussians
+from .training import Trainer, as_inputs, as_joint, gaussians, simulated
 
 _UNSEEN = 10  # fewer simulations than this beyond a datum make it unusual
 _OBJECTIVES = ("simulations", "elbo")
@@ -272,7 +260,6 @@ def train_amortised(
     0.0 [0.] [[0.5]]
     1.0 [1.] [[0.5]]
     """
-    check_callable(simulate=simulate)
     num_simulations = as_count(num_simulations, "num_simulations", minimum=100)
     num_steps = as_count(num_steps, "num_steps")
     batch_size = as_count(batch_size, "batch_size")
@@ -285,14 +272,13 @@ def train_amortised(
     if elbo != (joint is not None):
         raise BayeslibError('objective="elbo" needs joint, and "simulations" takes none')
     rng, seed = as_rng(rng)
-    check_memory((num_simulations, 8), "the simulations")
-    thetas, data = _simulated(simulate, num_simulations, rng)
+    thetas, data = simulated(simulate, num_simulations, rng)
     dim, size = thetas.shape[1], data.shape[1]
     if dense and dim > _MOST_DENSE:
         raise BayeslibError(f'family="fullrank" takes up to {_MOST_DENSE} parameters, got {dim}')
     names = as_names(names, dim)
     transform = as_transform(support, dim)
-    free = _as_joint(joint, transform, dim, size) if elbo else None
+    free = as_joint(joint, transform, dim, size) if elbo else None
     trainer = Trainer(
         transform.unconstrain(thetas), data, rng, names=names, hidden=hidden, dense=dense,
         free=free, batch_size=batch_size,
@@ -313,32 +299,3 @@ def train_amortised(
     )  # fmt: skip
     warn(*trained.problems)
     return trained
-
-
-def _simulated(simulate, num_simulations, rng):
-    """Return simulated parameters (n, dim) and data (n, k), checked."""
-    found = simulate(num_simulations, rng)
-    if not isinstance(found, tuple) or len(found) != 2:
-        got = f"a tuple of {len(found)}" if isinstance(found, tuple) else type(found).__name__
-        raise BayeslibTypeError(f"simulate must return (thetas, data), got {got}")
-    pair = []
-    for array, name in zip(found, ("thetas", "data"), strict=True):
-        array = as_floats(array, f"the {name} of simulate")
-        if array.ndim == 1:
-            array = array[:, None]
-        fits = array.ndim == 2 and len(array) == num_simulations and array.shape[1] > 0
-        check_fits(fits, array, "simulate", f"return {num_simulations} rows of {name}")
-        check_finite(array, f"the {name} of simulate")
-        pair.append(array)
-    return pair
-
-
-def _as_joint(joint, transform, dim, size):
-    """Return the joint density with theta in unconstrained coordinates, checked."""
-    free = unconstrained(as_target(joint))
-    if free.dim != dim + size:
-        raise BayeslibError(f"joint must have dim {dim + size}, theta's and y's, got {free.dim}")
-    wanted = (*transform.support, *((-np.inf, np.inf),) * size)
-    if free.transform.support != wanted:
-        raise BayeslibError(f"the support of joint must be {wanted}, got {free.transform.support}")
-    return free

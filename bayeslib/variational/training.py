@@ -7,7 +7,9 @@ by hand.
 import numpy as np
 
 from ..compile.callback import evaluate_rows, together
-from ..errors import BayeslibError, TargetError
+from ..errors import BayeslibError, BayeslibTypeError, TargetError
+from ..target import as_target, unconstrained
+from ..validate import as_floats, check_callable, check_finite, check_fits, check_memory
 from ..waiting import count
 from .ascent import adam_step
 from .gaussian_family import bound, log_q, num_parameters, unpack
@@ -25,6 +27,37 @@ _OVERFIT = 0.05  # nats by which unseen simulations may be predicted worse than 
 _BULK = 3.0  # standard deviations up to which the network sees data nearly as they are
 _LIMIT = 12.0  # of a log scale: exp of more is no standard deviation of standardised parameters
 _QUARTILES = 1.349  # standard deviations between those of a Gaussian
+
+
+def simulated(simulate, num_simulations, rng):
+    """Return simulated parameters (n, dim) and data (n, k), checked."""
+    check_callable(simulate=simulate)
+    check_memory((num_simulations, 8), "the simulations")
+    found = simulate(num_simulations, rng)
+    if not isinstance(found, tuple) or len(found) != 2:
+        got = f"a tuple of {len(found)}" if isinstance(found, tuple) else type(found).__name__
+        raise BayeslibTypeError(f"simulate must return (thetas, data), got {got}")
+    pair = []
+    for array, name in zip(found, ("thetas", "data"), strict=True):
+        array = as_floats(array, f"the {name} of simulate")
+        if array.ndim == 1:
+            array = array[:, None]
+        fits = array.ndim == 2 and len(array) == num_simulations and array.shape[1] > 0
+        check_fits(fits, array, "simulate", f"return {num_simulations} rows of {name}")
+        check_finite(array, f"the {name} of simulate")
+        pair.append(array)
+    return pair
+
+
+def as_joint(joint, transform, dim, size):
+    """Return the joint density with theta in unconstrained coordinates, checked."""
+    free = unconstrained(as_target(joint))
+    if free.dim != dim + size:
+        raise BayeslibError(f"joint must have dim {dim + size}, theta's and y's, got {free.dim}")
+    wanted = (*transform.support, *((-np.inf, np.inf),) * size)
+    if free.transform.support != wanted:
+        raise BayeslibError(f"the support of joint must be {wanted}, got {free.transform.support}")
+    return free
 
 
 def new_layers(sizes, rng):

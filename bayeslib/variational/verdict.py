@@ -69,8 +69,7 @@ def weigh(free, base, num_draws, rng, *, wide=False):
     if wide:
         shrink = np.sqrt(rng.chisquare(DF, size=num_draws) / DF)
         values = base.mean + WIDTH * (values - base.mean) / shrink[:, None]
-    logdensity = evaluate(free, values, forgive_nan=True)
-    return Weighed(values, logdensity, base.logdensity(values))
+    return Weighed(values, evaluate(free, values, forgive_nan=True), base.logdensity(values))
 
 
 def checked(free, approximation, num_check, rng, *, weighed=None, edges=False):

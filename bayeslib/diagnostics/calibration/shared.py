@@ -25,8 +25,7 @@ def until_interrupt(runs, least, title):
     """
     done = []
     try:
-        for made in runs:
-            done.append(made)
+        done.extend(runs)  # which keeps what came before an exception
     except KeyboardInterrupt:
         if len(done) < least:
             raise
@@ -79,10 +78,9 @@ class Simulator:
 
     def values(self, theta, data):
         """Return the parameters, then the other quantities, shape (k,)."""
-        row, others = theta, ()
-        if self.quantities is not None:
-            others = as_vector(self.quantities(theta, data), "quantities")
-            row = np.concatenate([theta, others])
+        ask = self.quantities
+        others = () if ask is None else as_vector(ask(theta, data), "quantities")
+        row = np.concatenate([theta, others])
         if self.names is None:
             self.names = _numbered("theta", theta) + _numbered("quantity", others)
         if len(self.names) != row.size:
