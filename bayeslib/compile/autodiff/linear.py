@@ -1,6 +1,7 @@
 """Linear algebra and other functions of whole arrays, as loops that serve any kind of number.
 
-NumPy's own stay in charge of floats: these are used where an argument depends on theta.
+NumPy's own stay in charge of floats: these are used where an argument depends on theta. Of some,
+as triu, tril and cumsum, numba's own code serves any kind of number.
 """
 
 import numpy as np
@@ -122,16 +123,6 @@ def trace(a):
     return np.sum(np.diag(a))
 
 
-@loops_for(np.triu)
-def triu(m, k=0):
-    return np.where(np.triu(np.ones(m.shape), k) == 1.0, m, 0.0)
-
-
-@loops_for(np.tril)
-def tril(m, k=0):
-    return m - np.triu(m, k + 1)
-
-
 # ------------------------------------------------------------------------------ sums, and their kin
 @loops_for(np.var, methods_of("var"))
 def var(a):
@@ -149,14 +140,6 @@ def prod(a):
     for x in a.flat:
         result *= x
     return result
-
-
-@loops_for(np.cumsum, methods_of("cumsum"))
-def cumsum(a):
-    out = a.flatten()
-    for i in range(1, a.size):
-        out[i] += out[i - 1]
-    return out
 
 
 @loops_for(np.cumprod, methods_of("cumprod"))
