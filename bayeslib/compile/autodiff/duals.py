@@ -13,7 +13,7 @@ from numba import types
 from numba.extending import box, intrinsic, lower_cast, models, register_model
 
 from ..functions.elementwise import active
-from ..internals import Conversion, array_over, cgutils, lower_constant, make_array
+from ..internals import Conversion, array_over, cgutils, make_array
 from ..kinds import DOUBLE, HALF, REAL
 
 f8 = types.float64
@@ -46,9 +46,6 @@ class Active(types.Type):
     def can_convert_from(self, typingctx, other):
         return Conversion.safe if isinstance(other, REAL) else None
 
-    def cast_python_value(self, value):
-        return float(value)
-
 
 class Dual(Active):
     """Its value and k partial derivatives."""
@@ -68,9 +65,6 @@ class Dual(Active):
                 partials = builder.fmul(partials, splat(builder, slope, self.k))
             change = builder.fadd(change, partials) if i else partials
         return self.made_of(builder, value, change)
-
-    def constant(self, value):
-        return self.struct([value, zeros(self.k)])
 
 
 @register_model(Dual)
@@ -109,12 +103,6 @@ def splat(builder, scalar, k):
     filled = builder.insert_element(undefined, scalar, HALF(0))
     mask = ir.Constant(ir.VectorType(HALF, k), [0] * k)
     return builder.shuffle_vector(filled, undefined, mask)
-
-
-@lower_constant(Active)
-def constant(context, builder, kind, value):
-    # The zero that numba's own np.sum starts from.
-    return kind.constant(DOUBLE(float(value)))
 
 
 @lower_cast(types.Float, Active)

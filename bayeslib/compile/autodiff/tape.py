@@ -42,9 +42,6 @@ class TracedType(Active):
             index = builder.call(_pusher(builder, len(terms)), [tape, *edges])
         return self.made_of(builder, value, index, tape)
 
-    def constant(self, value):
-        return self.struct([value, WORD(0), WORD(0)])
-
 
 Traced = TracedType()
 register_model(TracedType)(ActiveModel)
@@ -123,17 +120,6 @@ class EntryByEntry:
         self._weights = builder.inttoptr(weights, DOUBLES)
         self._parents = builder.inttoptr(parents, HALF.as_pointer())
         self._count = cgutils.alloca_once_value(builder, WORD(0))
-        for lane, (kind, argument) in enumerate(active):
-            if kind is Traced:
-                self._store_parent(builder, argument, self._line(builder, lane))
-
-    def _line(self, builder, lane):
-        """Where the weights and parents of an argument begin."""
-        return builder.mul(builder.mul(self._step, self._size), WORD(lane))
-
-    def _store_parent(self, builder, number, place):
-        _, (index, _) = Traced.unpack(self._context, builder, number)
-        builder.store(builder.trunc(index, HALF), builder.gep(self._parents, [place]))
 
     def compile_subroutine(self, builder, function, signature, **options):
         self._dual = Dual(self._num.constant)
@@ -143,25 +129,25 @@ class EntryByEntry:
         return self._context.compile_subroutine(builder, function, self._signature, **options)
 
     def call_internal(self, builder, fndesc, signature, args):
-        context, dual, given, active = self._context, self._dual, [], []
+        context, dual, given, parents = self._context, self._dual, [], []
+        line = builder.mul(self._step, self._size)  # of weights and parents, one an argument
         for kind, number in zip(signature.args, args, strict=True):
             if kind is Traced:
-                lanes = [float(lane == len(active)) for lane in range(dual.k)]
+                lanes = [float(lane == len(parents)) for lane in range(dual.k)]
                 partials = ir.Constant(ir.VectorType(DOUBLE, dual.k), lanes)
-                active.append(number)
-                value = Traced.unpack(context, builder, number)[0]
+                value, (index, _) = Traced.unpack(context, builder, number)
+                parents.append(index)
                 number = dual.pack(context, builder, value, [(ONE, partials)])
             given.append(number)
         result = context.call_internal(builder, fndesc, self._signature, given)
         value, partials = dual.unpack(context, builder, result)
         count = builder.load(self._count)
-        at = builder.mul(count, self._step)
-        for lane, number in enumerate(active):
+        at = place = builder.mul(count, self._step)
+        for lane, index in enumerate(parents):
             weight = builder.extract_element(partials, HALF(lane))
-            place = builder.add(self._line(builder, lane), at)
             builder.store(weight, builder.gep(self._weights, [place]))
-            if self._is_array[lane]:
-                self._store_parent(builder, number, place)
+            builder.store(builder.trunc(index, HALF), builder.gep(self._parents, [place]))
+            place = builder.add(place, line)
         builder.store(builder.add(count, WORD(1)), self._count)
         return Traced.made_of(builder, value, builder.add(self._first, at), self._tape)
 
