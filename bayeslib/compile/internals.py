@@ -19,6 +19,7 @@ from numba.core.ccallback import CFunc, _CFuncCompiler
 from numba.core.compiler import Compiler, CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
+from numba.core.imputils import lower_constant
 from numba.core.registry import cpu_target
 from numba.core.serialize import dumps
 from numba.core.targetconfig import ConfigStack

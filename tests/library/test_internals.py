@@ -276,7 +276,7 @@ def test_whole_numbers_are_stored_where_they_are_meant():
 
 def test_a_type_of_ours_unifies_with_floats():
     """A variable that holds a float on one branch and ours on another is ours: Type.unify,
-    can_convert_from with a Conversion, and lower_cast."""
+    can_convert_from with a Conversion, lower_cast and lower_constant."""
 
     def logdensity(theta):
         total = 0.0

@@ -13,7 +13,7 @@ from numba import types
 from numba.extending import box, intrinsic, lower_cast, models, register_model
 
 from ..functions.elementwise import active
-from ..internals import Conversion, array_over, cgutils, make_array
+from ..internals import Conversion, array_over, cgutils, lower_constant, make_array
 from ..kinds import DOUBLE, HALF, REAL
 
 f8 = types.float64
@@ -103,6 +103,13 @@ def splat(builder, scalar, k):
     filled = builder.insert_element(undefined, scalar, HALF(0))
     mask = ir.Constant(ir.VectorType(HALF, k), [0] * k)
     return builder.shuffle_vector(filled, undefined, mask)
+
+
+@lower_constant(Active)
+def constant(context, builder, kind, value):
+    # The zero that numba's own sums start from.
+    nothing = [member(None) for member in kind.struct.elements[1:]]
+    return kind.struct([DOUBLE(value), *nothing])
 
 
 @lower_cast(types.Float, Active)

@@ -1,7 +1,7 @@
 """Linear algebra and other functions of whole arrays, as loops that serve any kind of number.
 
 NumPy's own stay in charge of floats: these are used where an argument depends on theta. Of some,
-as triu, tril and cumsum, numba's own code serves any kind of number.
+as triu and tril, numba's own code serves any kind of number.
 """
 
 import numpy as np
@@ -140,6 +140,14 @@ def prod(a):
     for x in a.flat:
         result *= x
     return result
+
+
+@loops_for(np.cumsum, methods_of("cumsum"))
+def cumsum(a):
+    out = a.flatten()
+    for i in range(1, a.size):
+        out[i] += out[i - 1]
+    return out
 
 
 @loops_for(np.cumprod, methods_of("cumprod"))
