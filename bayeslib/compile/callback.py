@@ -103,9 +103,8 @@ class Kernel:
     """
 
     def __init__(self, function, signature, seconds=1):
-        self.py_func = function
-        self.signature, self.seconds = signature, seconds
-        self._compiled = None
+        self.py_func, self.signature, self.seconds = function, signature, seconds
+        self._compiled = function if config.DISABLE_JIT else None
 
     def __call__(self, *args):
         return (self._compiled or self.compile())(*args)
@@ -114,17 +113,14 @@ class Kernel:
     def compile(self):
         """Compile, or load from the disk cache, and return the compiled function."""
         if self._compiled is None:
-            self._compiled = self.py_func if config.DISABLE_JIT else self._dispatcher()
+            made, name = njit(**JIT)(self.py_func), self.py_func.__name__
+            digest = fingerprint(self.py_func, JIT, str(self.signature))
+            with compiling(name.removesuffix("_kernel"), self.seconds) as missed:
+                keep_in(made, Stored(name, digest, missed))
+                made.compile(self.signature)
+            made.disable_compile()
+            self._compiled = made
         return self._compiled
-
-    def _dispatcher(self):
-        function, made = self.py_func, njit(**JIT)(self.py_func)
-        digest = fingerprint(function, JIT, str(self.signature))
-        with compiling(function.__name__.removesuffix("_kernel"), self.seconds) as missed:
-            keep_in(made, Stored(function.__name__, digest, missed))
-            made.compile(self.signature)
-        made.disable_compile()
-        return made
 
 
 def kernel(returns, *arguments, seconds=1):

@@ -133,6 +133,9 @@ class Reading:
             self._feed(item)
 
     def _feed_function(self, function):
+        if made_of := getattr(function, "__compiled__", ()):  # in place of its own code
+            self._write("compiled", function.__module__, function.__qualname__)
+            return self._feed(made_of)
         watched = not is_of(_PACKAGE, function.__module__)
         if watched:
             made_of = function.__code__, function.__defaults__
@@ -141,7 +144,6 @@ class Reading:
         scope = function.__globals__
         self._write("of module", scope.get("__name__"))
         self._feed_all([function.__defaults__, function.__kwdefaults__])
-        self._feed(getattr(function, "__compiled__", None))
         loaded, attributes = names_in(function.__code__)
         for cell in function.__closure__ or ():
             value = contents(cell)

@@ -45,16 +45,24 @@ def native(function):
     return call
 
 
-@intrinsic
-def address_of(typingctx, array):
-    """Where the first entry of an array lies; 0 for None."""
+def address_in(member):
+    """Make a function of an array, or None: the address that its struct has there, or 0."""
 
-    def codegen(context, builder, signature, args):
-        if array is types.none:
-            return WORD(0)
-        return builder.ptrtoint(make_array(array)(context, builder, args[0]).data, WORD)
+    @intrinsic
+    def address(typingctx, array):
+        def codegen(context, builder, signature, args):
+            if array is types.none:
+                return WORD(0)
+            found = make_array(array)(context, builder, args[0])
+            return builder.ptrtoint(getattr(found, member), WORD)
 
-    return INT(array), codegen
+        return INT(array), codegen
+
+    return address
+
+
+# Where the first entry of an array lies, and who keeps it: 0 where nobody may free it.
+address_of, owner_of = map(address_in, ("data", "meminfo"))
 
 
 def load(symbol):

@@ -128,18 +128,9 @@ class Target:
     maps_back = False  # see `walked`
 
     def __init__(
-        self,
-        logdensity,
-        *,
-        dim=None,
-        parameters=None,
-        data=(),
-        gradient="auto",
-        fused=None,
-        names=None,
-        support=None,
-        truth=None,
-    ):
+        self, logdensity, *, dim=None, parameters=None, data=(), gradient="auto", fused=None,
+        names=None, support=None, truth=None,
+    ):  # fmt: skip
         self.layout = None if parameters is None else Layout(parameters)
         if self.layout:
             own = {"dim": dim, "names": names, "support": support, "fused": fused}

@@ -255,6 +255,7 @@ def test_an_edited_compiled_form_is_compiled_again():
     before = fingerprint(density)
     double.__compiled__ = (lambda x: 3.0 * x,)
     assert fingerprint(density) != before
+    assert fingerprint(bl.logpdf.normal) == fingerprint(bl.logpdf.normal)
 
 
 def test_without_a_compiler():

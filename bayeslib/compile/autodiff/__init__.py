@@ -100,7 +100,7 @@ def differentiate(function, dim):
 
         return differentiate_plain(function, dim)
 
-    from . import arrays, linear, scalars  # noqa: F401  (they teach numba about active numbers)
+    from . import arrays, scalars  # noqa: F401  (they teach numba about active numbers)
     from .duals import partial, seed, value_of
 
     logdensity = compilable(function, **OURS)
@@ -145,7 +145,7 @@ def differentiate_by_tape(function, dim):
     Reverse mode (Linnainmaa 1970; Griewank and Walther 2008), the entries of array expressions
     differentiated forward.
     """
-    from . import arrays, linear, scalars, tape  # noqa: F401  (they teach numba about active numbers)
+    from . import arrays, scalars, tape  # noqa: F401  (they teach numba about active numbers)
 
     logdensity = compilable(function, **OURS)
     return _jitted(tape.fused_with_tape(logdensity, dim))

@@ -20,20 +20,13 @@ f8 = types.float64
 ONE = DOUBLE(1.0)
 
 
-class Partials(types.Type):
-    """A vector of k partial derivatives."""
-
-    def __init__(self, k):
-        self.k = k
-        super().__init__(name=f"Partials{k}")
-
-
 class Active(types.Type):
     """A number that depends on the parameters.
 
     Its `unpack` gives the value and how that changes with the parameters; its `pack` makes a number
     of a value and of terms, pairs of a slope and the change of what it is a slope by. Without terms
-    it is a constant.
+    it is a constant. Its `struct`, for LLVM, is packed: without padding in memory, or an alignment
+    that an array would not give.
     """
 
     is_internal = True  # numba then fuses array expressions that hold such numbers
@@ -41,14 +34,17 @@ class Active(types.Type):
     # dimensions and whether the first holds such numbers.
     own = {}
 
+    def made_of(self, builder, *members):
+        number = self.struct(ir.Undefined)
+        for i, member in enumerate(members):
+            number = builder.insert_value(number, member, i)
+        return number
+
     def unify(self, typingctx, other):
         return self if isinstance(other, REAL) else None
 
     def can_convert_from(self, typingctx, other):
         return Conversion.safe if isinstance(other, REAL) else None
-
-    def cast_python_value(self, value):
-        return float(value)
 
 
 class Dual(Active):
@@ -56,44 +52,25 @@ class Dual(Active):
 
     def __init__(self, k):
         self.k = k
+        self.struct = ir.LiteralStructType([DOUBLE, ir.VectorType(DOUBLE, k)], packed=True)
         super().__init__(name=f"Dual{k}")
 
     def unpack(self, context, builder, number):
-        dual = cgutils.create_struct_proxy(self)(context, builder, number)
-        return dual.value, dual.partials
+        return [builder.extract_value(number, i) for i in range(2)]
 
     def pack(self, context, builder, value, terms):
-        dual = cgutils.create_struct_proxy(self)(context, builder)
-        dual.value, dual.partials = value, zeros(self.k)
+        change = zeros(self.k)
         for i, (slope, partials) in enumerate(terms):
             if slope != ONE:
                 partials = builder.fmul(partials, splat(builder, slope, self.k))
-            dual.partials = builder.fadd(dual.partials, partials) if i else partials
-        return dual._getvalue()
-
-    def constant(self, value):
-        return ir.Constant.literal_struct([value, zeros(self.k)])
-
-
-@register_model(Partials)
-class PartialsModel(models.PrimitiveModel):
-    def __init__(self, dmm, fe_type):
-        super().__init__(dmm, fe_type, ir.VectorType(DOUBLE, fe_type.k))
-
-    def load_from_data_pointer(self, builder, ptr, align=None):
-        # An array gives 8-byte alignment; LLVM would assume that of the whole vector.
-        return builder.load(ptr, align=8 if align is None else align)
+            change = builder.fadd(change, partials) if i else partials
+        return self.made_of(builder, value, change)
 
 
 @register_model(Dual)
-class DualModel(models.StructModel):
-    def __init__(self, dmm, fe_type):
-        super().__init__(dmm, fe_type, [("value", f8), ("partials", Partials(fe_type.k))])
-
-    def get_data_type(self):
-        # Packed in memory: no padding, and no alignment that an array would not give.
-        elements = [model.get_data_type() for model in self._models]
-        return ir.LiteralStructType(elements, packed=True)
+class ActiveModel(models.PrimitiveModel):
+    def __init__(self, dmm, kind):
+        super().__init__(dmm, kind, kind.struct)
 
 
 @box(Active)
@@ -130,8 +107,9 @@ def splat(builder, scalar, k):
 
 @lower_constant(Active)
 def constant(context, builder, kind, value):
-    # The zero that numba's own np.sum starts from.
-    return kind.constant(DOUBLE(float(value)))
+    # The zero that numba's own sums start from.
+    nothing = [member(None) for member in kind.struct.elements[1:]]
+    return kind.struct([DOUBLE(value), *nothing])
 
 
 @lower_cast(types.Float, Active)

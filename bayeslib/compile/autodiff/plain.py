@@ -9,7 +9,7 @@ import numpy as np
 from ..functions.elementwise import WRITTEN
 from ..functions.regression import PASSES, linear_log_likelihood
 from ..functions.special import clip, taught, teach
-from .linear import WHOLE, interp_of_any
+from .arrays import WHOLE, interp_of_any
 from .rewrite import convert
 from .rules import ARITHMETIC, BINARY, UNARY
 

@@ -9,54 +9,43 @@ the entries are computed with dual numbers, and leave one edge for each of their
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.extending import intrinsic, models, overload, register_model
+from numba.extending import overload, register_model
 
 from .. import linked
-from ..internals import array_expressions, array_over, cgutils, make_array
+from ..internals import array_expressions, cgutils, make_array, stack_vector
 from ..kinds import DOUBLE, DOUBLES, HALF, INLINED, OURS, WORD, WORDS
-from ..linked import address_of
+from ..linked import address_of, owner_of
 from . import arena, sweep
-from .duals import ONE, Active, Dual, common_dual, f8, value_of
+from .duals import ONE, Active, ActiveModel, Dual, common_dual, value_of
 
 
 class TracedType(Active):
     """A number of a tape."""
 
+    struct = ir.LiteralStructType([DOUBLE, WORD, WORD], packed=True)
+
     def __init__(self):
         super().__init__(name="Dual0")  # as the messages of `explain` know it
 
     def unpack(self, context, builder, number):
-        traced = cgutils.create_struct_proxy(self)(context, builder, number)
-        return traced.value, (traced.index, traced.tape)
+        value, index, tape = (builder.extract_value(number, i) for i in range(3))
+        return value, (index, tape)
 
     def pack(self, context, builder, value, terms):
-        traced = cgutils.create_struct_proxy(self)(context, builder)
-        traced.value, traced.index, traced.tape = value, WORD(0), WORD(0)
-        edges = []
-        for slope, (index, tape) in terms:
-            isnull = builder.icmp_unsigned("==", traced.tape, WORD(0))
-            traced.tape = builder.select(isnull, tape, traced.tape)
-            edges += [slope, index]
-        if len(terms) == 1 and edges[0] == ONE:
-            traced.index = edges[1]
+        index, tape, edges = WORD(0), WORD(0), []
+        for slope, (parent, own) in terms:
+            tape = builder.select(builder.icmp_unsigned("==", tape, WORD(0)), own, tape)
+            edges += [slope, parent]
+        if edges[:1] == [ONE] and len(terms) == 1:
+            index = edges[1]
         elif terms:
-            push = _pusher(builder, len(terms))
-            traced.index = builder.call(push, [traced.tape, *edges])
-        return traced._getvalue()
-
-    def constant(self, value):
-        return ir.Constant.literal_struct([value, WORD(0), WORD(0)])
+            index = builder.call(_pusher(builder, len(terms)), [tape, *edges])
+        return self.made_of(builder, value, index, tape)
 
 
 Traced = TracedType()
+register_model(TracedType)(ActiveModel)
 MOST_ARGUMENTS = 16  # of an array expression that is made of entries
-
-
-@register_model(TracedType)
-class TracedModel(models.StructModel):
-    def __init__(self, dmm, fe_type):
-        members = [("value", f8), ("index", types.int64), ("tape", types.int64)]
-        super().__init__(dmm, fe_type, members)
 
 
 def _pusher(builder, num):
@@ -131,17 +120,6 @@ class EntryByEntry:
         self._weights = builder.inttoptr(weights, DOUBLES)
         self._parents = builder.inttoptr(parents, HALF.as_pointer())
         self._count = cgutils.alloca_once_value(builder, WORD(0))
-        for lane, (kind, argument) in enumerate(active):
-            if kind is Traced:
-                self._store_parent(builder, argument, self._line(builder, lane))
-
-    def _line(self, builder, lane):
-        """Where the weights and parents of an argument begin."""
-        return builder.mul(builder.mul(self._step, self._size), WORD(lane))
-
-    def _store_parent(self, builder, number, place):
-        index = cgutils.create_struct_proxy(Traced)(self._context, builder, number).index
-        builder.store(builder.trunc(index, HALF), builder.gep(self._parents, [place]))
 
     def compile_subroutine(self, builder, function, signature, **options):
         self._dual = Dual(self._num.constant)
@@ -151,30 +129,27 @@ class EntryByEntry:
         return self._context.compile_subroutine(builder, function, self._signature, **options)
 
     def call_internal(self, builder, fndesc, signature, args):
-        context, dual, given, active = self._context, self._dual, [], []
+        context, dual, given, parents = self._context, self._dual, [], []
+        line = builder.mul(self._step, self._size)  # of weights and parents, one an argument
         for kind, number in zip(signature.args, args, strict=True):
             if kind is Traced:
-                lanes = [float(lane == len(active)) for lane in range(dual.k)]
+                lanes = [float(lane == len(parents)) for lane in range(dual.k)]
                 partials = ir.Constant(ir.VectorType(DOUBLE, dual.k), lanes)
-                active.append(number)
-                value = Traced.unpack(context, builder, number)[0]
+                value, (index, _) = Traced.unpack(context, builder, number)
+                parents.append(index)
                 number = dual.pack(context, builder, value, [(ONE, partials)])
             given.append(number)
         result = context.call_internal(builder, fndesc, self._signature, given)
         value, partials = dual.unpack(context, builder, result)
         count = builder.load(self._count)
-        at = builder.mul(count, self._step)
-        for lane, number in enumerate(active):
+        at = place = builder.mul(count, self._step)
+        for lane, index in enumerate(parents):
             weight = builder.extract_element(partials, HALF(lane))
-            place = builder.add(self._line(builder, lane), at)
             builder.store(weight, builder.gep(self._weights, [place]))
-            if self._is_array[lane]:
-                self._store_parent(builder, number, place)
+            builder.store(builder.trunc(index, HALF), builder.gep(self._parents, [place]))
+            place = builder.add(place, line)
         builder.store(builder.add(count, WORD(1)), self._count)
-        made = cgutils.create_struct_proxy(Traced)(context, builder)
-        made.value, made.tape = value, self._tape
-        made.index = builder.add(self._first, at)
-        return made._getvalue()
+        return Traced.made_of(builder, value, builder.add(self._first, at), self._tape)
 
     def after(self, builder):
         """Append the blocks."""
@@ -204,7 +179,8 @@ def _size(context, builder, kinds, arguments):
 def _tape_of(context, builder, kind, argument):
     """The tape of a number, or of an array in one piece or one row; 0 where all are constants."""
     if not isinstance(kind, types.Array):
-        return cgutils.create_struct_proxy(Traced)(context, builder, argument).tape
+        _, (_, tape) = Traced.unpack(context, builder, argument)
+        return tape
     array = make_array(kind)(context, builder, argument)
     step, size = WORD(sweep.STEP), array.nitems
     if kind.ndim == 1:
@@ -227,36 +203,15 @@ array_expressions(entry_by_entry)
 
 
 # ------------------------------------------------------------------------- sums, products, passes
-@intrinsic
-def _room(typingctx):
-    """Room for a number, (1,), until the function that asks returns."""
-    kind = types.Array(Traced, 1, "C")
-
-    def codegen(context, builder, signature, args):
-        data = cgutils.alloca_once(builder, context.get_data_type(Traced))
-        return array_over(context, builder, kind, data, [WORD(1)])
-
-    return kind(), codegen
-
-
-@intrinsic
-def _owner_of(typingctx, array):
-    """The address of who keeps an array, 0 where nobody may free it."""
-
-    def codegen(context, builder, signature, args):
-        return builder.ptrtoint(make_array(array)(context, builder, args[0]).meminfo, WORD)
-
-    return types.int64(array), codegen
-
-
+numbers_at = linked.view_of(Traced)
 _sum, _dot, _matrix_vector = map(linked.native, (sweep.total, sweep.dot, sweep.matrix_vector))
 
 
 @njit(**OURS)
 def total(a):
-    a, out = np.ascontiguousarray(a), _room()
-    _sum(address_of(a), a.size, address_of(out))
-    return out[0]
+    a, out = np.ascontiguousarray(a), address_of(stack_vector(sweep.STEP))
+    _sum(address_of(a), a.size, out)
+    return numbers_at(out)[0]
 
 
 def in_one_piece(a):
@@ -272,9 +227,9 @@ def _in_one_piece(a):
 
 @njit(**OURS)
 def numbers_times_vector(a, b):
-    left, right, out = in_one_piece(a), in_one_piece(b), _room()
-    _dot(address_of(left), address_of(right), right.itemsize // 8, left.size, address_of(out))
-    return out[0]
+    left, right, out = in_one_piece(a), in_one_piece(b), address_of(stack_vector(sweep.STEP))
+    _dot(address_of(left), address_of(right), right.itemsize // 8, left.size, out)
+    return numbers_at(out)[0]
 
 
 @njit(**OURS)
@@ -288,7 +243,7 @@ def constants_times_vector(a, b):
     out = np.empty(a.shape[0], b.dtype)
     (m, d), (row, column) = X.shape, X.strides
     start, into = address_of(theta), address_of(out)
-    _matrix_vector(address_of(X), _owner_of(X), m, d, row, column, start, into)
+    _matrix_vector(address_of(X), owner_of(X), m, d, row, column, start, into)
     return out
 
 
@@ -310,9 +265,6 @@ TracedType.own = {
 
 
 # --------------------------------------------------------------- in and out of the fused function
-numbers_at = linked.view_of(Traced)
-
-
 begin, finish = linked.native(arena.start), linked.native(sweep.finish)
 
 
@@ -320,7 +272,7 @@ def fused_with_tape(logdensity, dim):
     """Return fused(theta, grad, tape, *data), in numba's subset; `logdensity` is a dispatcher."""
 
     def fused(theta, grad, tape, *data):
-        result, short = _room(), 1
+        result, short = numbers_at(address_of(stack_vector(sweep.STEP))), 1
         while short != 0:
             address = begin(address_of(tape), address_of(theta), theta.size)
             if address == 0:

@@ -271,9 +271,7 @@ def _register(function, one_pass, rows, linked):
 
 _register(logistic_log_likelihood, logistic_pass, _any_logistic, _logistic_rows)
 _register(sum_of_squares, squares_pass, _any_squares, _squares_rows)
-linear_log_likelihood.__compiled__ = (_any_squares,)
-
-
+linear_log_likelihood.__compiled__ = ()  # its own code
 overload(linear_log_likelihood, jit_options=INLINED)(
     lambda theta, X, y, noise_scale: linear_log_likelihood
 )
