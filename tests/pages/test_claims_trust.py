@@ -231,7 +231,7 @@ def test_the_stored_benchmarks_are_whole():
     assert timed.open_from(growth, "ar") == "30"
     assert timed.lead(peers, "logistic", "naive") < 1.5, "hardly better than others"
     assert all(end(names["in_figure"]) < end(names["in_table"]) for end in (min, max))
-    least = names["small"][names["in_figure"].index(min(names["in_figure"]))][0]
+    least = names["small"][names["sooner"].index(min(names["sooner"]))][0]
     assert (least["family"], least["size"]) == ("groups", 10)
     assert [peers["posteriors"][p]["num_rounds"] for p in names["RANKED"]] == [15, 15, 5, 5]
     c_ratios = [row["ratio"] for row in names["DATA"]["against_c"]["rows"]]
