@@ -104,8 +104,10 @@ def check_gradient(target, theta, *, thorough):
         right = agrees(gradient[i], derivative, error)
         if not (right or is_kink(target.many, theta, direction, gradient[i])):
             found = f"the gradient is {gradient[i]:.9g} in component {i} ({target.names[i]})"
-            remedy = f'finite differences say {derivative:.9g}; correct it, or pass gradient="auto"'
-            raise GradientError(f"{found} at theta={shown(theta)}, but {remedy}")
+            auto = target._recipe(True)[0] == "auto"
+            remedy = "begin elsewhere" if auto else 'correct it, or pass gradient="auto"'
+            found += f" at theta={shown(theta)}, but finite differences say {derivative:.9g}"
+            raise GradientError(f"{found}; {remedy}")
     return num_evals
 
 

@@ -205,6 +205,8 @@ def test_wrong_gradient(factor):
     )  # fmt: skip
     with pytest.raises(GradientError, match=r"in component 1 \(theta\[1\]\).*finite differences"):
         run(target, sampler="hmc")
+    with pytest.raises(GradientError, match="begin elsewhere"):  # what is derived cannot be mended
+        Target(lambda theta: -np.sqrt(np.abs(theta[0])), dim=1).check_gradient([0.0])
 
 
 test_gradient_of_the_wrong_shape_or_none = pytest.mark.row(14)(
@@ -303,8 +305,7 @@ HOLES = np.ma.array([[1.0, 2.0], [3.0, 999.0]], mask=[[0, 0], [0, 1]])
 def test_masked_entries_are_refused(call, name):
     with pytest.raises(BayeslibError, match=rf"^{re.escape(name)} has masked entries"):
         call(HOLES)
-    whole = np.ma.array([1.0, 2.0])
-    assert Target(lambda theta, y: np.sum(y), dim=1, data=(whole,))(0.0) == 3.0
+    assert Target(lambda theta, y: np.sum(y), dim=1, data=(np.ma.array([1.0, 2.0]),))(0.0) == 3.0
 
 
 @pytest.mark.row(51)

@@ -74,8 +74,7 @@ def test_follows_the_plain_loop_draw_by_draw(scan, seed):
         fast.flat, plain(CONDITIONALS, [0.0, 1.0], rng=seed, **run), rtol=1e-10
     )
     assert not np.allclose(fast.flat, plain(CONDITIONALS, [0.0, 1.0], rng=seed + 9, **run))
-    updates = 3 if scan == "symmetric" else 2
-    assert fast.num_evals == 300 * updates
+    assert fast.num_evals == 300 * (3 if scan == "symmetric" else 2)
 
 
 def pair(theta, rng):
