@@ -5,6 +5,7 @@ two ends, (theta - low) / (high - low); theta itself where there is no end. Para
 each other, as those of a simplex, have maps of their own, see `curves`.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,9 +87,13 @@ class Transform:
     @property
     def fixed(self):
         """Which parameters never change, (size,) of bool, as the upper triangle of a factor."""
-        x = np.linspace(-1.0, 1.0, self.dim)
-        here, there = self.constrain([x, 0.5 + x**2])
-        return (here == there) & ~self.monotone
+        found = np.zeros(self.size, dtype=bool)
+        for kind, of_theta, _ in self._curves:
+            if kind == "cholesky_corr":
+                n = math.isqrt(of_theta.stop - of_theta.start)
+                found[of_theta] = (np.tri(n, k=-1) == 0.0).ravel()
+                found[of_theta.start + n + 1 : of_theta.stop : n + 1] = False  # but L[0, 0]
+        return found
 
     @property
     def decreasing(self):
