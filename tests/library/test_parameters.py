@@ -67,12 +67,14 @@ def test_constrained_values_meet_their_constraints_and_come_back(target, free):
     x = np.random.default_rng(1).normal(size=(200, free.dim))
     theta = free.constrain(x)
     assert theta.shape == (200, target.dim) and free.transform.inside(theta).all()
+    np.testing.assert_array_equal(free.transform.fixed, np.ptp(theta, axis=0) == 0.0)
     draws = bl.Draws(theta[None], names=target.names)
     np.testing.assert_allclose(draws["w"].sum(axis=-1), 1.0, rtol=1e-14)
     np.testing.assert_allclose(np.square(draws["u"]).sum(axis=-1), 1.0, rtol=1e-14)
     correlations = draws["L"] @ np.swapaxes(draws["L"], -1, -2)
     np.testing.assert_allclose(np.diagonal(correlations, axis1=-2, axis2=-1), 1.0, rtol=1e-14)
     assert (np.diff(draws["c"], axis=-1) > 0.0).all() and (draws["a"] > -2.0).all()
+    assert not type(target.layout)({"a": (3,), "u": bl.unit_vector(2)}).transform.fixed.any()
     again = free.unconstrain(theta)
     ray = [i for i, name in enumerate(free.names) if name.startswith("unit_vector")]
     others = np.setdiff1d(np.arange(free.dim), ray)  # a direction has no length
@@ -97,9 +99,7 @@ def test_jacobians_are_the_determinants_that_differences_find(kind):
     parameter = EVERYTHING[kind]
     target = bl.Target(lambda p: 0.0 * p[0].flat[0], parameters={kind: parameter})
     transform = bl.unconstrained(target).transform
-    own = {
-        "w": [0, 1], "c": [0, 1, 2], "L": [3, 6, 7],
-    }[kind]  # fmt: skip
+    own = {"w": [0, 1], "c": [0, 1, 2], "L": [3, 6, 7]}[kind]
     x, step = np.random.default_rng(3).normal(size=transform.dim), 1e-5
     moves = step * np.eye(transform.dim)
     slopes = (transform.constrain(x + moves) - transform.constrain(x - moves)) / (2.0 * step)
