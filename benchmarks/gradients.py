@@ -1,14 +1,15 @@
 """What `gradient="auto"` costs, and how far it is from a gradient by hand.
 
 Against the hand-written one on the posteriors of the contest and on logistic regressions written
-with whole arrays; against the value alone on a hierarchy, whose gradient nobody writes by hand.
+with whole arrays; against the value alone on a hierarchy, whose gradient nobody writes by hand. And
+against the library's helper in chains on a regression of ten columns, written with whole arrays.
 """
 
 import time
 
 import numpy as np
 
-from bayeslib import Target, log1pexp
+from bayeslib import Target, log1pexp, logistic_log_likelihood, nuts
 from bayeslib.compile.callback import evaluate_many
 
 from .contest import problems
@@ -20,11 +21,16 @@ EXACT = 1e-12
 ROUNDS, POINTS, BLOCK_SECONDS = 11, 50, 0.02
 WHOLE_ARRAYS, ARRAY_LIMIT = (25, 100, 300), 2.0  # parameters, and times a loop by hand
 GROUPS, GROUPS_LIMIT = "groups_200", 8.0  # ten rows each, and times the value
+COLUMNS, COLUMN_ROWS, RUNS = 10, (1000, 10_000), 5  # of a regression in chains
 
 
 def logistic(theta, rows, labels):
     s = rows @ theta
     return np.sum(labels * s - log1pexp(s)) - 0.5 * np.sum(theta**2)
+
+
+def logistic_by_helper(theta, rows, labels):
+    return logistic_log_likelihood(theta, rows, labels) - 0.5 * np.sum(theta**2)
 
 
 def logistic_fused(theta, grad, rows, labels):
@@ -63,7 +69,31 @@ def measure():
     targets = {"auto": Contestant(GROUPS, "auto", 1.0, 1).target}
     targets["value"] = Target(targets["auto"].logdensity, dim=targets["auto"].dim,
                               data=targets["auto"].data, gradient=None)  # fmt: skip
-    return [*rows, *_compared(GROUPS, targets, GROUPS_LIMIT, by="value")]
+    return [*rows, *_compared(GROUPS, targets, GROUPS_LIMIT, by="value"), *_in_chains()]
+
+
+def _in_chains():
+    """Seconds a gradient of whole runs, on as many cores as there are, in turn: the median."""
+    for count in COLUMN_ROWS:
+        rng = np.random.default_rng(1)
+        data = rng.standard_normal((count, COLUMNS)), rng.integers(0, 2, count).astype(float)
+        helped, whole = (
+            Target(density, dim=COLUMNS, data=data) for density in (logistic_by_helper, logistic)
+        )
+        ns = {helped: [], whole: []}
+        for seed in range(RUNS + 1):
+            for target, found in ns.items():
+                began = time.perf_counter()
+                draws = nuts(target, num_samples=200, num_warmup=200, progress=False, rng=seed)
+                found.append(1e9 * (time.perf_counter() - began) / draws.num_evals)
+        helper, arrays = (float(np.median(found[1:])) for found in ns.values())  # without the first
+        name = f"columns_{COLUMNS}_{count}"
+        print(f"{name:14}{helper:10.1f}{arrays:10.1f}   {arrays / helper:.2f} × helper (in chains)")
+        yield {
+            "posterior": name, "variant": "arrays", "hand_ns": helper, "auto_ns": arrays,
+            "by": "helper", "ratio": arrays / helper,
+            "relative_error": _largest_error(helped, whole),
+        }  # fmt: skip
 
 
 def _compared(name, targets, limit, by="hand"):
