@@ -7,7 +7,7 @@ from ..study import Exercise
 from ..variants import none_wrong
 
 
-def _lead(a, b):
+def _excess(a, b):
     a, b = np.square(a), np.square(b)
     return (a.mean() - b.mean()) / np.sqrt(a.var(ddof=1) / a.size + b.var(ddof=1) / b.size)
 
@@ -44,7 +44,7 @@ EXERCISES = (
     Exercise(
         "together-contest",
         expects=Routine(
-            _lead,
+            _excess,
             cases=(
                 (np.array([0.3, -0.2, 0.5, 0.1]), np.array([0.1, -0.1, 0.05, 0.2, -0.15])),
                 (np.array([1.0, -2.0, 0.5]), np.array([2.0, 1.0, -3.0, 0.1])),
@@ -54,7 +54,7 @@ EXERCISES = (
         mistakes={
             "Square the errors first: their mean is a bias, not a size.": _not_squared,
             "Divide each variance by its number of replications.": _one_run,
-            "The sign: positive where a has the larger error.": lambda a, b: _lead(b, a),
+            "The sign: positive where a has the larger error.": lambda a, b: _excess(b, a),
             "The sample variance: ddof=1.": _population,
         },
         recipe="Difference of the mean squares over the root of summed variance / replications.",
