@@ -5,7 +5,7 @@ import reprlib
 
 import numpy as np
 
-from ..errors import BayeslibTypeError
+from ..errors import BayeslibError, BayeslibTypeError
 from ..validate import as_array
 from .callback import aligned
 
@@ -45,8 +45,13 @@ def as_data(data, name="data"):
             f"{name} must be a tuple of arrays and numbers, got {type(data).__name__}; "
             f"write {name}=({', '.join(members)},), in the order of the function's arguments"
         )
-    packed = []
+    packed, first = [], None
     for i, item in enumerate(data):
+        if hasattr(item, "iloc"):  # of pandas: rows have labels, which arrays lose
+            first = first or (i, item.index)
+            if len(first[1]) == len(item.index) and not first[1].equals(item.index):
+                found = f"{name}[{i}] has other row labels than {name}[{first[0]}]"
+                raise BayeslibError(f"{found}: put both in one order, or pass .to_numpy() of each")
         array = as_array(item, f"{name}[{i}]")
         kind = complex if array.dtype.kind == "c" else float
         if array.dtype.kind not in "biufc" or array.dtype.itemsize > np.dtype(kind).itemsize:

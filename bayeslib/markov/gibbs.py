@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import reprlib
 from typing import NamedTuple
 
 import numpy as np
@@ -249,8 +250,9 @@ def gibbs(
 
 def as_conditionals(functions, data):
     """Return the conditionals as `Draws`, checked."""
-    if callable(functions) or not np.iterable(functions):
-        raise BayeslibTypeError(f"conditionals must be a sequence of functions, got {functions!r}")
+    if callable(functions) or isinstance(functions, dict) or not np.iterable(functions):
+        found = f"got {reprlib.repr(functions)}; pass a list, and what each draws as blocks="
+        raise BayeslibTypeError(f"conditionals must be a sequence of functions, {found}")
     data = as_data(data)
     return [Draws(one, f"conditionals[{k}]", "theta", data) for k, one in enumerate(functions)]
 

@@ -227,6 +227,15 @@ test_gradient_of_the_wrong_shape_or_none = pytest.mark.row(14)(
 # Targets
 
 
+class Labelled(np.ndarray):
+    """A stand-in for a column of pandas, with its numbers for labels."""
+
+    iloc, index = None, property(lambda self: self)
+    equals = lambda self, other: np.array_equal(self, other)  # noqa: E731
+
+
+ORDERS = [np.array(rows).view(Labelled) for rows in ([1.0, 2.0], [2.0, 1.0])]
+
 test_bad_targets = pytest.mark.row(52)(
     refused(
         ({"dim": 0}, "dim must be at least 1"),
@@ -239,6 +248,7 @@ test_bad_targets = pytest.mark.row(52)(
         ({"dim": 1, "gradient": "numeric"}, TypeError, 'gradient must be "auto", None'),
         ({"dim": 1, "truth": 3.0}, TypeError, "truth must be a Truth"),
         ({"dim": 1, "data": np.ones(3)}, TypeError, r"write data=\(array,\)"),
+        ({"dim": 1, "data": ORDERS}, r"data\[1\] has other row labels than data\[0\]"),
         ({"dim": 10**9}, "dim must be at most 10000000, got 1000000000"),
         *(({"dim": 1, "names": n}, "words of one line") for n in ("", " ", "a\n", "a\x1b[0m")),
         by=lambda **options: Target(lambda theta: 0.0, **options),

@@ -216,6 +216,7 @@ def fine(theta, rng):
 test_bad_input_is_refused_in_words = refused(
     (([], {}), "0 values in all"),
     ((fine, {}), "sequence of functions"),
+    (({"a": fine, "b": fine}, {}), "got {.*; pass a list, and what each draws as blocks="),
     (([in_place, fine], {}), ValueError, "read-only"),
     (([fine], {}), "1 values in all, but there are 2 coordinates"),
     (([fine, fine, fine], {}), "3 values in all"),

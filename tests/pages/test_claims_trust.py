@@ -62,20 +62,13 @@ def small_record():
     """A small record with one test of every kind that the page draws."""
     right = {"name": "nuts pumps", "size": 10, "z": [0.1, 2.5, 1.0]}
     held = [
-        {
-            "sampler": "nuts",
-            "name": "a",
-            "said": "trusted",
-            "z": 2.0,
-            "sds": 0.25,
-            "count": 5,
-            "squares": 5.0,
-        },
+        {"sampler": "nuts", "name": "a", "said": "trusted", "z": 2.0, "sds": 0.25, "count": 5,
+         "squares": 5.0},
         {"sampler": "nuts", "name": "b", "said": "flagged", "z": 9.0, "short": True},
         {"sampler": "hmc", "name": "b", "said": "flagged", "z": None, "short": False},
         {"sampler": "hmc", "name": "a", "said": "refused"},
         {"sampler": "hmc", "name": "no integral", "said": "refused"},
-    ]
+    ]  # fmt: skip
     file = "tests/test_x.py"
     return {
         f"{file}::test_a[1]": entry(["S8"], measured=z("conservation", within=2.8), power=[
