@@ -97,6 +97,8 @@ class Reader:
         classes = set(node.get("class") or ())
         if node.name in SKIPPED or classes & {"headerlink", "visually-hidden"}:
             return ""
+        if "caption-number" in classes and "." not in node.get_text():  # of a page without a number
+            return ""
         if "math" in classes or "katex" in classes:
             return f"${tex(node)}$"
         within = "".join(map(self._inline, node.children))
