@@ -97,7 +97,8 @@ class Reader:
         classes = set(node.get("class") or ())
         if node.name in SKIPPED or classes & {"headerlink", "visually-hidden"}:
             return ""
-        if "caption-number" in classes and "." not in node.get_text():  # of a page without a number
+        lone = "caption-number" in classes and "." not in node.get_text()
+        if lone and node.find_parent("figcaption"):  # of a page without a number
             return ""
         if "math" in classes or "katex" in classes:
             return f"${tex(node)}$"

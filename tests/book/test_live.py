@@ -44,7 +44,7 @@ def said(notebook):
         "# A page\n\nSee Figure 3: $\\operatorname{KL}(q) < |x|$ is 2\\*3\\_4.",
         "$$\\operatorname{\\mathbb{E}} x \\tag{7}$$",
         "> **Theorem 1 (Truth)**\n>\n> It holds.",
-        "*Figure 3.1 A dart.*",
+        "*Figure 3.1 A dart.*\n\n*A hat.*",
         "More under “Exercises”.\n\n```sh\nls\n```",
         "## Exercises\n\nRun the above.",
         "### Exercise 1 (Try)\n\n> How many?",
