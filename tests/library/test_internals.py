@@ -25,7 +25,7 @@ from bayeslib.compile.entry import Entry, add_entry
 from bayeslib.compile.internals import cgutils
 from bayeslib.compile.kinds import FAST, GENERATOR
 
-TRIED = "0.63.0", "0.68.1"
+TRIED = "0.67.0", "0.68.1"
 ROOT = Path(__file__).parents[2]
 VECTOR = types.float64[::1]
 
