@@ -11,7 +11,7 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba import types
+from numba import config, types
 from numba.extending import intrinsic
 
 from .disk import Stored
@@ -85,7 +85,8 @@ def load(symbol):
 def stamp():
     """Return a digest of this folder, in which lies all that they call, and densities but yours."""
     files = sorted(Path(__file__).parent.rglob("*.py"))
-    return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    checked = str(config.BOUNDSCHECK).encode()
+    return sha256(b"".join([checked, *(path.read_bytes() for path in files)])).hexdigest()
 
 
 def view_of(kind):

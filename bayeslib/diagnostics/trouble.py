@@ -182,8 +182,9 @@ def divergence_problem(draws):
     outside = int(np.sum(draws.settings.get("num_outside", 0)))
     if 2 * outside >= count:
         remedy = "give the Target its support=, and sample bl.unconstrained(target)"
-        if draws.settings.get("unconstrained"):  # parameters=, whose constraints are no edges
+        if draws.settings.get("unconstrained"):  # parameters=, whose constraints are hardly edges
             remedy = "declare it in parameters=, or draw a ratio to it if it moves"
+            remedy += "; where it is declared, they may"
         remedy = f"smaller steps do not help at the edge of a support; {remedy}"
         return f"{said}, {outside} of them into a log density of -inf: {remedy}"
     remedy = "reparameterise, or take smaller steps"

@@ -344,7 +344,7 @@ def nuts(
         Settings:
 
         - ``step_size`` (num_chains,); ``inverse_mass_matrix`` (num_chains, dim[, dim]);
-        - ``divergences`` (n, dim): the positions from which the diverging steps set out, chain
+        - ``divergences`` (n, dim): the parameters from which the diverging steps set out, chain
           after chain, at most 1000 a chain;
         - ``num_outside`` (num_chains,): how many of the divergences were steps to where the log
           density is -inf;

@@ -54,7 +54,7 @@ def apply_rows(f, draws, name="f"):
             if not _takes_one(f, draws, results, name):
                 return _checked(results, name)
             together = results
-        elif results.ndim == 0 and (names := asked(draws)):
+        elif results.ndim == 0 and (names := asked(draws)) and _attempt(f, draws[1:]) is not None:
             found = f"{name} makes one number of all {len(draws)} draws of {names[0]}"
             raise BayeslibError(f"{found}: write np.quantile(draws[{names[0]!r}], 0.95) or so")
     try:
@@ -100,8 +100,10 @@ def _takes_one(f, draws, results, name):
         if len(draws) > 1 and _alike(alone, among[None], row):
             continue
         one = _attempt(f, row)
-        if one is None or one.ndim >= results.ndim:
-            return False  # of all draws together; or it does not mind what it is given
+        if one is None:
+            return False  # of all draws together
+        if one.ndim >= results.ndim:  # p.a + p.b * x of as many x as draws, or of no parameter
+            return _alike(alone, one, row) and not _alike(one, results, row)
         if one.shape != among.shape:
             return True
         if _alike(one, among, row):

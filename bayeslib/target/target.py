@@ -14,7 +14,7 @@ from ..results.named import as_names
 from ..validate import as_count, as_position, as_rows, as_support, check_memory, frozen, shown
 from .parameters import MOST, Layout
 from .truth import Truth
-from .verify import check_gradient, verify
+from .verify import check_gradient, try_plain, verify
 
 _GIVEN = frozenset(("logdensity", "dim", "data", "names", "support", "truth", "layout"))
 
@@ -161,7 +161,7 @@ class Target:
             raise BayeslibTypeError(f"truth must be a Truth or None, got {truth!r}")
         self.truth = truth
         self._bound, self.walk = {}, None  # `walk` by `walked`
-        self._verified = set()
+        self._verified, self._tried, self._careful = set(), set(), None  # the last by `careful`
 
     def __setattr__(self, name, value):
         if name in _GIVEN and hasattr(self, name):
@@ -260,6 +260,7 @@ class Target:
         thetas = as_rows(thetas, "thetas", self.dim)
         check_memory(thetas.shape[:1], "the log densities")
         bound = self.bind(gradient=False)
+        self._try(bound, thetas)
         values = evaluate_many(bound, thetas)
         if bound.num_errors:
             raise self.explain(bound.failed_at)
@@ -380,6 +381,8 @@ class Target:
                     raise GradientError(f"gradient must return shape ({self.dim},), got {shape}")
         except Exception as error:
             error._render_traceback_ = functools.partial(BayeslibError._render_traceback_, error)
+            if isinstance(error, np.linalg.LinAlgError):
+                error.add_note("bayeslib: add a little to its diagonal, or declare cholesky_corr")
             if shapes and "shape" in str(error):
                 error.add_note(f"bayeslib: the shapes are {shapes[2:]}")
             return error
@@ -407,7 +410,7 @@ class Target:
         bound = self._bound.get(gradient)
         if bound is None or bound.outdated:
             bound = bind(*self._recipe(gradient), self.data, self.dim, self.support)
-            self._bound[gradient] = bound
+            self._bound[gradient], self._careful = bound, None
         return bound
 
     def _compare(self, theta, gradient):
@@ -421,8 +424,15 @@ class Target:
             self._compare(theta, gradient)
         return value
 
+    def _try(self, bound, thetas):
+        """Let plain Python find an index out of bounds, before compiled code uses it."""
+        if bound.address not in self._tried and len(thetas):
+            try_plain(self, thetas[0])
+            self._tried.add(bound.address)
+
     def _evaluate(self, theta, grad, *, gradient):
         bound = self._current(gradient)
+        self._try(bound, [theta])
         value = bound(theta, grad)
         if bound.num_errors:
             bound.handle[-1] = 0

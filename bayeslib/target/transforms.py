@@ -83,6 +83,8 @@ class UnconstrainedTarget(Target):
         if logdensity is not None:
             logdensity = logdensity - self.transform.log_jacobian(x.values)
         settings, fixed = settings_with_noise(x), self.transform.fixed
+        if "divergences" in settings:
+            settings = settings | {"divergences": self.transform.constrain(settings["divergences"])}
         if fixed.any():
             settings = settings | {"fixed": [self.original.names[i] for i in np.flatnonzero(fixed)]}
         return replace(

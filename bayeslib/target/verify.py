@@ -131,6 +131,25 @@ def verify(target, theta, *, gradient=False, walks=True):
         target._verified.add((target._bound[gradient].address, False))
 
 
+def try_plain(target, theta):
+    """Raise the IndexError of the plain function or, of large data, of one that is compiled."""
+    try:
+        target._plain(theta, careful(target))
+    except IndexError as error:
+        told = "compiled code, which does not notice an index out of bounds, was not asked"
+        error.add_note(f"bayeslib: raised at theta={shown(theta)}; {told}")
+        raise
+    except Exception:
+        return  # the compiled code's to raise, or to take, as 1/0
+
+
+def careful(target):
+    """Return the density compiled to notice an index out of bounds, of large data; else None."""
+    if target._careful is None and sum(a.size for a in target.data) > _COMPARED_WORDS:
+        target._careful = compilable(target._flat, **JIT, boundscheck=True)
+    return target._careful
+
+
 def _as_in_python(target, theta, value, walks, *, gradient):
     """Compare `value`, compiled and finite, with the plain function's.
 
@@ -144,19 +163,17 @@ def _as_in_python(target, theta, value, walks, *, gradient):
     if (address, walks) in target._verified and not (gradient and target._fused):
         return True
     try:
-        careful = compilable(target._flat, **JIT, boundscheck=True) if large else None
-        plain = target._plain(theta, careful)
+        plain = target._plain(theta, careful(target))
     except Exception as error:
         if gradient or isinstance(error, ArithmeticError):
             return False  # 1/0 and exp(1000) raise in Python only
-        told = f"compiled code, which does not notice an index out of bounds, returns {value!r}"
-        error.add_note(f"bayeslib: raised at theta={shown(theta)}; {told}")
+        error.add_note(f"bayeslib: raised at theta={shown(theta)}; compiled, it is {value!r}")
         raise
     if not _close(value, plain):
         if gradient:
             return False
         found = f"{target.logdensity.__name__!r} is {plain} in plain Python at theta={shown(theta)}"
-        remedy = "look for an index out of bounds, or random numbers"
+        remedy = "look for an index out of bounds, random numbers, or n**-1 of a whole number"
         raise TargetError(f"{found}, but {value!r} compiled: {remedy}")
     if walks:
         _check_support(target, theta, gradient=gradient)
@@ -187,15 +204,16 @@ def _check_columns(target, theta, value):
 
 
 def _check_missing(target, theta):
-    """Warn where -1, the code of a missing category, is an index: it takes the last entry."""
+    """Warn where a code of what is missing, as -1 or -9, is an index: it counts from the end."""
     data = target._arguments
     for i, a in enumerate(data):
-        if np.ndim(a) and a.dtype.kind == "i" and a.min(initial=0) == -1:
+        if np.ndim(a) and a.dtype.kind == "i" and a.min(initial=0) < 0:
             try:
                 target._plain(theta, None, [*data[:i], np.where(a < 0, 2**40, a), *data[i + 1 :]])
             except IndexError:
-                found = f"data[{i}] has {np.sum(a < 0)} indices of -1, which take the last entry"
-                warn(f"{found}; in pandas that is a missing category: leave such rows out")
+                found = f"data[{i}] has {np.sum(a < 0)} indices below 0, such as {a.min()}, which"
+                remedy = "if they stand for what is missing, leave such rows out"
+                warn(f"{found} count from the end: {remedy}")
             except Exception:
                 continue  # labels of -1 and 1, of which a function asks more
 

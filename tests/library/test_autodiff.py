@@ -279,13 +279,7 @@ def helpers(theta):
 
 
 DENSITIES = [
-    (loops, ()),
-    (unpacking, ()),
-    (extremes, ()),
-    (lists, ()),
-    (scratch, ()),
-    (changed_in_place, ()),
-    (helpers, ()),
+    *((f, ()) for f in (loops, unpacking, extremes, lists, scratch, changed_in_place, helpers)),
     (rows, (X, Y)),
     (doses, (np.array([0.0, 1.0, 2.5]),)),
     (integers, (np.array([0, 3, 2]), np.array([True, False, True]), 3)),

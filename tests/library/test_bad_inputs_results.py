@@ -37,15 +37,6 @@ def test_what_a_density_raises_comes_back_with_its_place_and_the_draws(sampler):
     assert "theta=[3.0]" in caught.value.__notes__[0]
 
 
-@pytest.mark.row(10)
-def test_an_index_out_of_bounds_is_found_at_the_start():
-    target = value_only(lambda theta: -0.5 * theta[0] ** 2 + 0.0 * theta[5])
-    with pytest.raises(IndexError) as caught:
-        run(target)
-    (note,) = caught.value.__notes__
-    assert "theta=[0.1, 0.2]" in note and "does not notice an index out of bounds" in note
-
-
 CELL = """import bayeslib as bl, numpy as np
 def density(p, x, y): return np.sum(bl.logpdf.normal(y, p.a * x, 1.0))
 call = lambda x: bl.Target(density, parameters={"a": ()}, data=(x, np.ones(3)))([0.0])

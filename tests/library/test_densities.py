@@ -76,6 +76,10 @@ def test_vectors_are_equal_to_scipy():
     alpha = np.array([0.5, 1.0, 3.0])
     np.testing.assert_allclose(L.dirichlet(P, alpha), stats.dirichlet(alpha).logpdf(P), rtol=1e-13)
     assert L.dirichlet(P + 0.1, alpha) == L.poisson(3, np.inf) == -np.inf
+    with pytest.raises(ValueError, match="differ in length"):
+        L.dirichlet(P, alpha[:2])
+    with pytest.raises(ValueError, match="lower factor"):
+        L.multivariate_normal_cholesky(P, mean, factor.T)
     found = [L.categorical_logit(k, np.log(P) + 2.0) for k in range(-1, 4)]
     np.testing.assert_allclose(found, [-np.inf, *np.log(P), -np.inf], rtol=1e-13)
 

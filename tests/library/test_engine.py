@@ -20,7 +20,7 @@ from llvmlite import ir
 from numba import njit
 
 from bayeslib import Target, hmc, metropolis, nuts, waiting
-from bayeslib.compile import callback, compiler, disk
+from bayeslib.compile import callback, compiler, disk, linked
 from bayeslib.compile.callback import aligned
 from bayeslib.compile.compiler import bind
 from bayeslib.compile.fingerprint import fingerprint
@@ -349,6 +349,11 @@ def test_every_exact_density_has_the_gradient_it_claims():
     for target, sample in EXACT.values():
         for theta in sample(5, np.random.default_rng(1)):
             target.check_gradient(theta)
+
+
+def test_code_that_minds_bounds_has_a_name_of_its_own_on_disk(monkeypatch):
+    monkeypatch.setattr("numba.config.BOUNDSCHECK", 1)
+    assert linked.stamp.__wrapped__() != linked.stamp()
 
 
 def test_the_cache_never_lands_in_the_working_folder(monkeypatch):

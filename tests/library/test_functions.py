@@ -234,6 +234,12 @@ def test_shapes_that_do_not_agree_are_named():
     for function in (with_logistic, with_linear):
         with pytest.raises(ValueError, match="X must have shape"):
             bl.Target(function, dim=5, data=(X, y))(np.ones(5))
+    with pytest.raises(ValueError, match=r"y must have shape \(n,\), got \(4, 1\): pass y.ravel"):
+        bl.logistic_log_likelihood(np.ones(2), X, y[:, None])
+    for num in (1, 200_001):  # compared with plain Python, and not
+        coded = bl.Target(with_logistic, dim=2, data=(np.ones((num, 2)), np.full(num, 2.0)))
+        with pytest.raises(ValueError, match="y must be 0 or 1, got 2 in row 0: recode"):
+            coded.gradient(np.ones(2))
 
 
 def test_whole_gradients_in_one_pass():

@@ -448,6 +448,14 @@ def test_trouble_is_told_in_the_parameters():
     assert float(re.search(r"theta=\[(.*)\]", str(told[0].message))[1]) > 3.0
     assert draws.values.max() < 3.0 and draws.settings["unconstrained"]
 
+    def neck(p):
+        scale = bl.logpdf.half_normal(p.tau, 1.0)
+        return scale + np.sum(bl.logpdf.normal(p.x, 0.0, p.tau))
+
+    with pytest.warns(bl.BayeslibWarning, match="diverged"):
+        draws = bl.nuts(bl.Target(neck, parameters={"tau": bl.positive(), "x": 9}), rng=1)
+    assert draws.settings["divergences"][:, 0].min() > 0.0
+
 
 @pytest.mark.parametrize(
     "parameters",

@@ -187,14 +187,9 @@ def test_a_function_may_take_one_draw_or_all(one, many, n):
 
 
 MIXING = [
-    special.softmax,
-    lambda t: t / t.sum(),
-    lambda t: t - t.mean(),
-    lambda t: t / np.linalg.norm(t),
-    lambda t: np.roll(t, 1),
-    lambda t: t > t.mean(),
-    lambda t: t == t.max(),
-]
+    special.softmax, lambda t: t / t.sum(), lambda t: t - t.mean(), lambda t: np.roll(t, 1),
+    lambda t: t / np.linalg.norm(t), lambda t: t > t.mean(), lambda t: t == t.max(),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 100, 101, 2000])
@@ -248,6 +243,14 @@ def test_a_function_that_says_two_things_is_refused(f, dim):
     draws = Draws(np.random.default_rng(1).normal(size=(4, 500, dim)), names=list("abc")[:dim])
     with pytest.raises(BayeslibError, match=r"among all draws.*shape \(2000, .*axis=-1"):
         draws.expect(f)
+
+
+@pytest.mark.parametrize("n", [199, 200])  # as many as draws
+def test_rows_of_data_are_no_draws(n):
+    draws = Draws(np.random.default_rng(1).normal(size=(4, 50, 2)), names=["a", "b"])
+    x = np.linspace(0.0, 1.0, n)
+    assert draws.expect(lambda p: p.a + p.b * x).value.shape == (n,)
+    assert 0.0 < draws.expect(lambda p: np.mean(p.a + p.b * x > 0.1)).value < 1.0
 
 
 def test_a_random_function_of_either_gets_one_draw():

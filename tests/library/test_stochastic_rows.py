@@ -45,9 +45,9 @@ def shared_average(theta, y):
     return total / max(y.size, 1) - 0.5 * theta[0] ** 2
 
 
-def neighbours(theta, y):
+def neighbours(theta, y, start=1):
     total = -0.5 * theta[0] ** 2
-    for i in range(1, y.size):
+    for i in range(start, y.size):
         total -= 0.5 * (y[i] - theta[0] * y[i - 1]) ** 2
     return total
 
@@ -58,10 +58,7 @@ def first_row(theta, y):
 
 def late_curvature(theta, y):
     """Neighbours count from the fifth row on only, so that the first few rows show nothing."""
-    total = -0.5 * theta[0] ** 2
-    for i in range(5, y.size):
-        total -= 0.5 * (y[i] - theta[0] * y[i - 1]) ** 2
-    return total
+    return neighbours(theta, y, 5)
 
 
 def mean_model(function=normal_mean, **options):

@@ -15,16 +15,9 @@ TESTS = Path(__file__).parents[1]
 ITEMS = {item: f"{name}: {looks_at}" for item, (name, looks_at, _) in LEDGER.items()}
 # Functions that need a test of an item of their own: trust("S6", of="ising_sample").
 OWED = {
-    "gibbs": "S7",
-    "ising_sample": "S6",
-    "metropolis_hastings": "S6",
-    "resample": "S11",
-    "smc": "M6",
-    "annealed_importance_sample": "M6",
-    "advi": "M7",
-    "elbo": "M7",
-    "laplace": "M7",
-}
+    "gibbs": "S7", "ising_sample": "S6", "metropolis_hastings": "S6", "resample": "S11",
+    "smc": "M6", "annealed_importance_sample": "M6", "advi": "M7", "elbo": "M7", "laplace": "M7",
+}  # fmt: skip
 
 
 def is_test(node):

@@ -170,6 +170,8 @@ def categorical_logit(k, logits):
 def dirichlet(x, alpha):
     """Probabilities that sum to one, a vector: ``scipy.stats.dirichlet(alpha)``."""
     result, total = 0.0, 0.0
+    if len(alpha) != len(x):
+        raise ValueError("x and alpha of a dirichlet differ in length")
     for i in range(len(x)):
         if x[i] < 0.0:
             return -math.inf
@@ -181,6 +183,10 @@ def dirichlet(x, alpha):
 @generic
 def multivariate_normal_cholesky(x, mean, cholesky):
     """A vector: ``scipy.stats.multivariate_normal(mean, L @ L.T)``, where L is `cholesky`."""
+    for i in range(cholesky.shape[0]):
+        for j in range(i + 1, cholesky.shape[1]):
+            if cholesky[i, j] != 0.0:
+                raise ValueError("cholesky must be the lower factor, zero above its diagonal")
     z = solve_triangular(cholesky, x - mean, 0, True)
     result = -LOG_ROOT_2PI * len(z)
     for i in range(len(z)):

@@ -119,6 +119,9 @@ _any_squares, _squares_rows = _over_rows("_squares_rows", _squares_block)
 def logistic_pass(theta, grad, X, y):
     """`logistic_log_likelihood`; its gradient is added to `grad`, unless that is None."""
     theta, X, y = _as_regression(theta, X, y)
+    if outside := np.flatnonzero((y < 0.0) | (y > 1.0)).tolist():
+        row = outside[0]
+        raise BayeslibError(f"outcomes y must be 0 or 1, got {y[row]:g} in row {row}: recode them")
     s = X @ theta
     if grad is not None:
         grad += (y - sigmoid(s)) @ X
@@ -147,7 +150,7 @@ def logistic_log_likelihood(theta, X, y):
     X : array, shape (n, dim)
         Predictors, one row an observation; a column of ones for an intercept.
     y : array, shape (n,)
-        Outcomes, 0 or 1; not checked.
+        Outcomes, 0 or 1, or between the two.
 
     Returns
     -------
@@ -157,7 +160,8 @@ def logistic_log_likelihood(theta, X, y):
     Raises
     ------
     BayeslibError
-        When the shapes do not agree; in compiled code of your own, a plain ValueError.
+        When the shapes do not agree, or an outcome is below 0 or above 1; in compiled code of your
+        own, a plain ValueError.
 
     Examples
     --------
@@ -224,7 +228,9 @@ def linear_log_likelihood(theta, X, y, noise_scale):
 
 def _as_regression(theta, X, y):
     theta, X, y = (np.asarray(a, dtype=np.float64) for a in (theta, X, y))
-    if y.ndim != 1 or X.shape != (y.size, theta.size):
+    if y.ndim != 1:
+        raise BayeslibError(f"y must have shape (n,), got {y.shape}: pass y.ravel()")
+    if X.shape != (y.size, theta.size):
         raise BayeslibError(
             f"X must have shape (len(y), len(theta)) = ({y.size}, {theta.size}), got {X.shape}"
         )
@@ -244,7 +250,7 @@ def _is_doubles(kind):
 def _register(function, one_pass, rows, linked):
     function.__compiled__ = one_pass.__compiled__ = (rows,)
 
-    call = native(linked)
+    call, binary = native(linked), function is logistic_log_likelihood
 
     def of_doubles(theta, grad, X, y):
         places = address_of(theta), address_of(grad), address_of(X), address_of(y)
@@ -260,6 +266,12 @@ def _register(function, one_pass, rows, linked):
         def checked(theta, grad, X, y):
             if X.shape[0] != y.size or X.shape[1] != theta.size:
                 raise ValueError("X must have shape (len(y), len(theta))")
+            if binary:
+                outside = False
+                for i in range(y.size):  # all of them: a loop without an exit is fast
+                    outside |= (y[i] < 0.0) | (y[i] > 1.0)
+                if outside:
+                    raise ValueError("outcomes y must be 0 or 1")
             return run(theta, grad, X, y)
 
         return checked
