@@ -83,7 +83,7 @@ class UnconstrainedTarget(Target):
         if logdensity is not None:
             logdensity = logdensity - self.transform.log_jacobian(x.values)
         settings, fixed = settings_with_noise(x), self.transform.fixed
-        if "divergences" in settings:
+        if len(settings.get("divergences", ())):
             settings = settings | {"divergences": self.transform.constrain(settings["divergences"])}
         if fixed.any():
             settings = settings | {"fixed": [self.original.names[i] for i in np.flatnonzero(fixed)]}
