@@ -211,9 +211,10 @@ def _check_missing(target, theta):
             try:
                 target._plain(theta, None, [*data[:i], np.where(a < 0, 2**40, a), *data[i + 1 :]])
             except IndexError:
-                found = f"data[{i}] has {np.sum(a < 0)} indices below 0, such as {a.min()}, which"
+                codes = " to ".join(map(str, dict.fromkeys((a.min(), a[a < 0].max()))))
+                found = f"data[{i}] has {np.sum(a < 0)} indices of {codes}"
                 remedy = "if they stand for what is missing, leave such rows out"
-                warn(f"{found} count from the end: {remedy}")
+                warn(f"{found}, which count from the end: {remedy}")
             except Exception:
                 continue  # labels of -1 and 1, of which a function asks more
 

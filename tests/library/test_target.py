@@ -298,7 +298,7 @@ def test_a_column_is_an_error_where_warnings_are():
 def test_an_index_that_pandas_gives_to_a_missing_category_is_spoken_of(missing):
     data = np.array([0.3, 1.2, 2.1]), np.array([0, -missing, 1]), np.array([1, -1, -1])
     target = Target(lambda t, y, group, sign: -np.sum((y * sign - t[group]) ** 2), dim=2, data=data)
-    with pytest.warns(match=r"data\[1\] has 1 ind.*as -[12], which") if missing else nullcontext():
+    with pytest.warns(match=r"data\[1\] has 1 indices of -[12],") if missing else nullcontext():
         target(np.zeros(2))
 
 
