@@ -93,7 +93,8 @@ class Target:
     closure has changed, the next call or run compiles again.
 
     Compiled arithmetic follows NumPy, not Python: log(0) is ``-inf`` and 1/0 is ``inf``. An index
-    out of bounds is not noticed (unless ``NUMBA_BOUNDSCHECK=1`` is set). So the first finite value
+    out of bounds is not noticed (unless ``NUMBA_BOUNDSCHECK=1`` is set). So the plain function is
+    called first, which raises IndexError where the index is of data. And the first finite value
     of each compilation, whoever asks for it, is compared with the plain function's or, of data of
     more than 200,000 numbers, with that of one compiled to notice it. A warning tells where data,
     or a parameter, of shape (n, 1) made (n, n) numbers of n. Floats stored in an array of whole
@@ -161,7 +162,7 @@ class Target:
             raise BayeslibTypeError(f"truth must be a Truth or None, got {truth!r}")
         self.truth = truth
         self._bound, self.walk = {}, None  # `walk` by `walked`
-        self._verified, self._tried, self._careful = set(), set(), None  # the last by `careful`
+        self._verified, self._tried, self._careful = set(), False, None  # the last by `careful`
 
     def __setattr__(self, name, value):
         if name in _GIVEN and hasattr(self, name):
@@ -260,7 +261,7 @@ class Target:
         thetas = as_rows(thetas, "thetas", self.dim)
         check_memory(thetas.shape[:1], "the log densities")
         bound = self.bind(gradient=False)
-        self._try(bound, thetas)
+        self._try(thetas)
         values = evaluate_many(bound, thetas)
         if bound.num_errors:
             raise self.explain(bound.failed_at)
@@ -409,8 +410,10 @@ class Target:
         """Return the Bound of the functions as they are now, with the globals that they use."""
         bound = self._bound.get(gradient)
         if bound is None or bound.outdated:
+            if bound is not None:  # a global has changed
+                self._tried, self._careful = False, None
             bound = bind(*self._recipe(gradient), self.data, self.dim, self.support)
-            self._bound[gradient], self._careful = bound, None
+            self._bound[gradient] = bound
         return bound
 
     def _compare(self, theta, gradient):
@@ -424,15 +427,15 @@ class Target:
             self._compare(theta, gradient)
         return value
 
-    def _try(self, bound, thetas):
+    def _try(self, thetas):
         """Let plain Python find an index out of bounds, before compiled code uses it."""
-        if bound.address not in self._tried and len(thetas):
+        if not self._tried and len(thetas):
             try_plain(self, thetas[0])
-            self._tried.add(bound.address)
+            self._tried = True
 
     def _evaluate(self, theta, grad, *, gradient):
         bound = self._current(gradient)
-        self._try(bound, [theta])
+        self._try([theta])
         value = bound(theta, grad)
         if bound.num_errors:
             bound.handle[-1] = 0

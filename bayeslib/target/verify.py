@@ -157,13 +157,13 @@ def _as_in_python(target, theta, value, walks, *, gradient):
     that comes with the gradient, False is returned.
     """
     address = target._bound[gradient].address
-    large = sum(a.size for a in target.data) > _COMPARED_WORDS
+    large = careful(target)
     if large and gradient:
         return False
     if (address, walks) in target._verified and not (gradient and target._fused):
         return True
     try:
-        plain = target._plain(theta, careful(target))
+        plain = target._plain(theta, large)
     except Exception as error:
         if gradient or isinstance(error, ArithmeticError):
             return False  # 1/0 and exp(1000) raise in Python only
