@@ -34,9 +34,9 @@ def on_a_tape(theta, X, y, group):
 def show(seed):
     """Print a digest of the draws of each run."""
     rng, run = np.random.default_rng(1), {"num_samples": 200, "num_warmup": 200, "rng": seed}
-    X, y = rng.standard_normal((40, 50)), rng.standard_normal(40)
+    X, y = rng.standard_normal((40, 50)), 1.0 * (rng.standard_normal(40) > 0.0)
     targets = [bl.Target(f, dim=5, data=(X[:, :5], y)) for f in (vectors, passes)]
-    targets += [bl.Target(on_a_tape, dim=50, data=(X, 1.0 * (y > 0.0), rng.integers(0, 50, 40)))]
+    targets += [bl.Target(on_a_tape, dim=50, data=(X, y, rng.integers(0, 50, 40)))]
     for target in (*targets, posteriors.eight_schools(centered=False)):
         for draws in (bl.hmc(target, num_steps=5, **run), bl.metropolis(target, None, **run)):
             print(hashlib.sha256(draws.values.tobytes()).hexdigest())
