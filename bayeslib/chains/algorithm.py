@@ -61,8 +61,9 @@ class Algorithm:
         Or only their log densities and notes.
     joined : callable
         joined(draws) -> the draws of all chains, completed.
-    at_window : callable
-        at_window(run) is called where a window of the warm-up ends, the last excepted.
+    at_window : callable, optional
+        at_window(run) is called where a window of the warm-up ends, the last excepted. To leave
+        compiled code at each costs more than a short run: None where nothing is to be done there.
     diverged : str
         Where a reader finds the transitions that diverged.
     """
@@ -77,7 +78,7 @@ class Algorithm:
     raised: Callable = lambda run: None
     keeps_draws: bool = True
     joined: Callable = lambda draws: draws
-    at_window: Callable = lambda run: None
+    at_window: Callable | None = None
     diverged: str = ""
 
     def __reduce__(self):
@@ -244,7 +245,7 @@ class Run:
         That is before `last` only for a reason noted in its account or handle. All it needs to go
         on is in its own arrays, so that the sizes of blocks leave no trace in the draws.
         """
-        ends = self.windows[:-1]
+        ends = self.windows[: -1 if self.algorithm.at_window else 0]
         for end in [*ends[(first < ends) & (ends < last)], last]:
             first = self.algorithm.chain(
                 self.density, self.rng, np.array([first, end]), self.windows, self.state,

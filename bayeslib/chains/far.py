@@ -80,9 +80,9 @@ def disagree(values):
     half = values.shape[1] // 2
     if half < _FEW:
         return True
-    parts = [part for chain in values for part in (chain[:half], chain[half : 2 * half])]
-    apart = np.var([part.mean(axis=0) for part in parts], axis=0)
-    spread = np.mean([part.var(axis=0) for part in parts], axis=0)
+    halves = [chain[: 2 * half].reshape(2, half, -1) for chain in values]
+    apart = np.var([both.mean(axis=1) for both in halves], axis=(0, 1))
+    spread = np.mean([both.var(axis=1) for both in halves], axis=(0, 1))
     return not np.all(apart <= 0.1 * spread)
 
 

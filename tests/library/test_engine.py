@@ -10,6 +10,7 @@ import textwrap
 import threading
 import time
 import types
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -19,7 +20,9 @@ from densities import EXACT, gaussian2, slow
 from llvmlite import ir
 from numba import njit
 
-from bayeslib import Target, hmc, metropolis, nuts, waiting
+from bayeslib import Target, hmc, metropolis, nuts, parallel_tempering, waiting
+from bayeslib.chains import algorithm
+from bayeslib.chains.loop import Chain
 from bayeslib.compile import callback, compiler, disk, linked
 from bayeslib.compile.callback import aligned
 from bayeslib.compile.compiler import bind
@@ -60,6 +63,16 @@ def test_an_interrupt_ends_a_long_trajectory_and_a_warmup(sampler):
         sampler(target, 0.1, step_size=1e-5, num_chains=1, rng=1, progress=False)
 
 
+def test_compiled_code_is_left_at_windows_only_where_something_is_done(monkeypatch):
+    """For `nuts` that took longer than a short run."""
+    entered, call = [], Chain.__call__
+    monkeypatch.setattr(Chain, "__call__", lambda *given: entered.append(1) or call(*given))
+    monkeypatch.setattr(algorithm, "blocks", lambda total: [(0, total)])
+    for sampler, left in ((nuts, 1), (parallel_tempering, 6)):
+        sampler(gaussian2(), num_chains=1, num_warmup=400, rng=1)
+        assert len(entered) == left
+
+
 def test_progress_is_shown_when_asked_and_not_on_short_runs(capsys):
     metropolis(gaussian2(), None, num_samples=20, num_warmup=20, rng=1)
     assert capsys.readouterr().err == ""
@@ -73,8 +86,11 @@ def test_a_bar_appears_by_itself_on_long_runs_but_never_in_a_page_being_built(mo
         assert waiting._seems_long(*long)
     for short in ((1.0, 90, 100), (0.1, 1, 100), (9.0, 0, 100), (1.5, 10, None)):
         assert not waiting._seems_long(*short)
+    assert not waiting._somebody_watches()  # a pipe
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert waiting._somebody_watches()
     monkeypatch.setenv("BAYESLIB_PRERENDER", "1")
-    assert not waiting._seems_long(1.0, 10, 1000)
+    assert not (waiting._seems_long(1.0, 10, 1000) or waiting._somebody_watches())
 
 
 @needs_signals
@@ -105,23 +121,11 @@ def test_a_long_compilation_is_announced_where_somebody_watches(watched, capsys,
     assert "compiling" not in capsys.readouterr().err
 
 
-def test_nobody_watches_a_page_being_built_or_a_pipe(monkeypatch):
-    monkeypatch.delenv("BAYESLIB_PRERENDER", raising=False)
-    assert not waiting._somebody_watches()
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert waiting._somebody_watches()
-    monkeypatch.setenv("BAYESLIB_PRERENDER", "1")
-    assert not waiting._somebody_watches()
-
-
 @needs_signals
 def test_an_interrupt_that_a_callback_swallows_while_compiling_is_raised():
-    with pytest.raises(KeyboardInterrupt), waiting.compiling("kernel", 1):
-        try:
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(1.0)
-        except KeyboardInterrupt:
-            pass
+    with pytest.raises(KeyboardInterrupt), waiting.compiling("f", 1), suppress(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1.0)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -300,8 +304,7 @@ def test_the_same_density_in_another_module_does_not_need_the_first(tmp_path):
         assert not {'first', 'second'} - {'MODULE'} & set(sys.modules)
     """
     for name in ("first", "second"):
-        folder = tmp_path / name
-        folder.mkdir()
+        (folder := tmp_path / name).mkdir()
         (folder / f"{name}.py").write_text("def f(theta):\n    return -(theta[0] ** 2)\n")
         run = {"NUMBA_CACHE_DIR": tmp_path / "cache", "PYTHONPATH": folder}
         assert python(code.replace("MODULE", name), **run).split() == ["-4.0", "-16.0"]
@@ -309,9 +312,8 @@ def test_the_same_density_in_another_module_does_not_need_the_first(tmp_path):
 
 @pytest.mark.parametrize("value", [lambda: kernel_on_disk()[0], value_of])
 def test_an_unwritable_cache_is_done_without(value, cache, monkeypatch):
-    blocker = cache / "file"
-    blocker.write_text("not a folder")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(blocker))
+    (cache / "file").write_text("not a folder")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache / "file"))
     with pytest.warns(BayeslibWarning, match="compiled code cannot be stored in .*file"):
         assert np.isfinite(value())
 
@@ -339,9 +341,8 @@ def test_a_first_run_imports_nothing_heavy():
         hmc(target, num_steps=3, num_samples=50, num_warmup=50, rng=1)
         print(*sys.modules)
     """
-    heavy = {"matplotlib", "ipywidgets", "IPython", "tqdm"}
-    heavy |= {"scipy.stats", "scipy.special", "scipy.linalg"}
-    assert not heavy & set(python(code).split())
+    heavy = "matplotlib ipywidgets IPython tqdm scipy.stats scipy.special scipy.linalg"
+    assert not {*heavy.split()} & {*python(code).split()}
 
 
 @pytest.mark.trust("S1")
