@@ -10,6 +10,7 @@ from .memory import available_memory
 
 _LONGEST = 10**9  # iterations of a warm-up
 _SHOWN = 6
+_SMALL = 2**24  # bytes that are there; to ask would take as long as a hundred draws
 
 
 def as_rng(rng):
@@ -324,7 +325,7 @@ def along(direction, names):
 def check_memory(shape, name):
     """Raise before allocating more than is free; `shape` is of float64 numbers."""
     needed = 8.0 * float(np.prod([float(n) for n in shape]))
-    free = available_memory()
+    free = available_memory() if needed > _SMALL else None
     if free is not None and needed > free:
         what = f"{name} of shape ({', '.join(f'{n:.0f}' for n in shape)})"
         needed, free = (f"{size / 2**30:,.1f} GiB" for size in (needed, free))

@@ -47,10 +47,12 @@ def initial_positions(target, initial_position, generators, *, gradient=False, d
         starts = as_positions(initial_position, "initial_position", target.dim, num_chains)
         num_evals = num_chains
         warn_of_one_start(starts, "point", "initial_position")
+        for start in np.unique(starts, axis=0):
+            check_start(target, start, gradient=gradient)
     target.verify(starts[0], gradient=gradient)
-    for start in np.unique(starts, axis=0):
-        check_start(target, start, gradient)
     if gradient:
+        for start in starts:
+            _check_slope(target, start)
         num_evals += target.check_gradient(starts[0], thorough=False)
     return starts, num_evals
 
@@ -108,9 +110,8 @@ def scatter(uniforms, support):
     return start
 
 
-def check_start(target, start, gradient, what="the log density"):
-    """Raise if the density, or its gradient where that is asked for, is not finite at a start."""
-    where = f"at initial_position={shown(target._place(start))}"
+def check_start(target, start, what="the log density", *, gradient=False):
+    """Raise if the density, or that which comes with the gradient, is not finite at a start."""
     if not target.finite(start, gradient=gradient):
         value = target(start)
         reason = "is +inf: it overflows there, or the density is not integrable"
@@ -118,8 +119,15 @@ def check_start(target, start, gradient, what="the log density"):
             reason = "is nan; look for 0/0, inf - inf, or a logarithm or root of a negative number"
         elif value < 0:
             reason = "is -inf: this is outside the support; start where the density is positive"
-        raise StartError(blame(target, f"{what} {where} {reason}"))
-    slope = target.gradient(start) if gradient else np.zeros(0)
+        raise StartError(blame(target, f"{what} {_at(target, start)} {reason}"))
+
+
+def _check_slope(target, start):
+    slope = target.gradient(start)
     for i in np.flatnonzero(~np.isfinite(slope)):
-        name = target.names[i]
-        raise GradientError(f"the gradient {where} is {slope[i]} in component {i} ({name})")
+        found = f"the gradient {_at(target, start)} is {slope[i]} in component {i}"
+        raise GradientError(f"{found} ({target.names[i]})")
+
+
+def _at(target, start):
+    return f"at initial_position={shown(target._place(start))}"

@@ -341,7 +341,7 @@ def parallel_tempering(
     def check_reference(starts, generators):
         reference.verify(starts[0])
         for start in starts:
-            check_start(reference, start, False, "the log density of the reference")
+            check_start(reference, start, "the log density of the reference")
 
     options = {"reference": reference, "betas": betas, "scale": scale, "moves_rungs": moves_rungs}
     draws = PARALLEL_TEMPERING.sample(

@@ -43,16 +43,16 @@ def slope(evaluate, theta, direction):
     above, below = evaluate(np.concatenate([theta + moves, theta - moves])).reshape(2, -1)
     best, least = np.nan, np.inf
     with np.errstate(invalid="ignore"):  # of steps that leave the support
-        rounding = np.finfo(float).eps * np.maximum(abs(above), abs(below)) / steps
-        column = (above - below) / (2.0 * steps)
-        for j in range(1, _NUM_STEPS):
-            factor = _RATIO ** (2 * j)
-            new = (factor * column[1:] - column[:-1]) / (factor - 1.0)
-            errors = np.maximum(abs(new - column[1:]), abs(new - column[:-1])) + rounding[j:]
-            k = np.argmin(np.where(np.isnan(errors), np.inf, errors))
-            if errors[k] < least:
-                best, least = new[k], errors[k]
-            column = new
+        rounding = (np.finfo(float).eps * np.maximum(abs(above), abs(below)) / steps).tolist()
+        column = ((above - below) / (2.0 * steps)).tolist()
+    for j in range(1, _NUM_STEPS):
+        factor = _RATIO ** (2 * j)
+        for i in range(_NUM_STEPS - j):
+            coarse, fine = column[i : i + 2]
+            new = column[i] = (factor * fine - coarse) / (factor - 1.0)
+            error = max(abs(new - fine), abs(new - coarse)) + rounding[i + j]
+            if error < least:
+                best, least = new, error
     return best, least
 
 

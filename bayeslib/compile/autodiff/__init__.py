@@ -101,7 +101,7 @@ def differentiate(function, dim):
         return differentiate_plain(function, dim)
 
     from . import arrays, scalars  # noqa: F401  (they teach numba about active numbers)
-    from .duals import partial, seed, value_of
+    from .duals import seed, value_of, write_partials
 
     logdensity = compilable(function, **OURS)
     k = num_lanes(dim)
@@ -112,8 +112,7 @@ def differentiate(function, dim):
             result = logdensity(seed(theta, first, dim, k), *data)
             value = value_of(result)
             # not min(): numba compiles that as a function of its own
-            for lane in range(k if k < dim - first else dim - first):
-                grad[first + lane] = partial(result, lane)
+            write_partials(result, grad, first, k if k < dim - first else dim - first)
         return value
 
     return _jitted(fused)

@@ -14,7 +14,7 @@ from numba.extending import box, intrinsic, lower_cast, models, register_model
 
 from ..functions.elementwise import active
 from ..internals import Conversion, array_over, cgutils, lower_constant, make_array
-from ..kinds import DOUBLE, HALF, REAL
+from ..kinds import DOUBLE, HALF, REAL, WORD
 
 f8 = types.float64
 ONE = DOUBLE(1.0)
@@ -147,18 +147,28 @@ def with_value(typingctx, number, value):
 
 
 @intrinsic
-def partial(typingctx, number, lane):
-    """Partial derivative number `lane` of a dual; zero for a plain number."""
+def write_partials(typingctx, number, grad, first, num):
+    """Write the first `num` partial derivatives of a dual to ``grad[first:]``; zeros of a number.
+
+    As a whole vector: LLVM moves a read of one lane, by its number, up into all that made it.
+    """
     if not isinstance(number, (Dual, *REAL)):
         return None
 
     def codegen(context, builder, signature, arguments):
-        partials = unpack(context, builder, signature.args[0], arguments[0])[1]
+        of, array_kind = signature.args[:2]
+        partials = unpack(context, builder, of, arguments[0])[1]
+        into = make_array(array_kind)(context, builder, arguments[1]).data
+        into = builder.gep(into, [arguments[2]])
+        size = builder.mul(arguments[3], WORD(8))
         if partials is None:
-            return DOUBLE(0.0)
-        return builder.extract_element(partials, builder.trunc(arguments[1], HALF))
+            cgutils.memset(builder, into, size, 0)
+        else:
+            made = cgutils.alloca_once_value(builder, partials)
+            cgutils.raw_memcpy(builder, into, made, size, 1)
+        return context.get_dummy_value()
 
-    return f8(number, types.intp), codegen
+    return types.none(number, grad, types.intp, types.intp), codegen
 
 
 @intrinsic

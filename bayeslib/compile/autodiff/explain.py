@@ -133,7 +133,7 @@ def describe(text, error, function):
         return said(text, error), "return one float on every path, and keep to loops over numbers"
     call = re.sub(r"Literal\[\w+\]\((.*?)\)", r"\1", match[2].strip())
     name = call.split("(")[0]
-    if name in ("value_of", "partial"):
+    if name in ("value_of", "write_partials"):
         kind = call.partition("(")[2].rpartition(")")[0]
         return f"it returns {kind}, not a number", SUM if "array" in kind else ONE
     for pattern, construct, remedy in REMEDIES:
