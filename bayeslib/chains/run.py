@@ -1,6 +1,9 @@
 """Running chains, in threads or any executor, with progress and a way out; and joining them."""
 
+import _thread
+import collections
 import concurrent.futures as futures
+import contextlib
 import pickle
 from dataclasses import dataclass, field
 
@@ -132,10 +135,9 @@ def run_chains(chain, jobs, plan, title):
         raise BayeslibTypeError(f"executor must be an Executor or None, got {executor!r}{remedy}")
     progress = Progress(len(jobs) * num_iterations, title, plan.progress)
     control = Control(len(jobs))
-    own = executor is None
-    pool = futures.ThreadPoolExecutor(min(len(jobs), _MOST_THREADS)) if own else executor
-    pending = [pool.submit(chain, control, i, *job) for i, job in enumerate(jobs)]
-    interrupted = False
+    own, interrupted = executor is None, False
+    jobs = [(control, i, *job) for i, job in enumerate(jobs)]
+    pending = _in_threads(chain, jobs) if own else [executor.submit(chain, *job) for job in jobs]
     try:
         _wait(pending, control, num_iterations, progress)
     except KeyboardInterrupt:
@@ -147,11 +149,10 @@ def run_chains(chain, jobs, plan, title):
         futures.wait(pending, timeout=None if own else 2.0)
     except BaseException:
         control.stop()
+        futures.wait(pending if own else [])
         raise
     finally:
         progress.close()
-        if own:
-            pool.shutdown(wait=True)
     found = [_error(job) or job.result() for job in pending]
     kept = [one for one in found if isinstance(one, Outcome)]
     if not kept and interrupted:
@@ -159,6 +160,29 @@ def run_chains(chain, jobs, plan, title):
     if not kept:
         raise found[0]
     return (kept if interrupted else found), interrupted
+
+
+def _in_threads(function, jobs):
+    """Call ``function(*job)`` for all jobs, in threads that end with them; return the futures.
+
+    A ThreadPoolExecutor waits for each thread to begin, which takes as long as a short run.
+    """
+    pending = [futures.Future() for _ in jobs]
+    todo = collections.deque(zip(pending, jobs, strict=True))
+
+    def work():
+        with contextlib.suppress(IndexError):  # no job is left
+            while True:
+                future, job = todo.popleft()
+                if future.set_running_or_notify_cancel():
+                    try:
+                        future.set_result(function(*job))
+                    except BaseException as error:
+                        future.set_exception(error)
+
+    for _ in range(min(len(jobs), _MOST_THREADS)):
+        _thread.start_new_thread(work, ())
+    return pending
 
 
 def _error(job):
