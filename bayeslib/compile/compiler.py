@@ -68,7 +68,12 @@ def bind(kind, function, data, dim, support=None):
     else:
         with global_compiler_lock:
             if key not in _compiled:
-                _compiled[key] = _compile(key, kind, function, data, dim, bounded, by_tape)
+                stored = Stored("density", key)
+                compiled = stored.load_overload()
+                if compiled is None:
+                    compiled = _compiled_entry(kind, function, data, dim, bounded, by_tape)
+                    stored.save_overload(None, compiled)
+                _compiled[key] = entry.Entry(compiled)
         callback = _compiled[key]
     return Bound(callback, data, dim, bounds, reading, by_tape)
 
@@ -83,15 +88,6 @@ def plain_function(kind, function, dim):
     if kind == "value":
         return lambda theta, grad, *data: function(theta, *data)
     return function if kind == "fused" else differentiate(function, dim)
-
-
-def _compile(key, kind, function, data, dim, bounded, by_tape):
-    stored = Stored("density", key)
-    compiled = stored.load_overload()
-    if compiled is None:
-        compiled = _compiled_entry(kind, function, data, dim, bounded, by_tape)
-        stored.save_overload(None, compiled)
-    return entry.Entry(compiled)
 
 
 def _compiled_entry(kind, function, data, dim, bounded, by_tape):
