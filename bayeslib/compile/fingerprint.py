@@ -174,14 +174,10 @@ class Reading:
 @functools.lru_cache(maxsize=1024)
 def names_in(code):
     """Return the globals that code may look up, those of inner functions too, and all names."""
+    inner = [names_in(item) for item in code.co_consts if isinstance(item, types.CodeType)]
     loaded = {i.argval for i in dis.get_instructions(code) if i.opname in _LOOK_UP}
-    attributes = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            inner = names_in(constant)
-            loaded.update(inner[0])
-            attributes.update(inner[1])
-    return sorted(loaded), sorted(attributes)
+    loaded = loaded.union(*(names for names, _ in inner))
+    return sorted(loaded), sorted({*code.co_names}.union(*(names for _, names in inner)))
 
 
 def is_of(packages, module):
