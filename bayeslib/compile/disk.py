@@ -42,15 +42,14 @@ class Stored:
     @global_compiler_lock
     def load_overload(self, signature=None, context=None):
         """Return what was compiled, or None."""
-        try:
+        # No file; or one that was stored by a module that cannot be imported here.
+        with contextlib.suppress(Exception):
             content = self._path.read_bytes()
             code, checksum = content[:-_DIGEST], content[-_DIGEST:]
             if sha256(code).digest() == checksum:
                 with contextlib.suppress(OSError):
                     os.utime(self._path)
                 return from_bytes(code)
-        except Exception:  # no file; or stored by a module that cannot be imported here
-            pass
         self._missed()
         return None
 
