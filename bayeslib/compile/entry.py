@@ -66,16 +66,17 @@ def add_entry(compiled, kinds, num_vectors, *, bounded):
     `bounded`, the handle leads to the ends of the support, low ones first. Beyond them the result
     is -inf, whatever the function returns or raises there.
     """
-    context, fndesc = cpu_target.target_context, compiled.fndesc
+    context = cpu_target.target_context
     module = context.create_module("entry")
     with context.push_code_library(compiled.library):
-        _emit_native(context, module, fndesc, kinds, num_vectors, bounded)
+        _emit_native(context, module, compiled, kinds, num_vectors, bounded)
     compiled.library.add_ir_module(module)
     compiled.library.finalize()
     errands_kept(compiled)  # those of the functions that it calls are known only now
 
 
-def _emit_native(context, module, fndesc, kinds, num_vectors, bounded):
+def _emit_native(context, module, compiled, kinds, num_vectors, bounded):
+    fndesc, signature = compiled.fndesc, compiled.signature
     function = ir.Function(module, NATIVE, _symbol(fndesc))
     result, _, x, d, n, h = function.args
     builder = ir.IRBuilder(function.append_basic_block())
@@ -103,14 +104,8 @@ def _emit_native(context, module, fndesc, kinds, num_vectors, bounded):
         for kind, (data, size) in zip(kinds[:num_vectors], vectors, strict=False)
     ]
     outside = _outside(builder, x, n, bounds) if bounded else ir.IntType(1)(0)
-    callee = ir.Function(
-        module, context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes),
-        fndesc.llvm_func_name,
-    )  # fmt: skip
-    folded = _folded(context, builder, fndesc.argtypes, arguments + given)
-    status, value = context.call_conv.call_function(
-        builder, callee, fndesc.restype, fndesc.argtypes, folded
-    )
+    folded = _folded(context, builder, signature.args, arguments + given)
+    status, value = context.call_internal_no_propagate(builder, fndesc, signature, folded)
     with builder.if_else(status.is_error, likely=False) as (raised, fine):
         with raised:
             count = builder.load(errors)
@@ -121,7 +116,7 @@ def _emit_native(context, module, fndesc, kinds, num_vectors, bounded):
             builder.store(builder.add(count, builder.zext(inside, WORD)), errors)
             builder.store(_NEVER, result)
         with fine:
-            value = context.cast(builder, value, fndesc.restype, FLOAT)
+            value = context.cast(builder, value, signature.return_type, FLOAT)
             builder.store(builder.select(outside, _NEVER, value), result)
     builder.ret(HALF(0))
 
