@@ -8,7 +8,6 @@ import numpy as np
 from .errors import BayeslibError, BayeslibTypeError, TooLargeError
 from .memory import available_memory
 
-_LONGEST = 10**9  # iterations of a warm-up
 _SHOWN = 6
 _SMALL = 2**24  # bytes that are there; to ask would take as long as a hundred draws
 
@@ -86,15 +85,6 @@ def as_count(value, name, *, minimum=1, maximum=None):
         raise BayeslibError(f"{name} must be a whole number, got {value!r}")
     _check_range(value, name, minimum, maximum)
     return int(value)
-
-
-def as_counts(num_samples, num_warmup, num_chains):
-    """Return the three counts as integers, or raise BayeslibError naming the one that is not."""
-    num_samples = as_count(num_samples, "num_samples")
-    num_warmup = as_count(num_warmup, "num_warmup", minimum=0)
-    if num_warmup > _LONGEST:
-        raise TooLargeError(f"num_warmup must be at most {_LONGEST:,}, got {num_warmup:,}")
-    return num_samples, num_warmup, as_count(num_chains, "num_chains")
 
 
 def as_real(value, name, *, minimum=None, maximum=None):

@@ -8,14 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ..diagnostics.trouble import divergence_problem
-from ..errors import warn
+from ..errors import TooLargeError, warn
 from ..target.verify import out_of_bounds
-from ..validate import as_counts, as_rng, check_memory
+from ..validate import as_count, as_rng, check_memory
 from ..waiting import blocks
 from .far import endless, runaway, tail_index
 from .loop import Chain, Density, Unasked
 from .run import Outcome, into_draws, join_chains, run_chains, spawn
 from .starts import initial_positions
+
+_LONGEST = 10**9  # iterations of a warm-up
 
 
 class Plan(NamedTuple):
@@ -32,8 +34,12 @@ class Plan(NamedTuple):
 
 def as_plan(num_samples, num_warmup, num_chains, rng, executor, progress):
     """Return a `Plan`; a generator that one chain draws from is left where that chain left it."""
-    counts = as_counts(num_samples, num_warmup, num_chains)
-    return Plan(*counts, *as_rng(rng), executor, progress)
+    num_samples = as_count(num_samples, "num_samples")
+    num_warmup = as_count(num_warmup, "num_warmup", minimum=0)
+    if num_warmup > _LONGEST:
+        raise TooLargeError(f"num_warmup must be at most {_LONGEST:,}, got {num_warmup:,}")
+    num_chains = as_count(num_chains, "num_chains")
+    return Plan(num_samples, num_warmup, num_chains, *as_rng(rng), executor, progress)
 
 
 @dataclasses.dataclass(frozen=True)
