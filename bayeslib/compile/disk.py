@@ -74,7 +74,9 @@ class Stored:
                     f"({error.strerror or error}): let NUMBA_CACHE_DIR name another folder"
                 )
         with contextlib.suppress(OSError):  # another process may do the same
-            _prune(self.cache_path)
+            files = sorted(self.cache_path.glob("*.nbc"), key=lambda path: path.stat().st_mtime)
+            for path in files[:-_KEPT]:
+                path.unlink(missing_ok=True)
 
 
 def cache_folder():
@@ -84,8 +86,3 @@ def cache_folder():
     folder = user_cache("bayeslib")
     # an empty XDG_CACHE_HOME counts as unset; else code lands in the reader's folder
     return folder if folder.is_absolute() else Path.home() / ".cache" / "bayeslib"
-
-
-def _prune(folder):
-    for path in sorted(folder.glob("*.nbc"), key=lambda path: path.stat().st_mtime)[:-_KEPT]:
-        path.unlink(missing_ok=True)
