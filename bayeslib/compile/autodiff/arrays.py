@@ -15,8 +15,8 @@ from ...errors import GradientError
 from ..functions.elementwise import active, elementwise, generic, result_type
 from ..functions.regression import PASSES
 from ..internals import is_nonelike, keep_in_float64, methods_of, stack_vector, stand_among_arrays
-from ..kinds import OURS
-from .duals import REAL, Active, common_dual, value_of, with_value
+from ..kinds import OURS, REAL
+from .duals import Active, common_dual, value_of, with_value
 from .scalars import RULE
 
 WHOLE = {}  # NumPy's functions, and the loops that stand in for them

@@ -14,9 +14,8 @@ from numba.extending import box, intrinsic, lower_cast, models, register_model
 
 from ..functions.elementwise import active
 from ..internals import Conversion, array_over, cgutils, lower_constant, make_array
-from ..kinds import DOUBLE, HALF, REAL, WORD
+from ..kinds import DOUBLE, FLOAT, HALF, REAL, WORD
 
-f8 = types.float64
 ONE = DOUBLE(1.0)
 
 
@@ -91,7 +90,7 @@ def unpack(context, builder, kind, number):
     """Value and change of a lowered argument; a plain number does not change (None)."""
     if isinstance(kind, Active):
         return kind.unpack(context, builder, number)
-    return context.cast(builder, number, kind, f8), None
+    return context.cast(builder, number, kind, FLOAT), None
 
 
 def zeros(k):
@@ -116,7 +115,7 @@ def constant(context, builder, kind, value):
 @lower_cast(types.Integer, Active)
 @lower_cast(types.Boolean, Active)
 def cast_real(context, builder, from_kind, to_kind, number):
-    value = context.cast(builder, number, from_kind, f8)
+    value = context.cast(builder, number, from_kind, FLOAT)
     return to_kind.pack(context, builder, value, [])
 
 
@@ -132,7 +131,7 @@ def value_of(typingctx, number):
     def codegen(context, builder, signature, arguments):
         return unpack(context, builder, signature.args[0], arguments[0])[0]
 
-    return f8(number), codegen
+    return FLOAT(number), codegen
 
 
 @intrinsic
@@ -143,7 +142,7 @@ def with_value(typingctx, number, value):
         change = unpack(context, builder, number, arguments[0])[1]
         return number.pack(context, builder, arguments[1], [(ONE, change)])
 
-    return number(number, f8), codegen
+    return number(number, FLOAT), codegen
 
 
 @intrinsic

@@ -14,8 +14,8 @@ from numba import njit, types
 from numba.extending import lower_builtin, overload, type_callable
 
 from ..internals import type_of_literals
-from ..kinds import DOUBLE, JIT
-from .duals import REAL, Active, common_dual, f8, unpack
+from ..kinds import DOUBLE, FLOAT, JIT, REAL
+from .duals import Active, common_dual, unpack
 from .rules import ARITHMETIC, BINARY, UNARY
 
 RULE = JIT | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -55,7 +55,7 @@ def register_one(function, arity, lower, returns):
         lower_builtin(function, *pattern)(lower)
 
 
-def call(context, builder, function, kinds, arguments, returns=f8):
+def call(context, builder, function, kinds, arguments, returns=FLOAT):
     """Emit a call of a function that numba knows (built in, or a dispatcher)."""
     kind = context.typing_context.resolve_value_type(function)
     signature = kind.get_call_type(context.typing_context, kinds, {})
@@ -117,7 +117,7 @@ def compiled_rule(derivative, function, argument):
 def lower_function(function, *derivatives):
     def lower(context, builder, signature, arguments):
         parts = unpack_all(context, builder, signature, arguments)
-        kinds, numbers = [f8 for _ in parts], [x for x, _ in parts]
+        kinds, numbers = [FLOAT for _ in parts], [x for x, _ in parts]
         if function in OPERATORS:
             value = emitted(function(*(Emitted(builder, x) for x in numbers)))
         else:
@@ -125,7 +125,7 @@ def lower_function(function, *derivatives):
                 # An integer exponent stays one: a power by multiplication is exact and fast.
                 kinds[-1], numbers[-1] = signature.args[-1], arguments[-1]
             value = call(context, builder, function, tuple(kinds), tuple(numbers))
-        kinds, numbers, terms = (*kinds, f8), (*numbers, value), []
+        kinds, numbers, terms = (*kinds, FLOAT), (*numbers, value), []
         for derivative, (_, change), name in zip(derivatives, parts, "xy", strict=False):
             if change is None:
                 continue
@@ -184,7 +184,7 @@ for name, symbol in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "
 def lower_test(function):
     def lower(context, builder, signature, arguments):
         value, _ = unpack(context, builder, signature.args[0], arguments[0])
-        return call(context, builder, function, (f8,), (value,), types.boolean)
+        return call(context, builder, function, (FLOAT,), (value,), types.boolean)
 
     return lower
 
