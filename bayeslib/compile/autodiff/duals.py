@@ -186,16 +186,15 @@ def seed(typingctx, theta, first, dim, k):
     def codegen(context, builder, signature, arguments):
         source = make_array(signature.args[0])(context, builder, arguments[0])
         item = context.get_data_type(kind)
-        word = context.get_value_type(types.intp)
-        data = cgutils.alloca_once(builder, item, size=ir.Constant(word, num))
-        lane_numbers = ir.Constant(ir.VectorType(word, lanes), list(range(lanes)))
-        with cgutils.for_range(builder, ir.Constant(word, num), intp=word) as loop:
+        data = cgutils.alloca_once(builder, item, size=WORD(num))
+        lane_numbers = ir.Constant(ir.VectorType(WORD, lanes), list(range(lanes)))
+        with cgutils.for_range(builder, WORD(num), intp=WORD) as loop:
             lane = splat(builder, builder.sub(loop.index, arguments[1]), lanes)
             hit = builder.icmp_signed("==", lane, lane_numbers)
             one_hot = builder.uitofp(hit, zeros(lanes).type)
             value = builder.load(builder.gep(source.data, [loop.index]))
             dual = kind.pack(context, builder, value, [(ONE, one_hot)])
             context.pack_value(builder, kind, dual, builder.gep(data, [loop.index]))
-        return array_over(context, builder, array_kind, data, [ir.Constant(word, num)])
+        return array_over(context, builder, array_kind, data, [WORD(num)])
 
     return array_kind(theta, first, dim, k), codegen
