@@ -72,14 +72,13 @@ class Line:
 
     def cdf(self, x):
         """Distribution function at `x`, shape (n,)."""
-        x = np.clip(np.asarray(x, dtype=float), self.edges[0], self.edges[-1])
-        panel = np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(self.edges) - 2)
-        return self._cdf_within(x, panel)
+        x = np.clip(x, self.edges[0], self.edges[-1])
+        return self._cdf_within(x, np.searchsorted(self.edges[1:-1], x, side="right"))
 
     def ppf(self, p=PROBABILITIES):
         """Quantile function at `p`, shape (n,)."""
         p = np.asarray(p, dtype=float)
-        panel = np.clip(np.searchsorted(self._below, p, side="right") - 1, 0, len(self.edges) - 2)
+        panel = np.searchsorted(self._below[1:-1], p, side="right")
         low, high = self.edges[panel], self.edges[panel + 1]
         mass = self._below[panel + 1] - self._below[panel]
         share = (p - self._below[panel]) / np.maximum(mass, 1e-300)
