@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from .. import __version__
 from ..errors import BayeslibError
-from .files import version
 from .named import variables
 
 
@@ -32,7 +32,7 @@ def to_arviz(draws, data, dims, coords):
         raise BayeslibError(f"dims names {strange[0]!r}, but there are {', '.join(posterior)}")
     attrs = {
         "inference_library": "bayeslib",
-        "inference_library_version": version(),
+        "inference_library_version": __version__,
         "method": draws.method,
         "num_evals": draws.num_evals,
         "seed": str(draws.settings.get("seed")),  # 128 bits are more than a file's integers have

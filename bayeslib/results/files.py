@@ -4,12 +4,12 @@ import json
 import os
 import re
 import secrets
-import sys
 from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 
+from .. import __version__
 from ..errors import BayeslibError, BayeslibTypeError
 from .coordinates import Transform
 from .estimate import Estimate
@@ -44,7 +44,8 @@ def write(path, result):
     path = _with_suffix(_as_path(path))
     arrays = {}
     tree = {f.name: _encode(getattr(result, f.name), f.name, arrays) for f in fields(result)}
-    head = {"format": FORMAT, "bayeslib": version(), "kind": type(result).__name__, "fields": tree}
+    kind = type(result).__name__
+    head = {"format": FORMAT, "bayeslib": __version__, "kind": kind, "fields": tree}
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(path.parent)!r} to save {path.name} in")
     unfinished = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
@@ -108,11 +109,6 @@ def _foreign(path, why=""):
     return BayeslibError(f"{str(path)!r} is not a file that save() of bayeslib wrote{why}")
 
 
-def version():
-    """The version of bayeslib."""
-    return sys.modules[__name__.partition(".")[0]].__version__
-
-
 def _as_path(path):
     try:
         return Path(path)
@@ -136,8 +132,7 @@ def _encode(value, place, arrays):
     if isinstance(value, Transform):
         value = {"support": value.support, "blocks": value.blocks}
     if isinstance(value, Estimate):
-        parts = (value.value, value.mcse, value.num_evals)
-        return {"estimate": _encode(parts, place, arrays)}
+        return {"estimate": _encode((value.value, value.mcse, value.num_evals), place, arrays)}
     if isinstance(value, tuple | list):
         items = [_encode(item, f"{place}/{i}", arrays) for i, item in enumerate(value)]
         return items if isinstance(value, list) else {"tuple": items}
