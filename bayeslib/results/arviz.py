@@ -19,7 +19,12 @@ def to_arviz(draws, data, dims, coords):
         if error.name != "arviz":
             raise
         raise ImportError("to_arviz needs ArviZ: pip install arviz") from None
-    posterior, own_dims, own_coords = _variables(draws)
+    posterior, own_dims, own_coords = {}, {}, {}
+    for name, (columns, labels) in variables(draws.names).items():
+        posterior[name] = draws.values[:, :, columns]
+        for axis, size in enumerate(np.shape(columns)):
+            own_dims.setdefault(name, []).append(f"{name}_dim_{axis}")
+            own_coords[f"{name}_dim_{axis}"] = labels or list(range(size))
     dims = own_dims | {name: list(axes) for name, axes in (dims or {}).items()}
     used = {axis for axes in dims.values() for axis in axes}
     coords = {axis: own_coords[axis] for axis in used & set(own_coords)} | (coords or {})
@@ -44,14 +49,3 @@ def to_arviz(draws, data, dims, coords):
         **groups, dims=dims, coords=coords, attrs=attrs,
         **{f"{name}_attrs": attrs for name in groups},
     )  # fmt: skip
-
-
-def _variables(draws):
-    """Return posterior, dims and coords of the draws' variables."""
-    posterior, dims, coords = {}, {}, {}
-    for name, (columns, labels) in variables(draws.names).items():
-        posterior[name] = draws.values[:, :, columns]
-        for axis, size in enumerate(np.shape(columns)):
-            dims.setdefault(name, []).append(f"{name}_dim_{axis}")
-            coords[f"{name}_dim_{axis}"] = labels or list(range(size))
-    return posterior, dims, coords
