@@ -102,8 +102,8 @@ def adaptive_importance_sample(
     0.9 0.0004 ± 0.0070
     """
     method = "adaptive_importance_sample"
-    told = as_sampling(as_separate(target, method), proposal, num_samples, rng)
-    proposal, num_samples, rng, settings = told
+    as_separate(target, method)
+    proposal, num_samples, rng, settings = as_sampling(target, proposal, num_samples, rng)
     num_components = as_count(num_components, "num_components")
     num_rounds = as_count(num_rounds, "num_rounds")
     num_adapt = as_count(num_adapt, "num_adapt", minimum=max(2, num_components))

@@ -102,8 +102,8 @@ def annealed_importance_sample(
     -2.361 ± 0.015 -2.37
     """
     method = "annealed_importance_sample"
-    told = as_sampling(as_separate(target, method), proposal, num_samples, rng, copies=4)
-    proposal, num_samples, rng, settings = told
+    as_separate(target, method)
+    proposal, num_samples, rng, settings = as_sampling(target, proposal, num_samples, rng, copies=4)
     num_steps = as_count(num_steps, "num_steps")
     betas = as_temperatures(inverse_temperatures)
     if scale is None:

@@ -96,7 +96,7 @@ def importance_sample(target, proposal, *, num_samples, progress=None, rng):
     >>> print(f"k-hat {khat:.1f}, worth {worth:.0f} draws")
     k-hat -1.6, worth 1843 draws
     """
-    q, num_samples, rng, settings = as_sampling(as_target(target), proposal, num_samples, rng)
+    q, num_samples, rng, settings = as_sampling(target, proposal, num_samples, rng)
     with watching("importance_sample", num_samples, progress):
         method = "importance_sample"
         draws = weighted_draws(target, q, num_samples, rng, method=method, settings=settings)
@@ -111,7 +111,7 @@ def as_sampling(target, proposal, num_samples, rng, *, minimum=1, copies=1):
 
     `copies` says how often the draws are in memory at once.
     """
-    proposal = as_proposal(proposal, target.dim)
+    proposal = as_proposal(proposal, as_target(target).dim)
     num_samples = as_count(num_samples, "num_samples", minimum=minimum)
     check_memory((copies, num_samples, target.dim + 3), "the draws")
     rng, seed = as_rng(rng)

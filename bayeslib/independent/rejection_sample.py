@@ -4,7 +4,6 @@ import numpy as np
 
 from ..errors import EnvelopeError, RejectionError, warn
 from ..results import Draws, Estimate
-from ..target import as_target
 from ..validate import as_count, as_real, blame, shown
 from ..waiting import watched
 from .importance_sample import as_sampling, compared, warn_of_nan
@@ -88,8 +87,7 @@ def rejection_sample(
     >>> print(draws.log_evidence, round(target.truth.log_evidence, 3))
     -6.190 ± 0.019 -6.205
     """
-    told = as_sampling(as_target(target), proposal, num_samples, rng)
-    proposal, num_samples, rng, settings = told
+    proposal, num_samples, rng, settings = as_sampling(target, proposal, num_samples, rng)
     settings |= {"log_bound": as_real(log_bound, "log_bound"), "interrupted": False}
     if max_proposals is None:
         max_proposals = max(1_000_000, 10_000 * num_samples)
