@@ -19,27 +19,25 @@ _LARGEST = 1e8  # log densities beyond it have differences that are mostly round
 _MOST_STEPS_OUT = 50
 
 
-@kernel(
-    types.void, numba_type(Density), GENERATOR, INT, FLOAT, INT, MATRIX, VECTOR, VECTOR, seconds=3
-)
-def rank_kernel(target, rng, i, width, num_moves, states, position, ranks):
+@kernel(types.void, numba_type(Density), GENERATOR, INT, FLOAT, MATRIX, VECTOR, VECTOR, seconds=3)
+def rank_kernel(target, rng, i, width, states, position, ranks):
     """Rank coordinate i of each state in a sequence of slice updates that runs through it.
 
     The update is reversible, so that a sequence in equilibrium may be made from any of its members
     outwards; ranks are on (0, 1), ties broken at random.
     """
     for n in range(states.shape[0]):
-        before = int(rng.random() * (num_moves + 1.0))
+        before = int(rng.random() * (NUM_MOVES + 1.0))
         below, equal = 0, 1
         for direction in range(2):
             for j in range(position.size):
                 position[j] = states[n, j]
             log_p = log_density(target, position)
-            for _ in range(before if direction == 0 else num_moves - before):
+            for _ in range(before if direction == 0 else NUM_MOVES - before):
                 log_p, _, _ = slice_update(target, rng, log_p, position, i, width, _MOST_STEPS_OUT)
                 below += position[i] < states[n, i]
                 equal += position[i] == states[n, i]
-        ranks[n] = (below + equal * rng.random()) / (num_moves + 1.0)
+        ranks[n] = (below + equal * rng.random()) / (NUM_MOVES + 1.0)
 
 
 def check_conditionals(conditionals, target, starts, rng):
@@ -113,7 +111,7 @@ def _ranked(target, bound, i, pilots, tested, rng):
     low, high = np.quantile(pilots[:, i], [0.25, 0.75])
     width = 2.0 * (high - low) or 1.0
     ranks, room, tested = np.empty(len(tested)), np.empty(target.dim), np.ascontiguousarray(tested)
-    rank_kernel(Density.of(bound), rng, i, width, NUM_MOVES, tested, room, ranks)
+    rank_kernel(Density.of(bound), rng, i, width, tested, room, ranks)
     if bound.num_errors:
         raise target.explain(bound.failed_at)
     return ranks
