@@ -1,6 +1,6 @@
 """Boltzmann machines: binary units with symmetric weights, exactly and by Gibbs sampling."""
 
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -383,9 +383,8 @@ class BoltzmannMachine:
         def both(states):
             return np.column_stack([states, states[:, i] * states[:, j]])
 
-        counts = {"num_warmup": num_warmup, "num_chains": num_chains}
-        drawn = partial(self.sample, num_sweeps, **counts, progress=False)
-        draws = drawn(rng=free)
+        how = {"num_warmup": num_warmup, "num_chains": num_chains, "progress": False}
+        draws = self.sample(num_sweeps, rng=free, **how)
         worst = float(np.nanmax(diagnostics.rhat(draws), initial=0.0))
         if worst > _WORST_RHAT:
             warn(f"R-hat of the unclamped machine is {worst:.3g}: raise num_sweeps and num_warmup")
@@ -394,7 +393,7 @@ class BoltzmannMachine:
         if not has_hidden:
             value = value + share @ both(rows)
         for row, p, own in zip(rows, share, held, strict=False):
-            found = drawn(clamped=row, rng=own).expect(both)
+            found = self.sample(num_sweeps, clamped=row, rng=own, **how).expect(both)
             # What the clamping decides has no error; of another constant it is unknown.
             zero, clamped = np.flatnonzero(row == 0.0), np.arange(n) < row.size
             known = np.r_[clamped, clamped[j] | np.isin(i, zero)]

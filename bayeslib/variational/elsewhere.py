@@ -26,14 +26,14 @@ def elsewhere_problem(gaussians, elbos, transform, what):
     gaussians : sequence of Gaussian or None
         One a fit, of the coordinates in which they are Gaussian; None for one that failed.
     elbos : numpy.ndarray, shape (n,)
+        Not finite for one that failed.
     transform : Transform
     what : str
         What a fit is called.
     """
     best = int(np.argmax(elbos))
-    for i in np.argsort(-elbos):
-        if gaussians[i] is None or not elbos[i] > elbos[best] - NO_MATTER:
-            continue
+    comparable = [i for i in np.argsort(-elbos) if elbos[i] > elbos[best] - NO_MATTER]
+    for i in comparable:
         shift = gaussians[i].mean - gaussians[best].mean
         apart = [np.linalg.norm(np.linalg.solve(gaussians[j].scale, shift)) for j in (i, best)]
         if min(apart) > APART:
