@@ -1,6 +1,7 @@
 """From a target, a start and an algorithm to an outcome: the Python half of every chain."""
 
 import dataclasses
+import itertools
 import pkgutil
 from collections.abc import Callable
 from typing import NamedTuple
@@ -90,6 +91,10 @@ class Algorithm:
     def __reduce__(self):
         return pkgutil.resolve_name, (f"{self.initial.__module__}:{self.name.upper()}",)
 
+    def room(self, target, *shape):
+        """Return arrays for what chains shall keep: draws, and their log densities."""
+        return np.empty((*shape, target.dim if self.keeps_draws else 0)), np.empty(shape)
+
     def run(self, target, starts, generators, options, plan, join, *subject):
         """Run one chain a start and join what they made, cut to the shortest chain that has any.
 
@@ -105,8 +110,11 @@ class Algorithm:
             See `join_chains`.
         """
         self.chain.compile()  # before the chains need it at once
-        chains = zip(generators, starts, strict=True)
-        jobs = [(target, rng, start, self, options, plan[:3]) for rng, start in chains]
+        room = itertools.repeat(None, len(starts))
+        if plan.executor is None:  # chains side by side need not be copied to be joined
+            room = zip(*self.room(target, len(starts), plan.num_samples), strict=True)
+        chains = zip(generators, starts, room, strict=True)
+        jobs = [(target, *chain, self, options, plan[:3]) for chain in chains]
         outcomes, interrupted = run_chains(run_chain, jobs, plan, self.name)
         if len(jobs) == 1:  # in another process, perhaps
             plan.rng.bit_generator.state = outcomes[0].rng_state
@@ -226,15 +234,14 @@ class Run:
         Set by `initial` to what must live as long as the chain: callbacks, say.
     """
 
-    def __init__(self, algorithm, target, rng, start, options, counts):
+    def __init__(self, algorithm, target, rng, start, room, options, counts):
         self.algorithm, self.target, self.rng, self.options = algorithm, target, rng, options
         num_samples, self.num_warmup, _ = counts
         self.num_samples, self.done, self.kept = num_samples, 0, None
         self.bound = target.bind(gradient=algorithm.gradient)
         self.density = Density.of(self.bound)
         self.account = self.density.account
-        self.draws = np.empty((num_samples, target.dim if algorithm.keeps_draws else 0))
-        self.log_p = np.empty(num_samples)
+        self.draws, self.log_p = room or algorithm.room(target, num_samples)
         self.notes = np.zeros(num_samples + 1, dtype=algorithm.chain.note)
         self.state = algorithm.initial(self, start, **options)
         self.windows = algorithm.windows(self.num_warmup, self.state)
@@ -274,9 +281,9 @@ class Run:
         )  # fmt: skip
 
 
-def run_chain(control, index, target, rng, start, algorithm, options, counts):
+def run_chain(control, index, target, rng, start, room, algorithm, options, counts):
     """Run one chain in blocks of about a tenth of a second; what threads or an executor do."""
-    run = Run(algorithm, target, rng, start, options, counts)
+    run = Run(algorithm, target, rng, start, room, options, counts)
     control.watch(run.bound)
     for first, last in blocks(run.num_warmup + run.num_samples):
         run.done = control.done[index] = run.advance(first, last)

@@ -268,7 +268,10 @@ def into_draws(method, names, settings, extra_evals=0):
 
     def join(outcomes, size, num_evals, counted):
         def stack(arrays):
-            return np.stack([array[:size] for array in arrays])
+            rows = [array[:size] for array in arrays]
+            whole, shape = rows[0].base, (len(rows), *rows[0].shape)
+            joined = getattr(whole, "shape", None) == shape and all(r.base is whole for r in rows)
+            return whole if joined else np.stack(rows)
 
         first = outcomes[0]
         own = {name: np.stack([one.settings[name] for one in outcomes]) for name in first.settings}

@@ -250,7 +250,8 @@ def test_a_stopped_chain_ends_before_its_next_sweep():
     control.stop()
     m, start, rng = machine(), np.full(6, np.nan), np.random.default_rng(1)
     options = {"moving": np.arange(6), "weights": m.weights, "biases": m.biases}
-    assert run_chain(control, 0, Unasked(6), rng, start, BOLTZMANN, options, (9, 0, 1)).done == 0
+    begun = rng, start, None, BOLTZMANN
+    assert run_chain(control, 0, Unasked(6), *begun, options, (9, 0, 1)).done == 0
 
 
 test_bad_machines_are_refused_in_words = refused(

@@ -243,7 +243,7 @@ def test_a_stopped_chain_ends_before_its_next_sweep():
     for method in ("random", "wolff"):
         rng = np.random.default_rng(1)
         options = {"model": model, "method": method}
-        stopped = run_chain(control, 0, Unasked(2), rng, None, ISING, options, (50, 0, 1))
+        stopped = run_chain(control, 0, Unasked(2), rng, None, None, ISING, options, (50, 0, 1))
         assert stopped.done == 0
 
 

@@ -28,7 +28,7 @@ def test_conserves_the_product_of_tempered_densities():
     rng, sd = np.random.default_rng(71), 1.0 / np.sqrt(BETAS)[:, None]
     options = {"reference": None, "betas": BETAS, "scale": sd, "moves_rungs": False}
     sampler = algorithm("parallel_tempering")
-    run = Run(sampler, NORMAL, rng, np.zeros(1), options, (4, 0, 1))
+    run = Run(sampler, NORMAL, rng, np.zeros(1), None, options, (4, 0, 1))
     starts = rng.standard_normal((STARTS, 3, 1)) * sd
     ends, values = np.empty_like(starts), NORMAL.many(starts.reshape(-1, 1)).reshape(-1, 3)
     for n in range(STARTS):

@@ -42,7 +42,7 @@ def steps(algorithm, target, starts, options, *, num_steps, rng, afresh=False):
         Means over the transitions of what the algorithm notes, (n,) each.
     """
     starts = np.asarray(starts, dtype=float)
-    run = Run(algorithm, target, rng, starts[0].copy(), options, (num_steps, 0, 1))
+    run = Run(algorithm, target, rng, starts[0].copy(), None, options, (num_steps, 0, 1))
     ends = np.empty_like(starts)
     notes = np.empty((len(starts), num_steps), dtype=run.notes.dtype)
     for i, start in enumerate(starts):
