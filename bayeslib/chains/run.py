@@ -326,9 +326,7 @@ def _reason(target, outcome, chain):
         outcome.raised.add_note(f"bayeslib: in {where}")
         return outcome.raised
     if outcome.failed_at is not None:
-        error, theta = target.explain(outcome.failed_at), target._place(outcome.failed_at)
-        error.add_note(f"bayeslib: raised at theta={shown(theta)} in {where}")
-        return error
+        return target.explain(outcome.failed_at, f" in {where}")
     if outcome.account.status == INFINITE:
         theta = shown(target._place(outcome.points[1]))
         return TargetError(f"the log density is +inf at theta={theta} in {where}: it overflows")

@@ -17,7 +17,7 @@ from ..diagnostics.trouble import ladder_problems
 from ..errors import BayeslibError, ImproperError, warn
 from ..results import Estimate
 from ..target.transforms import walked
-from ..validate import as_scale, shown
+from ..validate import as_scale
 from .ladder import as_ladder, log_normaliser, respace
 from .metropolis import Note, Tuning, Walk, learn_walk, propose, set_scale, tuned, walk_windows
 
@@ -195,9 +195,7 @@ def raised(run):
     """Return the error that the reference raised, or that a hot state's flight calls for."""
     other, x = run.kept, run.state
     if other.num_errors:
-        error = run.options["reference"].explain(other.failed_at)
-        error.add_note(f"bayeslib: raised by the reference at theta={shown(other.failed_at)}")
-        return error
+        return run.options["reference"].explain(other.failed_at, " by the reference")
     far = np.flatnonzero(np.abs(x.states[:-1]).max(axis=1) > FAR)
     if far.size:
         found = f"a state passed {FAR:g} at inverse temperature {x.betas[far[0]]:.3g}: improper?"

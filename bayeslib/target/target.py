@@ -369,8 +369,13 @@ class Target:
         theta = as_position(self.flatten(theta), "theta", self.dim)
         return check_gradient(self, theta, thorough=thorough)
 
-    def explain(self, theta):
-        """Return the exception that the plain functions raise at theta."""
+    def explain(self, theta, where=""):
+        """Return the exception that the plain functions raise at theta, with a note of where."""
+        error, own = self._raised(theta), getattr(self, "constrain", np.asarray)(theta)
+        error.add_note(f"bayeslib: raised at theta={shown(own)}{where}")
+        return error
+
+    def _raised(self, theta):
         shapes = "".join(f", data[{i}] {a.shape}" for i, a in enumerate(self.data) if a.ndim)
         try:
             self._plain(theta)
@@ -439,9 +444,7 @@ class Target:
         value = bound(theta, grad)
         if bound.num_errors:
             bound.handle[-1] = 0
-            error = self.explain(theta)
-            error.add_note(f"bayeslib: raised at theta={shown(theta)}")
-            raise error
+            raise self.explain(theta)
         return value
 
 

@@ -247,9 +247,7 @@ class Fit:
 
     def _error(self, step):
         if self._bound.num_errors:
-            error = self.free.explain(self._bound.failed_at)
-            error.add_note(f"bayeslib: raised in step {step}")
-            return error
+            return self.free.explain(self._bound.failed_at, f" in step {step}")
         if self.account.status:  # which the density has if it was +inf
             where = f"x={shown(self._density.points[1])} in step {step}"
             return TargetError(f"the log density is +inf at {where}: it overflows, or is improper")
