@@ -277,7 +277,11 @@ def _remedy(found, approximation, other):
 def _problems(found, approximation, other):
     """Say what the weights speak against, in one sentence or none."""
     guilty, remedy = found.guilty, _remedy(found, approximation, other)
-    if found.told and guilty.any():
+    lost = ~np.isfinite(found.moments).all(axis=0)
+    if found.told and lost.any():
+        said = f"draws of {approximation.names[lost.argmax()]} overflow, or are equal to rounding"
+        yield f"{said}: its mean and spread say nothing; {remedy}"
+    elif found.told and guilty.any():
         worst = np.argmax(np.where(guilty, np.abs(found.moments / _LOW), 0.0).max(axis=0))
         said, name, (spread, shift) = [], approximation.names[worst], found.moments[:, worst]
         if guilty[0, worst]:

@@ -94,6 +94,8 @@ def test_its_words_name_the_parameter_the_ratio_and_the_remedy():
     assert "spread is 2.0" in said
     (said,) = of(SQUARE, Gaussian([40.0, 0.0], np.eye(2))).problems
     assert "k-hat is" in said and "misses much of the posterior" in said
+    heavy = bl.Target(lambda p: -0.9 * np.log(p.s) - p.s, parameters={"s": bl.positive()})
+    assert "draws of s overflow" in quietly(bl.advi, heavy, rng=1).problems[0]
 
 
 SETTLE, MODES = "let the fit settle first", "start multipathfinder at the modes"
