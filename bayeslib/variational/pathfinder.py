@@ -10,7 +10,7 @@ from ..diagnostics.trouble import failed_paths
 from ..errors import BayeslibError
 from ..results import Gaussian
 from ..target import as_target, unconstrained
-from ..validate import as_bool, as_count, as_floats, as_rng, check_memory
+from ..validate import as_bool, as_count, as_floats, as_rng, check_memory, shown
 from ..waiting import watched
 from .elsewhere import elsewhere_problem
 from .gaussian_family import log_density
@@ -122,7 +122,8 @@ def _gaussian(position, gradient, diagonal, steps, changes):
 class Path(NamedTuple):
     """One path: its points, and for each a Gaussian with its bound, or None, as for the first.
 
-    `gaussian` is the `Gaussian` where the bound is highest, or None where no bound is finite.
+    `gaussian` is the `Gaussian` where the bound is highest, or None where no bound is finite, and
+    `odd` says where the log density of a draw was nan or +inf.
     """
 
     positions: np.ndarray
@@ -130,6 +131,7 @@ class Path(NamedTuple):
     elbos: np.ndarray
     gaussian: Gaussian | None
     num_evals: int
+    odd: str
 
 
 def find_paths(target, initial_position, rng, num_paths, history, max_iterations, num_elbo_draws):
@@ -160,6 +162,7 @@ def find_paths(target, initial_position, rng, num_paths, history, max_iterations
     num_evals += sum(path.num_evals for path in paths)
     if not any(path.gaussian for path in paths):
         found = f"none of {num_paths} paths met a Gaussian with a finite evidence lower bound"
+        found += next((path.odd for path in paths if path.odd), "")
         raise BayeslibError(f"{found}: begin elsewhere, or say the target's support")
     elbos = np.array([path.elbos.max() for path in paths])
     lengths = np.array([len(path.elbos) - 1 for path in paths])
@@ -170,16 +173,20 @@ def find_paths(target, initial_position, rng, num_paths, history, max_iterations
 def _path(free, start, rng, *, history, max_iterations, num_elbo_draws):
     slopes = Slopes(free)
     positions, gradients = run_optimiser(slopes, start, history, max_iterations)
-    found, elbos = [None] * len(positions), np.full(len(positions), -np.inf)
+    found, elbos, odd = [None] * len(positions), np.full(len(positions), -np.inf), ""
     for i, gaussian in gaussians(positions, gradients, history):
         x, log_q = gaussian.place(rng.standard_normal((num_elbo_draws, free.dim)))
-        slopes.num_evals += num_elbo_draws
+        values, slopes.num_evals = free.many(x), slopes.num_evals + num_elbo_draws
+        if not (odd or (fine := values < np.inf).all()):
+            first = fine.argmin()
+            theta = shown(free.constrain(x[first]))
+            odd = f", as the log density is {values[first]} at theta={theta}"
         with np.errstate(over="ignore"):  # of log densities near -1e308
-            elbo = np.mean(free.many(x) - log_q)
+            elbo = np.mean(values - log_q)
         found[i], elbos[i] = gaussian, elbo if np.isfinite(elbo) else -np.inf
     best = found[elbos.argmax()]
     gaussian = best and Gaussian(best.mean, best.cov)
-    return Path(positions, found, elbos, gaussian, slopes.num_evals)
+    return Path(positions, found, elbos, gaussian, slopes.num_evals, odd)
 
 
 @watched("for before its path has ended no Gaussian is the best")

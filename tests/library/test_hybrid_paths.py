@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from bad_inputs import refused
-from densities import exponential, raising
+from densities import cut_off, exponential, raising
 from recording import measured
 from registry import log_gamma
 from scipy import stats
@@ -220,7 +220,7 @@ def test_costs_are_counted():
 @pytest.mark.trust("S15", "M8")
 def test_paths_that_fail_are_said():
     target = posteriors.gaussian([0.0, 0.0], np.eye(2))
-    with pytest.raises(BayeslibError, match="none of 1 paths .* begin elsewhere"):
+    with pytest.raises(BayeslibError, match="none of 1 paths .* bound: begin elsewhere"):
         bl.pathfinder(target, [0.0, 0.0], rng=1)
     for fit in (bl.multipathfinder, bl.pathfinder):
         with pytest.warns(BayeslibWarning, match=r"1 of 2 paths failed \(0\)"):
@@ -242,6 +242,8 @@ test_bad_arguments_are_named = refused(
     ({"initial_position": [0.0]}, "initial_position must have shape"),
     ({"initial_position": [[0.5] * 10], "num_paths": 3}, "1 rows, but num_paths=3"),
     ({"initial_position": [0.5] * 10, "num_paths": 3}, "give one start each"),
+    ({"target": bl.Target(exponential, dim=1), "initial_position": -1.0}, StartError, "support"),
+    ({"target": bl.Target(cut_off, dim=1, data=(0.5, np.nan))}, r"as the .* is nan at theta=\["),
     ({"history": 0}, "history must be at least 1"),
     ({"max_iterations": 0}, "max_iterations must be at least 1"),
     ({"num_elbo_draws": 0}, "num_elbo_draws must be at least 1"),
