@@ -110,7 +110,9 @@ def _chain_problems(draws):
     yield from ladder_problems(draws)
     constant = [n for n in draws.names if np.any(np.ptp(draws[n], axis=1) == 0.0)]
     if constant:
-        yield f"a chain never moved in {_listed(constant)}: take smaller steps, or start elsewhere"
+        rate = np.min(np.mean(draws.stats.get("acceptance_rate", [[1.0]]), axis=1))
+        steps = "smaller steps" if rate < 0.5 else "larger steps, if any"
+        yield f"a chain never moved in {_listed(constant)}: take {steps}, or start elsewhere"
     elif stood := [n for n in draws.names if _stood_still(draws[n])]:
         found = f"a chain stood still in {_listed(stood)} for half of its draws or more"
         yield f"{found}: take smaller steps, or reparameterise"

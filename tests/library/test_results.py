@@ -122,7 +122,8 @@ SHIFTED = normal_draws(n=500, dim=1).values + np.arange(4)[:, None, None]
 @pytest.mark.parametrize(
     ("draws", "words"),
     [
-        (Draws(np.zeros((4, 100, 1))), "never moved"),
+        (Draws(np.zeros((4, 100, 1))), "never moved in theta: take larger steps, if any"),
+        (Draws(np.zeros((1, 9, 1)), stats={"acceptance_rate": np.zeros((1, 9))}), "take smaller"),
         (normal_draws(n=3), "fewer than 4 draws"),
         (normal_draws(n=50), "bulk ESS"),
         (Draws(np.repeat(normal_draws(n=50).values, 20, axis=1)), "bulk ESS"),
