@@ -21,6 +21,7 @@ GROWTH_LIMIT = 0.75  # 1 is that of a walk that has met no wall yet
 FEWEST_FAMILIES = 20
 LEAST_LEARNED = 0.1  # of the draws of a learned proposal that they are worth
 LEAST_EVEN = 0.3  # of families' worth over their number, a half by chance alone
+NAN_LIMIT = 0.01  # of evaluations: a few may overflow far out
 VIRIAL_LIMIT = 0.2  # a tenth of the spread of a Gaussian
 _BORDER = 0.05  # of a tail index that is not measured at infinity
 _ENOUGH_FOR_A_TRIP = 1000  # draws, in which every chain's replicas should have travelled
@@ -57,6 +58,10 @@ def find_problems(draws):
     found += [failed_paths(draws.settings.get("elbos", 0.0)), draws.settings.get("elsewhere")]
     found += noise_problems(draws)
     top = 0.0 if draws.logdensity is None else np.max(draws.logdensity, initial=-np.inf)
+    num_nan = draws.settings.get("num_nan", 0)
+    if num_nan > NAN_LIMIT * draws.num_evals:
+        said = f"the log density was nan at {num_nan} of {draws.num_evals} evaluations"
+        found.append(f"{said}: declare bounds in parameters=, or mend the function")
     if np.spacing(abs(top)) > 0.1:  # and its differences decide what is accepted
         found.append(f"log densities near {top:.3g} round differences away: leave out constants")
     if draws.log_weights is not None or "family" in draws.stats:

@@ -241,9 +241,13 @@ def warn_of_nan(points, fate):
 
 def no_weight(target, values, label, more=""):
     """Return the error for draws of a proposal, (n, dim), none of which has any weight."""
-    found = f"none of {len(values)} draws of {label}, the first at theta={shown(values[0])}"
-    remedy = f"move or widen the proposal{more}"
-    return ZeroWeightsError(blame(target, f"{found}, lies in the target's support: {remedy}"))
+    odd = np.isnan(target.many(values))  # asked again, for particles remember -inf
+    found = f"{len(values)} draws of {label}, the first at theta={shown(values[odd.argmax()])}"
+    if odd.any():
+        found = f"the log density is finite at none, nan at {odd.sum()} of {found}"
+        return ZeroWeightsError(blame(target, f"{found}: look for 0/0 or a log of less than 0"))
+    found = f"none of {found}, lies in the target's support"
+    return ZeroWeightsError(blame(target, f"{found}: move or widen the proposal{more}"))
 
 
 def psis(log_weights):

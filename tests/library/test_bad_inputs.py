@@ -63,7 +63,7 @@ def test_nan_on_the_way_is_rejected_counted_and_said_once(sampler):
         draws = run(cut_off_at(1.0, math.nan), 0.5, sampler, num_samples=500)
     said = [str(w.message) for w in caught if "nan" in str(w.message)]
     assert len(said) == 1 and f"{draws.settings['num_nan']} proposals" in said[0]
-    assert draws.settings["num_nan"] > 10 and np.all(draws.values < 1.0)
+    assert "was nan at" in str(draws.problems) and np.all(draws.values < 1.0)
 
 
 @pytest.mark.row(4)

@@ -131,9 +131,10 @@ def test_nan_and_infinity_of_the_target():
     with pytest.warns(bl.BayeslibWarning, match="nan at theta=.*get no weight"):
         draws = bl.importance_sample(target, stats.norm(), num_samples=1000, rng=1)
     assert np.all(draws.weights[draws.flat[:, 0] >= 1.0] == 0.0)
-    target = bl.Target(cut_off, dim=1, data=(1.0, np.inf), gradient=None)
-    with pytest.raises(bl.TargetError, match=r"\+inf at theta="):
-        bl.importance_sample(target, stats.norm(), num_samples=1000, rng=1)
+    for value, words in ((np.inf, r"\+inf at theta="), (np.nan, "finite at none, nan at 99 of")):
+        target = bl.Target(cut_off, dim=1, data=(1.0, value), gradient=None)
+        with pytest.raises((bl.TargetError, bl.ZeroWeightsError), match=words):
+            bl.importance_sample(target, stats.norm(9.0, 1.0), num_samples=99, rng=1)
 
 
 test_bad_arguments_are_named = refused(
