@@ -61,8 +61,9 @@ def importance_sample(target, proposal, *, num_samples, progress=None, rng):
     -----
     BayeslibWarning
         When ``khat`` is above ``min(1 - 1 / log10(num_samples), 0.7)``, unless the draws are worth
-        nine tenths of their number; when ``khat_beyond`` is above it; when fewer than ten draws'
-        worth remain; or when the log density is nan somewhere (that draw gets no weight).
+        nine tenths of their number; when ``khat_beyond`` is above it; when they are worth less than
+        that, and less than ten; or when the log density is nan somewhere (that draw gets no
+        weight).
 
     Notes
     -----

@@ -94,9 +94,10 @@ def smc(
     -----
     BayeslibWarning
         When at some stage the moves were too few; when ``num_families`` is too small, so that the
-        shares of modes are badly known; when a few families have taken over; when fewer than ten
-        draws' worth remain; when ``tail_index`` says that variances or means do not exist; or when
-        the log density was nan. All but the last stand in ``problems``.
+        shares of modes are badly known; when a few families have taken over; when the draws are
+        worth less than ten, and less than nine tenths of their number; when ``tail_index`` says
+        that variances or means do not exist; or when the log density was nan. All but the last
+        stand in ``problems``.
 
     Notes
     -----
