@@ -142,7 +142,8 @@ def runaway(target, values):
     """
     for i, bounds in enumerate(target.support or ()):
         x = values[..., i]
-        near = [np.abs(x - bound) < 1e-15 * abs(bound) + 1e-100 for bound in bounds]
+        room = 1e-100 * min(1.0, bounds[1] - bounds[0])
+        near = [np.abs(x - bound) < 1e-15 * abs(bound) + room for bound in bounds]
         gone = np.any([np.abs(x) > 1e100, *near, _at_a_pole(target, values, i)], axis=0)
         if np.mean(gone) > 0.01:
             told = f"{target.names[i]} ran to {x[gone][-1]:.2g}: is its prior proper?"

@@ -197,8 +197,9 @@ def grid_posterior(target, bounds=None, *, num_points):
     0.9673 ± 0.0012
     """
     bounds = as_bounds(bounds, as_separate(target, "grid_posterior"))
-    if not np.isfinite(bounds).all():
-        raise BayeslibError(f"a grid needs finite bounds, got {bounds.tolist()}; or use quadrature")
+    if not (np.abs(bounds) < 1e300).all():  # whose differences are no numbers, beyond
+        rule = "a grid needs finite bounds, below 1e300"
+        raise BayeslibError(f"{rule}, got {bounds.tolist()}; or use quadrature")
     counts = as_one_each(num_points, "num_points", target.dim).tolist()
     counts = [as_count(n, "num_points", minimum=2) for n in counts]
     check_memory((np.prod(counts, dtype=float), 4 * target.dim + 3), "the grid")

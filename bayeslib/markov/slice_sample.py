@@ -14,7 +14,7 @@ from ..errors import TargetError, warn
 from ..target.transforms import walked
 from ..validate import as_choice, as_count, as_scale, shown
 
-_MOST_SHRINKS = 1000  # an interval of floats is a point after fewer
+_MOST_SHRINKS = 10_000  # an interval of floats is a point after fewer
 _OFTEN = 0.1  # draws that reached the limit, above which it is said
 
 Window = record(updates="i8")  # of every coordinate, since it began

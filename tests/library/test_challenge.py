@@ -275,6 +275,7 @@ def test_a_density_cut_off_by_the_bounds_hardly_adds_to_the_error_of_a_grid(num_
 
 test_bad_grids_are_named = refused(
     ({"bounds": None, "num_points": 10}, "finite bounds"),
+    ({"bounds": (-1e308, 1e308), "num_points": 10}, r"below 1e300, got \[\[-1e\+308"),
     ({"bounds": (0.0, 5.0), "num_points": 1}, "at least 2"),
     ({"bounds": (-5.0, -1.0), "num_points": 10}, "zero at all 10"),
     ({"bounds": (0.0, 5.0), "num_points": "ten"}, BayeslibTypeError, "num_points must hold"),

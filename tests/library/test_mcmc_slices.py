@@ -46,6 +46,7 @@ def test_it_ends_where_the_slice_has_no_end():
         )
     assert draws.stats["reached_max_steps_out"].all()
     assert (draws.stats["num_evals"] == 10).all()  # nine ends asked, and the first proposal
+    assert slice_sample(gaussian2(), width=1e200, num_samples=9, num_warmup=9, rng=1).dim == 2
 
 
 def test_it_ends_where_the_density_is_not_what_it_was(monkeypatch):

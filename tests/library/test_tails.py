@@ -125,6 +125,7 @@ def test_a_density_that_is_not_that_of_the_draws_is_not_asked():
         (lambda p: -1.2 * np.log(p.tau) - 1.0 / p.tau, positive(), None),
         (lambda p: -np.log1p((p.tau - 5.0) ** 2), lower(5.0), None),
         (lambda p: -0.7 * np.log1p(-p.tau), interval(0.0, 1.0), None),
+        (lambda p: 0.0 * p.tau, interval(0.0, 1e-300), None),
     ],
 )
 def test_a_bounded_parameter_that_runs_for_ever_is_spoken_of(sampler, density, constraint, where):
