@@ -33,7 +33,8 @@ class BayeslibError(ValueError):
     ----------
     partial : object or None
         What had been computed when the error struck, where there is any: the draws of chains, of
-        `rejection_sample` and of `adaptive_rejection_sample`.
+        `rejection_sample` and of `adaptive_rejection_sample`, and what an interrupt would have
+        returned of `simulation_based_calibration` and `geweke_test`. Other errors have it too.
 
     Examples
     --------

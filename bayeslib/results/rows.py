@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
-from ..validate import check_callable, check_fits, frozen
+from ..validate import check_callable, check_fits, frozen, shown
 from .named import asked
 
 _ENOUGH = 10  # draws, of which a function is constant by its making rather than by chance
@@ -75,8 +75,12 @@ def apply_rows(f, draws, name="f"):
 def _of_each(f, draws, name, *arguments):
     """Return what `f` makes of each draw and `arguments`: arrays of one shape."""
     results = []
-    for row in draws:
-        result = f(row, *arguments)
+    for i, row in enumerate(draws):
+        try:
+            result = f(row, *arguments)
+        except Exception as error:
+            error.add_note(f"bayeslib: raised at draw {i} of {len(draws)}, {shown(row)}")
+            raise
         try:
             results.append(np.array(result))  # a copy, for `f` may fill one array again and again
         except ValueError:

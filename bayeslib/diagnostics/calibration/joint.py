@@ -125,7 +125,7 @@ def geweke_test(
     JointTest
         ``pvalue``, ``problems``; printing it shows a table. What is wrong stands in ``problems``
         and is not warned of. An interrupt returns what was done until then, when that is at least
-        10 chains.
+        10 chains; an error has it as its ``partial``.
 
     Raises
     ------
@@ -189,11 +189,14 @@ def geweke_test(
     num_draws = num_chains * num_steps
     forward = np.array([simulator.values(*simulator.draw(first)) for _ in range(num_draws)])
     runs = (_chain(simulator, transition, num_steps, own) for own in others)
-    chains, interrupted = until_interrupt(runs, 10, "chain {} of Geweke's test")
-    chains = np.array(chains)
-    t = np.array([_compare(forward[:, i], chains[:, :, i]) for i in range(forward.shape[1])])
-    pvalues = 2.0 * special.stdtr(len(chains) - 1, -np.abs(t))
-    return JointTest(simulator.names, forward, chains, t, pvalues, interrupted)
+
+    def judged(chains, interrupted):
+        chains = np.array(chains)
+        t = np.array([_compare(forward[:, i], chains[:, :, i]) for i in range(forward.shape[1])])
+        pvalues = 2.0 * special.stdtr(len(chains) - 1, -np.abs(t))
+        return JointTest(simulator.names, forward, chains, t, pvalues, interrupted)
+
+    return until_interrupt(runs, 10, "chain {} of Geweke's test", judged)
 
 
 def _chain(simulator, transition, num_steps, rng):

@@ -135,7 +135,7 @@ def simulation_based_calibration(
     Calibration
         ``ranks``, ``pvalue``, ``problems``; printing it shows a table. What is not calibrated
         stands in ``problems`` and is not warned of. An interrupt returns what was done until then,
-        when that is at least 20 fits.
+        when that is at least 20 fits; an error has it as its ``partial``.
 
     Raises
     ------
@@ -207,16 +207,19 @@ def simulation_based_calibration(
     num_draws = as_count(num_draws, "num_draws", minimum=9)
     rng, _ = as_rng(rng)
     fits = (_rank(simulator, fit, num_draws, generator) for generator in rng.spawn(num_fits))
-    done, interrupted = until_interrupt(fits, 20, "fit {} of simulation-based calibration")
-    ranks = np.array([rank for rank, _ in done])
-    num_short = sum(short for _, short in done)
-    z = _z(ranks, num_draws)
-    normal = 2.0 * scipy.special.ndtr(-np.abs(z)).min(axis=1)
-    pvalues = np.minimum(1.0, _TESTS * np.minimum(normal, _chi_square(ranks, num_draws)))
-    found = Calibration(simulator.names, ranks, num_draws, num_short, z, pvalues, interrupted)
-    if num_short > 0.05 * len(ranks):
-        warn(found.problems[-1])
-    return found
+
+    def judged(done, interrupted):
+        ranks = np.array([rank for rank, _ in done])
+        num_short = sum(short for _, short in done)
+        z = _z(ranks, num_draws)
+        normal = 2.0 * scipy.special.ndtr(-np.abs(z)).min(axis=1)
+        pvalues = np.minimum(1.0, _TESTS * np.minimum(normal, _chi_square(ranks, num_draws)))
+        found = Calibration(simulator.names, ranks, num_draws, num_short, z, pvalues, interrupted)
+        if num_short > 0.05 * len(ranks):
+            warn(found.problems[-1])
+        return found
+
+    return until_interrupt(fits, 20, "fit {} of simulation-based calibration", judged)
 
 
 def _rank(simulator, fit, num_draws, rng):

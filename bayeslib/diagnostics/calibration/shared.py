@@ -18,22 +18,24 @@ def as_vector(value, name):
     return array
 
 
-def until_interrupt(runs, least, title):
-    """Return what an iterator gave, a list, and whether an interrupt ended it after `least`.
+def until_interrupt(runs, least, title, judged):
+    """Return what `judged` makes of what an iterator gave, and of whether an interrupt ended it.
 
-    What it raises is told to be of the run that `title` names by its number.
+    What it raises is told to be of the run that `title` names by its number, and has what `judged`
+    makes of the runs before as its `partial`. They must be `least`.
     """
-    done = []
+    done, interrupted = [], False
     try:
         done.extend(runs)  # which keeps what came before an exception
     except KeyboardInterrupt:
         if len(done) < least:
             raise
-        return done, True
+        interrupted = True
     except Exception as error:
         error.add_note(f"bayeslib: in {title.format(len(done))}")
+        error.partial = judged(done, True) if len(done) >= least else None
         raise
-    return done, False
+    return judged(done, interrupted)
 
 
 class Judged:
