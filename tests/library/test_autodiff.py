@@ -221,7 +221,7 @@ def scratch(theta):
 def changed_in_place(theta):
     a, M = np.zeros(theta.size, theta.dtype), np.outer(theta, theta)
     a += theta
-    a[1:] *= theta[:-1]
+    a[1:] *= a[:-1]
     a -= 0.5
     M += a
     M /= 2.0
@@ -289,8 +289,9 @@ DENSITIES = [
 @pytest.mark.trust("S1")
 @pytest.mark.parametrize("function, data", DENSITIES, ids=lambda f: getattr(f, "__name__", ""))
 def test_densities(derive, function, data):
-    theta = [0.8, 1.2] if function is integers else [0.3, -0.7, 1.1]
-    check(derive, function, np.array(theta), *data)
+    theta = np.array([0.8, 1.2] if function is integers else [0.3, -0.7, 1.1])
+    check(derive, function, theta, *data)
+    assert compilable(function)(theta, *data) == pytest.approx(function(theta, *data), rel=1e-12)
 
 
 def test_whole_arrays_in_reverse():
@@ -365,15 +366,13 @@ def test_infinite_slopes_do_not_leak_through_constants(derive):
 
     for function in (derive(density, 3), differentiate_plain(density, 3)):
         value, gradient = gradient_of(function, np.array([0.5, 0.25, 0.0]), 0.0)
-        assert value == 1.75
-        assert gradient.tolist() == [1.0, 1.0, 0.0]
+        assert value == 1.75 and gradient.tolist() == [1.0, 1.0, 0.0]
 
 
 def test_a_constant_density_has_no_slope(derive):
     for function in (derive(lambda t: 1, 2), differentiate_plain(lambda t: 1, 2)):
         value, gradient = gradient_of(function, np.ones(2))
-        assert value == 1.0
-        assert gradient.tolist() == [0.0, 0.0]
+        assert value == 1.0 and gradient.tolist() == [0.0, 0.0]
 
 
 # ----------------------------------------------------------------------------------------- helpers
@@ -504,8 +503,7 @@ def raising(theta):
 def test_errors_name_the_construct_and_the_remedy(function, words):
     with pytest.raises(GradientError, match=words) as caught:
         bl.Target(function, dim=2).gradient([0.3, 0.4])
-    assert len(str(caught.value)) < 360
-    assert "Dual" not in str(caught.value)
+    assert len(str(caught.value)) < 360 and "Dual" not in str(caught.value)
 
 
 def test_errors_of_named_parameters():

@@ -9,9 +9,9 @@ import sys
 
 import numpy as np
 from numba import types
-from numba.extending import overload
+from numba.extending import intrinsic, overload
 
-from ..internals import is_nonelike
+from ..internals import is_nonelike, make_array
 from ..kinds import EXACT, REAL
 from .elementwise import active, elementwise, generic, result_type
 from .logistic import log_sigmoid, sigmoid
@@ -76,10 +76,8 @@ def ndtri(y):
     return x if y < 0.5 else -x
 
 
-digamma = elementwise(digamma, ruled=True)
-trigamma = elementwise(trigamma, ruled=True)
-log_ndtr = elementwise(log_ndtr, ruled=True)
-ndtri = elementwise(ndtri, ruled=True)
+digamma, trigamma = elementwise(digamma, ruled=True), elementwise(trigamma, ruled=True)
+log_ndtr, ndtri = elementwise(log_ndtr, ruled=True), elementwise(ndtri, ruled=True)
 
 
 @elementwise
@@ -169,6 +167,34 @@ def product_of_unlike(a, b):
     if kinds[0] == kinds[1] and isinstance(kinds[0], types.Float):
         return None
     return lambda a, b: np.dot(a.astype(np.float64), b.astype(np.float64))
+
+
+@intrinsic
+def of_one(typingctx, a, b):
+    """Whether two arrays are parts of one."""
+
+    def codegen(context, builder, signature, args):
+        owners = map(lambda kind, x: make_array(kind)(context, builder, x).meminfo, (a, b), args)
+        return builder.icmp_unsigned("==", *owners)
+
+    return types.boolean(a, b), codegen
+
+
+def change_inplace(change, combine):
+    """Let `a[1:] -= a[:-1]` subtract what was there before: numba's own changes it on the way."""
+
+    def changed(a, b):
+        return combine(a, b.copy(), a) if of_one(a, b) else combine(a, b, a)
+
+    @overload(change, target="cpu", jit_options=EXACT)  # asked before numba's own
+    def choose(a, b):
+        alike = isinstance(a, types.Array) and isinstance(b, types.Array) and a.dtype == b.dtype
+        return changed if alike and not active((a,)) else None
+
+
+BY = {"iadd": np.add, "isub": np.subtract, "imul": np.multiply, "itruediv": np.divide}
+for name, combine in BY.items():
+    change_inplace(getattr(operator, name), combine)
 
 
 @generic
