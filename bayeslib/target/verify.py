@@ -173,8 +173,8 @@ def _as_in_python(target, theta, value, walks, *, gradient):
         if gradient:
             return False
         found = f"{target.logdensity.__name__!r} is {plain} in plain Python at theta={shown(theta)}"
-        remedy = "look for an index out of bounds, random numbers, or n**-1 of a whole number"
-        raise TargetError(f"{found}, but {value!r} compiled: {remedy}")
+        odd = "an index out of bounds, random numbers, n**-1, or whole numbers beyond 2**63"
+        raise TargetError(f"{found}, but {value!r} compiled: look for {odd} (write 1.0 * n)")
     if walks:
         _check_support(target, theta, gradient=gradient)
     if not large and (address, False) not in target._verified:
