@@ -48,9 +48,7 @@ PAIRS = {
         K, lambda a, s: (a - s,), lambda a, s: stats.bernoulli(special.expit(a - s)).logpmf,
     ),
 }  # fmt: skip
-OF_VECTORS = {
-    "categorical_logit", "dirichlet", "multivariate_normal_cholesky", "lkj_cholesky",
-}  # fmt: skip
+OF_VECTORS = {"categorical_logit", "dirichlet", "multivariate_normal_cholesky", "lkj_cholesky"}
 S = np.array([[2.0, 0.3, -0.4], [0.3, 1.0, 0.2], [-0.4, 0.2, 0.7]])
 P = np.array([0.2, 0.3, 0.5])
 
@@ -75,7 +73,12 @@ def test_vectors_are_equal_to_scipy():
     np.testing.assert_allclose(found, stats.multivariate_normal(mean, S).logpdf(P), rtol=1e-13)
     alpha = np.array([0.5, 1.0, 3.0])
     np.testing.assert_allclose(L.dirichlet(P, alpha), stats.dirichlet(alpha).logpdf(P), rtol=1e-13)
-    assert L.dirichlet(P + 0.1, alpha) == L.poisson(3, np.inf) == -np.inf
+    outside = L.poisson(3, np.inf), L.gamma(np.inf, 1, 1), L.lkj_cholesky(np.diag(P), 2.0)
+    assert {L.dirichlet(P + 0.1, alpha), *outside} == {-np.inf}
+    assert np.isnan(L.negative_binomial(0, 2.0, 1.5)) and L.binomial_logit(3, 3, np.inf) == 0.0
+    found = L.student_t(1, 1e15), L.student_t(1, np.inf), L.negative_binomial(1, 2**40, 1 - 2**-39)
+    limits = stats.norm.logpdf(1), stats.norm.logpdf(1), stats.poisson(2).logpmf(1)
+    np.testing.assert_allclose(found, limits, rtol=1e-11)
     with pytest.raises(ValueError, match="differ in length"):
         L.dirichlet(P, alpha[:2])
     with pytest.raises(ValueError, match="lower factor"):
@@ -115,7 +118,7 @@ def everything(theta, x, k, mean):
     A = np.outer(theta, theta) + np.eye(3)
     factor = np.linalg.cholesky(A)
     lp += bl.logpdf.multivariate_normal_cholesky(x, mean, factor)
-    return lp + bl.logpdf.lkj_cholesky(factor, s)
+    return lp + bl.logpdf.lkj_cholesky(factor / np.sqrt(np.diag(A)).reshape(3, 1), s)
 
 
 def test_all_inside_a_density():

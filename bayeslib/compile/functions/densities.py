@@ -29,6 +29,14 @@ def log_gamma(a):
 
 
 @elementwise
+def log_rising(a, b):
+    """log(Gamma(a + b) / Gamma(a)): of a large a by Stirling's series, or the two would cancel."""
+    if a < 1e3:
+        return log_gamma(a + b) - log_gamma(a)
+    return (a + b - 0.5) * np.log1p(b / a) + b * (np.log(a) - 1.0 - 1.0 / (12.0 * a * (a + b)))
+
+
+@elementwise
 def normal(x, loc=0.0, scale=1.0):
     """Normal: ``scipy.stats.norm(loc, scale)``."""
     z = (x - loc) / scale
@@ -44,8 +52,8 @@ def half_normal(x, scale=1.0):
 @elementwise
 def student_t(x, df, loc=0.0, scale=1.0):
     """Student's t: ``scipy.stats.t(df, loc, scale)``."""
-    z = (x - loc) / scale
-    constant = log_gamma(0.5 * df + 0.5) - log_gamma(0.5 * df) - 0.5 * np.log(math.pi * df)
+    z, df = (x - loc) / scale, (1e100 if df > 1e100 else df)  # of inf the normal
+    constant = log_rising(0.5 * df, 0.5) - 0.5 * np.log(math.pi * df)
     return constant - np.log(scale) - (0.5 * df + 0.5) * np.log1p(z * z / df)
 
 
@@ -77,7 +85,7 @@ def laplace(x, loc=0.0, scale=1.0):
 @elementwise
 def gamma(x, a, scale=1.0):
     """Gamma of shape `a`: ``scipy.stats.gamma(a, scale=scale)``; its rate is 1 / scale."""
-    if x < 0.0:
+    if x < 0.0 or x == math.inf:
         return -math.inf
     return xlogy(a - 1.0, x / scale) - x / scale - log_gamma(a) - np.log(scale)
 
@@ -95,7 +103,7 @@ def beta(x, a, b):
     """Beta: ``scipy.stats.beta(a, b)``."""
     if x < 0.0 or x > 1.0:
         return -math.inf
-    constant = log_gamma(a + b) - log_gamma(a) - log_gamma(b)
+    constant = log_rising(max(a, b), min(a, b)) - log_gamma(min(a, b))
     return constant + xlogy(a - 1.0, x) + xlog1py(b - 1.0, -x)
 
 
@@ -114,7 +122,7 @@ def lognormal(x, s, scale=1.0):
 @elementwise
 def weibull(x, c, scale=1.0):
     """Weibull of shape `c`: ``scipy.stats.weibull_min(c, scale=scale)``."""
-    if x < 0.0:
+    if x < 0.0 or x == math.inf:
         return -math.inf
     return np.log(c / scale) + xlogy(c - 1.0, x / scale) - (x / scale) ** c
 
@@ -138,8 +146,8 @@ def negative_binomial(k, n, p):
     """Failures before `n` successes: ``scipy.stats.nbinom(n, p)``; its mean is n (1 - p) / p."""
     if not (k >= 0 and k % 1 == 0):
         return -math.inf
-    ways = log_gamma(k + n) - log_gamma(n) - math.lgamma(k + 1.0)
-    return ways + n * np.log(p) + xlog1py(k, -p)
+    ways = log_rising(n, k) - math.lgamma(k + 1.0)
+    return ways + n * np.log(p) + xlog1py(k, -p) if p <= 1.0 else math.nan
 
 
 @elementwise
@@ -148,7 +156,8 @@ def binomial_logit(k, n, logit):
     if not (0 <= k <= n and k % 1 == 0):
         return -math.inf
     ways = math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
-    return ways + k * log_sigmoid(logit) + (n - k) * log_sigmoid(-logit)
+    ways = ways + (k * log_sigmoid(logit) if k > 0 else 0.0)
+    return ways + ((n - k) * log_sigmoid(-logit) if k < n else 0.0)
 
 
 @elementwise
@@ -203,8 +212,10 @@ def lkj_cholesky(cholesky, eta):
     matrices based on vines and extended onion method".
     """
     d, result = cholesky.shape[0], 0.0
-    for i in range(1, d):
+    for i in range(d):
+        if not (cholesky[i, i] > 0.0 and abs(np.sum(cholesky[i, : i + 1] ** 2) - 1.0) < 1e-8):
+            return -math.inf
         a = eta + 0.5 * (d - 1 - i)
-        result += log_gamma(a + 0.5 * i) - log_gamma(a) - 0.5 * i * math.log(math.pi)
+        result += log_rising(a, 0.5 * i) - 0.5 * i * math.log(math.pi)
         result += (d - 1 - i + 2.0 * (eta - 1.0)) * np.log(cholesky[i, i])
     return result
