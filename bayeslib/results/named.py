@@ -31,6 +31,7 @@ def variables(names):
         members.setdefault(base, []).append((name, column, label))
     found = {}
     for base, parts in members.items():
+        parts.sort(key=lambda part: [int(i) for i in (part[2] or "").split(",") if i.isdecimal()])
         columns, labels = [part[1] for part in parts], [part[2] for part in parts]
         if None in labels:  # a and a[0] are not parts of one thing
             found |= {name: (column, None) for name, column, _ in parts}
@@ -61,7 +62,11 @@ class Named(np.ndarray):
     def __getitem__(self, key):
         if isinstance(key, str):
             raise BayeslibTypeError(f"write p.{key} for p[{key!r}]: names are attributes")
-        return super().__getitem__(key)
+        found = super().__getitem__(key)
+        if isinstance(found, Named) and not isinstance(key, int):  # an int leaves a row whole
+            places = np.broadcast_to(np.arange(self.shape[-1]), self.shape)[key]
+            found._names = () if np.any(np.diff(places[None]) != 1) else self._names
+        return found
 
     def __getattr__(self, name):
         found = variables(self._names).get(name)

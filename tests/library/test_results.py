@@ -36,8 +36,7 @@ def test_estimate_z_and_float():
     estimate = Estimate(np.array([1.5]), np.array([0.25]), 10)
     assert estimate.z(1.0) == pytest.approx(2.0)
     assert [Estimate(1.0, 0.0).z(exact) for exact in (1.0, 2.0)] == [0.0, -np.inf]
-    assert float(estimate) == 1.5
-    assert f"{estimate:.2f}" == "1.50"
+    assert float(estimate) == 1.5 and f"{estimate:.2f}" == "1.50"
 
 
 def test_error_of_independent_weighted_and_chained_draws():
@@ -63,11 +62,12 @@ def test_weighted_error_is_honest_over_replications():
         log_weights = stats.norm.logpdf(x[..., 0]) - stats.norm.logpdf(x[..., 0], scale=1.5)
         z.append(Draws(x, log_weights=log_weights).expect(lambda t: t[:, 0] ** 2).z(1.0))
     low, high = stats.chi2(400).ppf([5e-7, 1 - 5e-7])
-    assert low < np.sum(np.square(z)) < high
-    assert not low < np.sum(np.square(2 * np.array(z))) < high
+    assert low < np.sum(np.square(z)) < high and not low < np.sum(np.square(2 * np.array(z))) < high
 
 
 def test_names_and_shapes():
+    draws = Draws(np.zeros((1, 3, 1)) + [2.0, 0.0], names=["a[2]", "a[0]"])
+    assert draws["a"][0, 0].tolist() == [0.0, 2.0]
     assert isinstance(normal_draws().expect(lambda t: t[:, 0]).value, float)
     with pytest.raises(BayeslibError) as caught:
         Draws(np.zeros((1, 3, 100)))["sigma"]
@@ -75,13 +75,15 @@ def test_names_and_shapes():
 
 
 FEW = np.zeros((1, 3, 2))
+AB = Draws(FEW, names=["a", "b"])
 
 test_what_disagrees_is_refused = refused(
     (lambda: Draws(FEW, log_weights=np.zeros(3)), "log_weights must have shape"),
     (lambda: Draws(FEW, log_weights=[[0.0, np.nan, 1.0]]), r"log_weights\[0, 1\] is nan"),
     (lambda: Draws(FEW, log_weights=[[0.0, -np.inf, np.inf]]), r"log_weights\[0, 2\] is inf"),
     (lambda: Draws(FEW, names=("a",)), "names must be 2 different"),
-    (lambda: Draws(FEW, names=["a", "b"]).expect(lambda p: p["a"]), "write p.a for"),
+    (lambda: AB.expect(lambda p: p[..., ::-1].a), AttributeError, "no dimension is named 'a'"),
+    (lambda: AB.expect(lambda p: p["a"]), "write p.a for"),
     (lambda: Draws(FEW).predict(lambda p: 0.0, rng=1), r"simulate must take \(p, rng\): too many"),
     (lambda: Gaussian([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]]), "positive definite"),
     (lambda: Gaussian([0.0, 0.0], [[1.0, 0.5], [0.4, 1.0]]), "symmetric"),
@@ -107,8 +109,7 @@ def test_resampling_follows_the_weights():
 
 def test_summary_is_a_table_with_its_problems():
     good = normal_draws(names=("mu", "tau"), method="test").summary()
-    assert good.problems == ()
-    assert good["mu", "rhat"] < 1.01
+    assert good.problems == () and good["mu", "rhat"] < 1.01
     assert "ess_bulk" in str(good) and "<th scope=" in good._repr_html_()
 
 
@@ -298,6 +299,5 @@ def test_no_draws_and_no_weights_are_said():
 
 
 def test_summaries_of_independent_draws_say_what_they_cost():
-    title = str(normal_draws(1, settings={"acceptance": 0.26441}).summary())
-    assert "acceptance 0.264" in title
+    assert "acceptance 0.264" in str(normal_draws(1, settings={"acceptance": 0.26441}).summary())
     assert "k-hat 0.41" in str(normal_draws(1, settings={"khat": 0.412}).summary())
