@@ -67,7 +67,8 @@ def apply_rows(f, draws, name="f"):
         raise error from None
     results = _checked(results, name)
     if together is not None and len(results) >= _ENOUGH:
-        if _constant(results) and not _constant(together):  # as p.mu - p.mu.mean() of numbers
+        # p.mu - p.mu.mean() is 0 of each number, and over p.mu.std() nan or infinite
+        if _constant(np.where(np.isfinite(results), results, np.nan)) and not _constant(together):
             raise _two_meanings(name, draws, draws[0], together[0], results[0])
     return results
 
