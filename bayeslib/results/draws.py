@@ -10,7 +10,7 @@ import numpy as np
 from .. import diagnostics
 from ..diagnostics.trouble import find_problems, settings_with_noise
 from ..errors import BayeslibError, BayeslibTypeError, ZeroWeightsError
-from ..validate import as_array, as_count, as_rng, check_each, check_fits, check_shape
+from ..validate import as_array, as_bool, as_count, as_rng, check_each, check_fits, check_shape
 from .estimate import Estimate, family_totals, mean_and_error
 from .files import write
 from .named import as_names, named, variables
@@ -18,7 +18,7 @@ from .rows import apply_rows, each_row
 from .summary import PROBABILITIES, QUANTILES, Summarised, tabulate
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Draws(Summarised):
     """What samplers return: draws from the posterior, weighted or not, in one or several chains.
 
@@ -85,6 +85,11 @@ class Draws(Summarised):
                 check_shape(array, name, values.shape[:2])
                 if name == "log_weights":
                     check_each(array, name, "finite or -inf", array < np.inf)
+        for name, array in self.stats.items():
+            fits = np.shape(array)[:2] == values.shape[:2]
+            check_fits(fits, np.asarray(array), f"stats[{name!r}]", f"begin as {values.shape[:2]}")
+        num_evals = as_count(self.num_evals, "num_evals", minimum=0)
+        vars(self).update(num_evals=num_evals, independent=as_bool(self.independent, "independent"))
         vars(self).update(values=values, names=as_names(self.names, values.shape[2]))
 
     @property

@@ -67,7 +67,7 @@ def test_weighted_error_is_honest_over_replications():
 
 def test_names_and_shapes():
     draws = Draws(np.zeros((1, 3, 1)) + [2.0, 0.0], names=["a[2]", "a[0]"])
-    assert draws["a"][0, 0].tolist() == [0.0, 2.0]
+    assert draws["a"][0, 0].tolist() == [0.0, 2.0] and draws != Draws(draws.values)
     assert isinstance(normal_draws().expect(lambda t: t[:, 0]).value, float)
     with pytest.raises(BayeslibError) as caught:
         Draws(np.zeros((1, 3, 100)))["sigma"]
@@ -82,6 +82,8 @@ test_what_disagrees_is_refused = refused(
     (lambda: Draws(FEW, log_weights=[[0.0, np.nan, 1.0]]), r"log_weights\[0, 1\] is nan"),
     (lambda: Draws(FEW, log_weights=[[0.0, -np.inf, np.inf]]), r"log_weights\[0, 2\] is inf"),
     (lambda: Draws(FEW, names=("a",)), "names must be 2 different"),
+    (lambda: Draws(FEW, stats={"family": np.zeros((1, 2))}), r"stats\['family'\] must begin as"),
+    (lambda: Draws(FEW, independent="no"), "independent must be True or False"),
     (lambda: AB.expect(lambda p: p[..., ::-1].a), AttributeError, "no dimension is named 'a'"),
     (lambda: AB.expect(lambda p: p["a"]), "write p.a for"),
     (lambda: Draws(FEW).predict(lambda p: 0.0, rng=1), r"simulate must take \(p, rng\): too many"),
