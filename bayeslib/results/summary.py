@@ -59,7 +59,10 @@ class Summary:
         yield ("", *self.columns)
         for name, numbers in self.rows.items():
             pairs = list(zip(self.columns, numbers, strict=True))
-            decimals = _decimals(dict(pairs).get("mcse", np.nan))
+            error = dict(pairs).get("mcse", np.nan)
+            # as many as show two digits of the error, unless that is more than a float has
+            shown = 1e-14 <= error < np.inf
+            decimals = max(1 - int(np.floor(np.log10(error))), 0) if shown else None
             yield (name, *(_cell(column, number, decimals) for column, number in pairs))
 
     def __str__(self):
@@ -100,13 +103,6 @@ def tabulate(title, columns, names, problems=()):
     """Return the `Summary` of `columns`, a dict of arrays with one number for each name."""
     rows = {name: tuple(float(c[i]) for c in columns.values()) for i, name in enumerate(names)}
     return Summary(title, tuple(columns), rows, problems)
-
-
-def _decimals(error):
-    """How many decimals a mean of this error deserves: two digits of the error, no more."""
-    if not (np.isfinite(error) and error > 0.0):
-        return None
-    return int(np.clip(1 - np.floor(np.log10(error)), 0, 15))
 
 
 def _cell(column, number, decimals):

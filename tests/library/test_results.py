@@ -149,6 +149,7 @@ def test_problems_are_named(draws, words):
 
 def test_a_summary_shows_no_more_digits_than_the_error_allows():
     draws = Draws(4.0 + 0.5 * np.random.default_rng(8).standard_normal((4, 1000, 1)))
+    assert "e-20  " in str(Draws(1e-20 * draws.values).summary())
     row = str(draws.summary()).splitlines()[2].split()
     mean, mcse = draws.expect().value[0], draws.expect().mcse[0]
     assert row[1:3] == [f"{mean:.4f}", f"{mcse:.4f}"] and 0.001 < mcse < 0.01
