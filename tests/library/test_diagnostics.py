@@ -114,8 +114,7 @@ def test_effective_sample_size_of_an_autoregression():
 
 def test_one_value_a_dimension():
     x = np.random.default_rng(4).standard_normal((4, 100, 3))
-    assert ess(x).shape == rhat(x).shape == mcse(x).shape == (3,)
-    assert hdi(x).shape == (2, 3)
+    assert ess(x).shape == rhat(x).shape == mcse(x).shape == (3,) and hdi(x).shape == (2, 3)
     assert autocorrelation(x, max_lag=9).shape == (10, 3)
     np.testing.assert_allclose(ess(x)[1], ess(x[:, :, 1]))
 

@@ -164,9 +164,7 @@ def test_a_fit_that_ended_at_another_mode_is_told(fit, name):
 def test_weighted_chains_that_disagree_are_told():
     step_sizes = (1.0 + np.arange(600) / 100) ** -0.6
     options = {"batch_size": None, "num_samples": 500, "num_warmup": 100, "num_steps": 5, "rng": 1}
-    apart = bl.sgld(
-        TWO_MODES, [[-20], [-20], [-20], [20]], step_size=0.1 * step_sizes, **options
-    )  # fmt: skip
+    apart = bl.sgld(TWO_MODES, [[-20], [-20], [-20], [20]], step_size=0.1 * step_sizes, **options)
     assert any("R-hat" in problem for problem in apart.problems)
     together = bl.sgld(LINE, [[-2], [-1], [1], [2]], step_size=0.5 * step_sizes, **options)
     assert not together.problems
