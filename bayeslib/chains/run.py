@@ -329,6 +329,7 @@ def _reason(target, outcome, chain):
         return target.explain(outcome.failed_at, f" in {where}")
     if outcome.account.status == INFINITE:
         theta = shown(target._place(outcome.points[1]))
-        return TargetError(f"the log density is +inf at theta={theta} in {where}: it overflows")
+        found = f"the log density is +inf at theta={theta} in {where}"
+        return TargetError(f"{found}: it overflows, or takes log(0); use logsumexp, np.logaddexp")
     found = f"the step size grew beyond 1e7 in {where}: the posterior seems improper"
     return ImproperError(f"{found}; check the priors, and that the density returns a logarithm")

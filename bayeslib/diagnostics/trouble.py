@@ -123,9 +123,9 @@ def _chain_problems(draws):
         yield f"{found}: take smaller steps, or reparameterise"
     if draws.num_chains == 1:
         yield "one chain cannot show that it disagrees with others: run at least 4"
-    yield _rhat_problem(draws, RHAT_LIMIT)
+    yield (parted := _rhat_problem(draws, RHAT_LIMIT))
     yield tail_problem(draws)
-    known = np.isfinite(draws.settings.get("tail_index", np.inf))
+    known = parted or np.isfinite(draws.settings.get("tail_index", np.inf))
     shapes = np.array([np.nan if known else tail_shape(draws[name]) for name in draws.names])
     if np.any(shapes > khat_limit(draws.num_chains * draws.num_samples)):
         worst = int(np.nanargmax(shapes))

@@ -6,6 +6,7 @@ import re
 import numpy as np
 
 from ..errors import BayeslibError, BayeslibTypeError
+from ..validate import frozen
 
 _INDEXED = re.compile(r"(.+)\[([^\[\]]+)\]")
 
@@ -73,7 +74,7 @@ class Named(np.ndarray):
         if found is None or self.shape[-1:] != (len(self._names),):
             raise AttributeError(f"no dimension is named {name!r}; there are {self._names}")
         self._asked.add(name)
-        return np.array(np.asarray(self)[..., found[0]])
+        return frozen(np.array(np.asarray(self)[..., found[0]]))  # a write to it would be lost
 
 
 def named(values, names):

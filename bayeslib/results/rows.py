@@ -102,9 +102,11 @@ def _takes_one(f, draws, results, name):
     """Whether `f` takes one row, though it returned as many rows as there are draws."""
     for i in _probes(draws):
         row, among, alone = draws[i], results[i], _attempt(f, draws[i : i + 1])
-        if len(draws) > 1 and _alike(alone, among[None], row):
-            continue
         one = _attempt(f, row)
+        if len(draws) > 1 and _alike(alone, among[None], row):
+            if one is None or one.shape != among.shape or _alike(one, among, row):
+                continue
+            raise _two_meanings(name, draws, row, among, one)  # as p.M[:, 0], a row or a column
         if one is None:
             return False  # of all draws together
         if one.ndim >= results.ndim:  # p.a + p.b * x of as many x as draws, or of no parameter

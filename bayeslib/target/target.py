@@ -394,7 +394,8 @@ class Target:
             return error
         found = f"{self.logdensity.__name__!r} raised at theta={shown(theta)} when compiled alone"
         remedy = "look for an index out of bounds, or unlike shapes in a function of bl.logpdf"
-        return TargetError(f"{found}: {remedy}{shapes}: of (n, 1) pass the .ravel()")
+        shapes += ": of (n, 1) pass the .ravel(), else loop, or pass (y[:, None] - mu) / sigma"
+        return TargetError(f"{found}: {remedy}{shapes}")
 
     def _plain(self, theta, function=None, data=None):
         with np.errstate(all="ignore"):

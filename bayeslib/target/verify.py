@@ -137,6 +137,7 @@ def try_plain(target, theta):
         target._plain(theta, careful(target))
     except IndexError as error:
         told = "compiled code, which does not notice an index out of bounds, was not asked"
+        told = f"{told}; places count from 0, so subtract 1 from labels 1, 2, ..."
         error.add_note(f"bayeslib: raised at theta={shown(theta)}; {told}")
         raise
     except Exception:

@@ -475,7 +475,7 @@ def raising(theta):
         (lambda t: t[t[0]], r"not a whole number.*astype\(int\)"),
         (lambda t: np.sum(t[np.zeros(2)]), r"not a whole number.*astype\(int\)"),
         (lambda t: special.logsumexp(np.outer(t, t), axis=1), r"along an axis.*loop over rows"),
-        (unlike_arrays, r"an array of floats becomes.*0.0 \* theta\[0\]"),
+        (unlike_arrays, r"an array of floats becomes.*'.', line.*0.0 \* theta\[0\]"),
         (nothing, r"one float on every path"),
         (whole, r"//.*`return theta\[0\] // 2`"),
         (lambda t: undefined_name(t[0]), r"'undefined_name' is not defined.*define"),  # noqa: F821
@@ -487,6 +487,7 @@ def raising(theta):
         (lambda t: np.sum(math.exp(t)), r"Python's exp of an array.*np.exp"),
         (lambda t: math.factorial(3) * t[0], r"not know factorial; .*gammaln\(n \+ 1\)"),
         (lambda t: np.sum(np.outer(t, t).std(axis=0)), r"std along an axis.*np.mean\(M, axis=0\)"),
+        (lambda t: np.sum(np.append(t, t[0])), r"append.*write np.concatenate"),
         (lambda t: t[int(t[0])], r"rounding of.*sum it out, or pass.*gradient=None for metrop"),
         (
             lambda t: special.gammainc(t[0], 2.0),

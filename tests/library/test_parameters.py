@@ -361,6 +361,8 @@ def test_predict_simulates_once_a_draw():
     assert numbers.shape == (4, 50) and (numbers == again).all()
     with pytest.raises(bl.BayeslibError, match="one shape"):
         draws.predict(lambda p, rng: np.zeros(rng.integers(1, 5)), rng=1)
+    with pytest.raises(ValueError, match="read-only"):  # it would be lost
+        draws.predict(lambda p, rng: p.a.fill(0.0), rng=1)
     with pytest.raises(bl.BayeslibError, match=r"array of numbers, got .*'y': 0.0"):
         draws.predict(lambda p, rng: {"y": 0.0}, rng=1)
     weighted = bl.Draws(draws.values, log_weights=draws.values[..., 0])

@@ -234,19 +234,20 @@ def test_what_is_right_for_all_draws_is_kept(f, n):
 
 
 @pytest.mark.parametrize(
-    ("f", "dim"),
+    ("f", "names"),
     [
-        (lambda t: (t - t.mean(axis=0)) ** 2, 3),
-        (lambda t: (t - t.mean()) ** 2, 1),
-        (lambda t: t - t[0], 3),
-        (lambda t: special.softmax(t, axis=0), 3),
-        (lambda p: (p.a - p.a.mean()) * (p.b - p.b.mean()), 3),
-        (np.errstate(all="ignore")(lambda p: p.a / np.std(p.a)), 3),
+        (lambda t: (t - t.mean(axis=0)) ** 2, "abc"),
+        (lambda t: (t - t.mean()) ** 2, "a"),
+        (lambda t: t - t[0], "abc"),
+        (lambda t: special.softmax(t, axis=0), "abc"),
+        (lambda p: (p.a - p.a.mean()) * (p.b - p.b.mean()), "abc"),
+        (np.errstate(all="ignore")(lambda p: p.a / np.std(p.a)), "abc"),
+        (lambda p: p.M[:, 0], ("M[0,0]", "M[0,1]", "M[1,0]", "M[1,1]")),  # a row, or a column
     ],
 )
-def test_a_function_that_says_two_things_is_refused(f, dim):
+def test_a_function_that_says_two_things_is_refused(f, names):
     """Of all draws together, or of the entries of one: nothing tells which is meant."""
-    draws = Draws(np.random.default_rng(1).normal(size=(4, 500, dim)), names=list("abc")[:dim])
+    draws = Draws(np.random.default_rng(1).normal(size=(4, 500, len(names))), names=list(names))
     with pytest.raises(BayeslibError, match=r"among all draws.*shape \(2000, .*axis=-1"):
         draws.expect(f)
 
