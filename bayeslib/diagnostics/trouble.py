@@ -125,8 +125,10 @@ def _chain_problems(draws):
         yield "one chain cannot show that it disagrees with others: run at least 4"
     yield (parted := _rhat_problem(draws, RHAT_LIMIT))
     yield tail_problem(draws)
-    known = parted or np.isfinite(draws.settings.get("tail_index", np.inf))
-    shapes = np.array([np.nan if known else tail_shape(draws[name]) for name in draws.names])
+    known = np.isfinite(draws.settings.get("tail_index", np.inf))
+    whole = draws.values if parted else [draws.flat]  # chains that lie apart have no common tail
+    shapes = np.median([[tail_shape(x) for x in part.T] for part in whole], axis=0)
+    shapes = np.where(known, np.nan, shapes)
     if np.any(shapes > khat_limit(draws.num_chains * draws.num_samples)):
         worst = int(np.nanargmax(shapes))
         found = f"the tails of {draws.names[worst]} are so heavy (k-hat {shapes[worst]:.2f})"
