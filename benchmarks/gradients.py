@@ -9,11 +9,11 @@ import time
 
 import numpy as np
 
-from bayeslib import Target, log1pexp, logistic_log_likelihood, nuts
+from bayeslib import Target, logistic_log_likelihood, nuts
 from bayeslib.compile.callback import evaluate_many
 
 from .contest import problems
-from .contest.with_bayeslib import Contestant
+from .contest.with_bayeslib import Contestant, logistic_arrays
 
 LIMIT = 5.0  # the automatic gradient may take this many times as long, up to
 SMALL = 25  # this many parameters
@@ -22,11 +22,6 @@ ROUNDS, POINTS, BLOCK_SECONDS = 11, 50, 0.02
 WHOLE_ARRAYS, ARRAY_LIMIT = (25, 100, 300), 2.0  # parameters, and times a loop by hand
 GROUPS, GROUPS_LIMIT = "groups_200", 8.0  # ten rows each, and times the value
 COLUMNS, COLUMN_ROWS, RUNS = 10, (1000, 10_000), 5  # of a regression in chains
-
-
-def logistic(theta, rows, labels):
-    s = rows @ theta
-    return np.sum(labels * s - log1pexp(s)) - 0.5 * np.sum(theta**2)
 
 
 def logistic_by_helper(theta, rows, labels):
@@ -62,7 +57,7 @@ def measure():
         rng = np.random.default_rng(1)
         data = rng.standard_normal((1000, dim)), rng.integers(0, 2, 1000).astype(float)
         targets = {
-            variant: Target(logistic, dim=dim, data=data, fused=fused)
+            variant: Target(logistic_arrays, dim=dim, data=data, fused=fused)
             for variant, fused in (("hand", logistic_fused), ("auto", None))
         }
         rows += _compared(f"arrays_{dim}", targets, ARRAY_LIMIT)
@@ -77,9 +72,8 @@ def _in_chains():
     for count in COLUMN_ROWS:
         rng = np.random.default_rng(1)
         data = rng.standard_normal((count, COLUMNS)), rng.integers(0, 2, count).astype(float)
-        helped, whole = (
-            Target(density, dim=COLUMNS, data=data) for density in (logistic_by_helper, logistic)
-        )
+        densities = logistic_by_helper, logistic_arrays
+        helped, whole = (Target(density, dim=COLUMNS, data=data) for density in densities)
         ns = {helped: [], whole: []}
         for seed in range(RUNS + 1):
             for target, found in ns.items():

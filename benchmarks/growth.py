@@ -1,8 +1,9 @@
-"""Seconds to a thousand effective draws as models grow, beside three libraries that compile.
+"""Seconds to a thousand effective draws as models grow, beside four libraries that compile.
 
 Three families (`contest.problems`): a correlated Gaussian and a hierarchy of groups against the
 dimension, a logistic regression against the rows (ours by its helper). All have their gradients
 derived. A size is one stage of the contest: a process each, warm calls in turn, a seed each.
+The regression is also written with whole arrays, and nutpie runs with its own warm-up as well.
 """
 
 import dataclasses
@@ -19,9 +20,11 @@ from .contest.statistics import spread, time_to
 DIMENSIONS = 3, 10, 30, 100, 300, 1000
 SIZES = {"ar": DIMENSIONS, "groups": DIMENSIONS, "rows": (1000, 10_000, 100_000, 1_000_000)}
 VARIANTS = {
-    "bayeslib, automatic gradient": "auto", "NumPyro, one jit": "pmap", "nutpie": "numba",
-    "Stan": "stan",
+    "bayeslib, automatic gradient": "auto", "bayeslib, whole arrays, automatic": "arrays",
+    "BlackJAX": "pmap", "NumPyro, one jit": "pmap", "nutpie": "numba",
+    "nutpie, its own warm-up": "own", "Stan": "stan",
 }  # fmt: skip
+WARMUPS = {"own": problems.NUM_OWN_WARMUP}
 ROUNDS = 5
 SLOW = 10.0  # seconds a call, after which a contestant is not asked for the next size
 
@@ -41,7 +44,7 @@ def measure(num_rounds=ROUNDS):
                 runs, first = rounds.warm_rounds(stage, entries, num_rounds, unit=1.0)
                 here = [_row(name, size, e, runs[e], first[e]) for e in entries if runs.get(e)]
                 for row in here:
-                    print("{contestant:30}{family:8}{size:9}".format(**row), _said(row), flush=True)
+                    print("{contestant:34}{family:8}{size:9}".format(**row), _said(row), flush=True)
                 rows += here
                 failures += stage.failures
                 slow = {r["contestant"] for r in here if r["seconds"]["median"] > SLOW}
@@ -60,16 +63,19 @@ def _entries(names):
     return [
         dataclasses.replace(e, variants=dict.fromkeys(names, VARIANTS[e.name]), cold_variants={})
         for e in contestants.ENTRIES
-        if e.name in VARIANTS
+        if e.name in VARIANTS and (VARIANTS[e.name] != "arrays" or names[0].startswith("rows"))
     ]
 
 
 def _row(name, size, entry, runs, first):
-    waited = [time_to(THOUSAND, 0.0, run["seconds"], run["seconds"], run["ess"]) for run in runs]
+    warmup = WARMUPS.get(VARIANTS[entry.name], problems.NUM_WARMUP)
+    share = warmup / (warmup + problems.NUM_SAMPLES)
+    waited = [time_to(THOUSAND, 0.0, r["seconds"], r["seconds"], r["ess"], share) for r in runs]
     rhat = spread([run["rhat"] for run in runs])
     return {
         "family": problems.family(name), "size": size, "dim": problems.dim(name),
-        "contestant": entry.name, "seconds": spread([run["seconds"] for run in runs]),
+        "contestant": entry.name, "num_warmup": warmup,
+        "seconds": spread([run["seconds"] for run in runs]),
         "ess": spread([run["ess"] for run in runs]), "to_1000": spread(waited),
         "converged": rhat is not None and rhat["median"] <= CONVERGED,
         "peak_mib": first["peak_mib"],

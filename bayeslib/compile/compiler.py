@@ -59,9 +59,11 @@ def bind(kind, function, data, dim, support=None):
     """
     bounded = support is not None and bool(np.isfinite(support).any())
     bounds = np.ascontiguousarray(np.transpose(support)) if bounded else None
-    form = tuple((a.dtype.str, a.ndim) for a in data), bounded
+    rows = max((extent for a in data for extent in a.shape), default=0)
+    by_tape = kind == "auto" and prefers_tape(function, dim, rows)
+    form = tuple((a.dtype.str, a.ndim) for a in data), bounded, by_tape
     reading = Reading(kind, function, form, dim if kind == "auto" else None, stamp())
-    key, by_tape = reading.digest, kind == "auto" and prefers_tape(function, dim)
+    key = reading.digest
     if numba.config.DISABLE_JIT:
         plain = plain_function(kind, function, dim)
         callback = PlainCallback(plain, as_arguments(data), dim, bounded)

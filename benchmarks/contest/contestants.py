@@ -68,10 +68,12 @@ ENTRIES = (
     Entry("bayeslib, hand-written gradient", "bayeslib", "hand", _everywhere("hand")),
     Entry("bayeslib, automatic gradient", "bayeslib", "auto", _everywhere("auto")),
     Entry("bayeslib, naive loop, automatic", "bayeslib", "auto", {"logistic": "naive"}),
+    Entry("bayeslib, whole arrays, automatic", "bayeslib", "auto", {"logistic": "arrays"}),
     Entry("BlackJAX", "blackjax", "auto", _JAX, _PMAP | {"logistic": "vmap"}),
     Entry("NumPyro", "numpyro", "auto", {"gaussian_2": "run", "schools": "run"}),
     Entry("NumPyro, one jit", "numpyro", "auto", _JAX, _PMAP, as_documented=False),
     Entry("nutpie", "nutpie", "auto", _everywhere("numba")),
+    Entry("nutpie, its own warm-up", "nutpie", "auto", {}),  # where models grow
     Entry("PyMC", "pymc", "auto", _everywhere("default")),
     Entry("Stan", "stan", "auto", _everywhere("stan"), first_is_cold=True),
     Entry("emcee", "emcee", "none", _everywhere("stretch"), compiles=False),

@@ -12,6 +12,7 @@ import numpy as np
 NUM_CHAINS, NUM_WARMUP, NUM_SAMPLES = 4, 1000, 1000
 TARGET_ACCEPT = 0.8
 NUM_CORES = 2
+NUM_OWN_WARMUP = 400  # of nutpie, by default
 CORRELATION, NUM_COLUMNS, ROWS_A_GROUP, NOISE = 0.9, 10, 10, 3.0  # of the families
 
 

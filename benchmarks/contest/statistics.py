@@ -96,11 +96,10 @@ def _by_round(runs, key):
     return {r: float(np.median(numbers)) for r, numbers in rounds.items()}
 
 
-def time_to(wanted, start_up, first_call, warm_call, ess):
+def time_to(wanted, start_up, first_call, warm_call, ess, warmup=0.5):
     """Seconds from a cold process to `wanted` effective draws.
 
-    Starting up and compiling, then the warm-up whole, then as much of the sampling as is needed:
-    half of a warm call is the warm-up.
+    Starting up and compiling, then the warm-up whole, then as much of the sampling as is needed.
 
     Parameters
     ----------
@@ -110,6 +109,8 @@ def time_to(wanted, start_up, first_call, warm_call, ess):
         With and without compilation.
     ess : float
         Of one call.
+    warmup : float
+        The share of a warm call that is its warm-up.
     """
     compiling = max(first_call - warm_call, 0.0)
-    return start_up + compiling + warm_call * (0.5 + 0.5 * wanted / ess)
+    return start_up + compiling + warm_call * (warmup + (1.0 - warmup) * wanted / ess)

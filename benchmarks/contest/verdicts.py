@@ -11,6 +11,7 @@ ESS_RATE = {
     "hand": {"gaussian_2": 8.0, "schools": 6.0, "logistic": 5.0, "gaussian_100": 2.5},
     "auto": {"gaussian_2": 8.0, "schools": 6.0, "logistic": 6.0, "gaussian_100": 3.0},
     "naive": {"logistic": 1.0},
+    "arrays": {"logistic": 1.0},
 }
 COLD_SMALL, COLD = 4.0, 1.0
 MEMORY = 2.0
@@ -19,6 +20,7 @@ GRADIENT = {
     "hand": "gradient by hand",
     "auto": "automatic gradient",
     "naive": "automatic gradient of a naive loop",
+    "arrays": "automatic gradient of whole arrays",
 }
 
 
@@ -38,8 +40,9 @@ def verdicts_of(rows):
             if row is not None:
                 found += _rates(posterior, gradient, row, peers)
                 found += _cold(posterior, problem, gradient, row, peers)
-        for row in _naive(here):
-            found += _rates(posterior, "naive", row, peers)
+        for row in here:
+            if row["library"] == "bayeslib" and row["variant"] in ("naive", "arrays"):
+                found += _rates(posterior, row["variant"], row, peers)
         nutpie = next((row for row in peers if row["library"] == "nutpie"), None)
         if nutpie is not None:
             measured = ratio(ours["hand"]["runs"], nutpie["runs"], "ess_per_1000_gradients")
@@ -54,10 +57,6 @@ def verdicts_of(rows):
 def _ours(rows, gradient):
     rows = [r for r in rows if r["library"] == "bayeslib" and r["gradient"] == gradient]
     return rows[0] if rows else None
-
-
-def _naive(rows):
-    return [r for r in rows if r["library"] == "bayeslib" and r["variant"] == "naive"]
 
 
 def _rates(posterior, gradient, row, peers):

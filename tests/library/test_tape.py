@@ -266,8 +266,8 @@ def rows(theta, X):
 
 def test_it_is_chosen_by_dimension_and_by_what_the_function_does():
     for function, last in ((logistic, 16), (with_passes, 16), (rows, 20), (helped, 100)):
-        assert not prefers_tape(function, 2)
-        assert not prefers_tape(function, last) and prefers_tape(function, last + 1)
+        assert [prefers_tape(function, dim) for dim in (2, last, last + 1)] == [False, False, True]
+    assert [prefers_tape(logistic, dim, 500) for dim in (8, 9)] == [False, True]
 
 
 def test_what_only_dual_numbers_can_do_is_done_by_them(monkeypatch):

@@ -19,8 +19,9 @@ At a kink (abs, min, max, a branch) the derivative is that of the side that is e
 log density is -inf the gradient is meaningless and may be nan.
 
 In a few dimensions it is forward mode: dual numbers, one pass per 32 parameters. Where that costs
-more, beyond 16 parameters if the function is made of whole arrays, beyond 100 if of loops over
-numbers, it is reverse mode: a tape, whose cost does not grow with the dimension.
+more, beyond 16 parameters if the function is made of whole arrays (beyond 8 if the data are long),
+beyond 100 if of loops over numbers, it is reverse mode: a tape, whose cost does not grow with the
+dimension.
 """
 
 from numba import config, njit
@@ -37,6 +38,7 @@ LANES, REGISTER = 32, 8
 # Up to so many parameters forward mode is cheaper: for arrays as a whole and for a pass over rows
 # that yields the whole gradient, for loops over rows that are arrays, and for loops over numbers.
 FORWARD, FORWARD_IN_ROWS, FORWARD_IN_LOOPS = 16, 20, 100
+MANY_ROWS = 500  # of data, from which on a dual number must fit into one register
 
 
 def compilable(function, **options):
@@ -156,9 +158,12 @@ def _jitted(fused):
     return njit(**INLINED)(fused)
 
 
-def prefers_tape(function, dim):
-    """Whether the gradient of a log density of `dim` parameters is cheaper in reverse mode."""
-    if dim <= FORWARD or config.DISABLE_JIT:
+def prefers_tape(function, dim, rows=0):
+    """Whether the gradient of a log density of `dim` parameters is cheaper in reverse mode.
+
+    `rows` is the longest side of its data.
+    """
+    if dim <= (REGISTER if rows >= MANY_ROWS else FORWARD) or config.DISABLE_JIT:
         return False
     loops, multiplies = looks(function)
     if not loops or calls_any(function, SUMS_OVER_ROWS):
