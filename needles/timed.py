@@ -130,24 +130,3 @@ def bars(rows, mine, others):
 def lost_from(rows, family, *, ends=("low", "high")):
     """Return the first rows of a family, by size, with another quicker, bars apart; else None."""
     return next((here for here in shared(rows, family) if bars(here, *ends) < 1.0), None)
-
-
-def is_open(rows):
-    """Return whether neither the library nor another is quicker with bars apart."""
-    return bars(rows, "high", "low") <= 1.0 <= bars(rows, "low", "high")
-
-
-def open_from(rows, family):
-    """Return the least size from which on the order is open at all sizes, in words."""
-    found = "no number of"
-    for here in reversed(shared(rows, family)):
-        if not is_open(here):
-            break
-        found = f"{here[0]['size']:,}"
-    return found
-
-
-def beside(rows, name):
-    """Return how many times as long as the library another takes, in words."""
-    two = [row for row in rows if _is_ours(row) or row["contestant"].startswith(name)]
-    return spoken(bars(two, "median", "median") if len(two) == 2 else np.nan)

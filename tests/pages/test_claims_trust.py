@@ -218,7 +218,6 @@ def test_the_stored_benchmarks_are_whole():
     }
     assert fastest == "nutpie", "once lost, it stays lost, to the one that the page names"
     assert not any(timed.lost_from(growth, family) for family in ("ar", "rows"))
-    assert timed.open_from(growth, "ar") == "30"
     assert timed.lead(peers, "logistic", "naive") < 1.5, "hardly better than others"
     assert [peers["posteriors"][p]["num_rounds"] for p in names["RANKED"]] == [15, 15, 5, 5]
     c_ratios = [row["ratio"] for row in names["DATA"]["against_c"]["rows"]]
