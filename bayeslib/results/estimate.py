@@ -21,15 +21,15 @@ class Estimate:
     Notes
     -----
     Printing shows the error to two significant digits and the value no further. ``float`` and a
-    format, as ``.1f``, are for a single number.
+    format, as ``.1f``, are for a single number; functions of NumPy take the value.
 
     Examples
     --------
     >>> estimate = bl.Estimate(3.14872, 0.0123, num_evals=1000)
     >>> estimate
     Estimate(3.149 ± 0.012, num_evals=1000)
-    >>> float(estimate), f"{estimate:.1f}"
-    (3.14872, '3.1')
+    >>> float(estimate), f"{estimate:.1f}", float(np.round(estimate, 2))
+    (3.14872, '3.1', 3.15)
     """
 
     value: float | np.ndarray
@@ -61,6 +61,10 @@ class Estimate:
     def __float__(self):
         """The value as a float, where it is a single number."""
         return float(np.asarray(self.value).item())
+
+    def __array__(self, dtype=None, copy=None):
+        """The value, for the functions of NumPy: ``np.exp(estimate)``, or of a list of them."""
+        return np.array(self.value, dtype)
 
     def __str__(self):
         values, errors = np.broadcast_arrays(np.asarray(self.value), np.asarray(self.mcse))

@@ -36,6 +36,7 @@ def test_estimate_z_and_float():
     estimate = Estimate(np.array([1.5]), np.array([0.25]), 10)
     assert estimate.z(1.0) == pytest.approx(2.0)
     assert [Estimate(1.0, 0.0).z(exact) for exact in (1.0, 2.0)] == [0.0, -np.inf]
+    assert np.array_equal(np.exp([estimate, estimate]), np.exp([[1.5], [1.5]]))
     assert float(estimate) == 1.5 and f"{estimate:.2f}" == "1.50"
 
 
