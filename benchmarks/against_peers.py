@@ -98,7 +98,8 @@ def _contest(stage, num_rounds, num_cold):
     entries = [entry for entry in entries if runs.get(entry)]
     colds, others = {}, {}
     if problems.PROBLEMS[stage.posterior].ranked:
-        colds, others = rounds.cold_rounds(stage, entries, num_cold, first)
+        usual = [entry for entry in entries if entry.num_warmup == problems.NUM_WARMUP]
+        colds, others = rounds.cold_rounds(stage, usual, num_cold, first)
     return rows.rows_of(stage.posterior, runs, colds, others, entries)
 
 

@@ -24,7 +24,6 @@ VARIANTS = {
     "BlackJAX": "pmap", "NumPyro, one jit": "pmap", "nutpie": "numba",
     "nutpie, its own warm-up": "own", "Stan": "stan",
 }  # fmt: skip
-WARMUPS = {"own": problems.NUM_OWN_WARMUP}
 ROUNDS = 5
 SLOW = 10.0  # seconds a call, after which a contestant is not asked for the next size
 
@@ -68,13 +67,12 @@ def _entries(names):
 
 
 def _row(name, size, entry, runs, first):
-    warmup = WARMUPS.get(VARIANTS[entry.name], problems.NUM_WARMUP)
-    share = warmup / (warmup + problems.NUM_SAMPLES)
+    share = entry.num_warmup / (entry.num_warmup + problems.NUM_SAMPLES)
     waited = [time_to(THOUSAND, 0.0, r["seconds"], r["seconds"], r["ess"], share) for r in runs]
     rhat = spread([run["rhat"] for run in runs])
     return {
         "family": problems.family(name), "size": size, "dim": problems.dim(name),
-        "contestant": entry.name, "num_warmup": warmup,
+        "contestant": entry.name, "num_warmup": entry.num_warmup,
         "seconds": spread([run["seconds"] for run in runs]),
         "ess": spread([run["ess"] for run in runs]), "to_1000": spread(waited),
         "converged": rhat is not None and rhat["median"] <= CONVERGED,

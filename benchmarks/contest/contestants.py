@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .problems import PROBLEMS
+from .problems import NUM_OWN_WARMUP, NUM_WARMUP, PROBLEMS
 from .process import ROOT
 
 PEERS = ROOT / ".venv-peers"
@@ -29,6 +29,8 @@ class Entry:
         Its first process counts as a cold one, since more of them would take minutes.
     as_documented : bool
         Whether its documentation runs it so; otherwise an expert's shortcut.
+    num_warmup : int
+        Iterations of its warm-up. With another number than everybody's it is compared apart.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Entry:
     compiles: bool = True
     first_is_cold: bool = False
     as_documented: bool = True
+    num_warmup: int = NUM_WARMUP
 
     @property
     def is_ours(self):
@@ -63,6 +66,7 @@ def _everywhere(variant, **others):
 # measured for each posterior. Compilation is faster for chains on a device each.
 _JAX = _everywhere("vmap", funnel_10="pmap", gaussian_100="pmap")
 _PMAP = _everywhere("pmap")
+_RANKED = {name: "own" for name, problem in PROBLEMS.items() if problem.ranked}
 
 ENTRIES = (
     Entry("bayeslib, hand-written gradient", "bayeslib", "hand", _everywhere("hand")),
@@ -73,7 +77,7 @@ ENTRIES = (
     Entry("NumPyro", "numpyro", "auto", {"gaussian_2": "run", "schools": "run"}),
     Entry("NumPyro, one jit", "numpyro", "auto", _JAX, _PMAP, as_documented=False),
     Entry("nutpie", "nutpie", "auto", _everywhere("numba")),
-    Entry("nutpie, its own warm-up", "nutpie", "auto", {}),  # where models grow
+    Entry("nutpie, its own warm-up", "nutpie", "auto", _RANKED, num_warmup=NUM_OWN_WARMUP),
     Entry("PyMC", "pymc", "auto", _everywhere("default")),
     Entry("Stan", "stan", "auto", _everywhere("stan"), first_is_cold=True),
     Entry("emcee", "emcee", "none", _everywhere("stretch"), compiles=False),

@@ -3,6 +3,7 @@
 import numpy as np
 
 from . import statistics
+from .problems import NUM_WARMUP
 from .statistics import spread
 
 THOUSAND = 1000
@@ -59,6 +60,7 @@ def _row(posterior, entry, runs, colds, others):
         "gradient": entry.gradient,
         "compiles": entry.compiles,
         "as_documented": entry.as_documented,
+        "num_warmup": entry.num_warmup,
         "variant": entry.variant(posterior),
         "cold_variant": entry.variant(posterior, cold=True),
     }
@@ -92,6 +94,11 @@ def _cold(row, colds):
         ]
     )
     return summary
+
+
+def is_peer(row):
+    """Whether a row is of another library, with the warm-up that everybody has."""
+    return row["library"] != "bayeslib" and row.get("num_warmup", NUM_WARMUP) == NUM_WARMUP
 
 
 def median(row, *keys):

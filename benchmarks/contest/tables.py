@@ -3,7 +3,7 @@
 import math
 
 from .problems import PROBLEMS
-from .rows import median
+from .rows import is_peer, median
 
 COLUMNS = ("ESS/s", "low", "high", "/ best", "grad/s", "ESS/kgrad", "to 1000", "other*", "MiB")
 
@@ -17,11 +17,7 @@ def print_rows(rows):
         print(f"\n{problem.title} ({problem.dim} parameters)"
               + ("" if problem.ranked else ": not ranked, nothing mixes"))  # fmt: skip
         print(" " * 32 + "".join(f"{title:>10}" for title in (*COLUMNS, "R-hat", "rms z")))
-        peers = [
-            median(r, "ess_per_second")
-            for r in here
-            if r["library"] != "bayeslib" and r["converged"]
-        ]
+        peers = [median(r, "ess_per_second") for r in here if is_peer(r) and r["converged"]]
         best = max(peers, default=math.nan) if problem.ranked else math.nan
         for row in here:
             _print_row(row, best)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .problems import PROBLEMS
-from .rows import median
+from .rows import is_peer, median
 from .statistics import ratio, spread
 
 # Posterior: least bulk-ESS a second, the fastest converged peer's being 1.
@@ -30,7 +30,7 @@ def verdicts_of(rows):
     for posterior, problem in PROBLEMS.items():
         here = [row for row in rows if row["posterior"] == posterior]
         ours = {g: _ours(here, g) for g in ("hand", "auto")}
-        peers = [row for row in here if row["library"] != "bayeslib"]
+        peers = [row for row in here if is_peer(row)]
         if ours["hand"] is None or not peers:
             continue
         if not problem.ranked:
@@ -43,6 +43,8 @@ def verdicts_of(rows):
         for row in here:
             if row["library"] == "bayeslib" and row["variant"] in ("naive", "arrays"):
                 found += _rates(posterior, row["variant"], row, peers)
+            if row["variant"] == "own" and ours["auto"] is not None:
+                found += _rates(posterior, "auto", ours["auto"], [row], {})
         nutpie = next((row for row in peers if row["library"] == "nutpie"), None)
         if nutpie is not None:
             measured = ratio(ours["hand"]["runs"], nutpie["runs"], "ess_per_1000_gradients")
@@ -59,14 +61,14 @@ def _ours(rows, gradient):
     return rows[0] if rows else None
 
 
-def _rates(posterior, gradient, row, peers):
+def _rates(posterior, gradient, row, peers, limits=ESS_RATE):
     peers = [peer for peer in peers if peer["converged"]]
     if not peers:
         return
     fastest = max(peers, key=lambda peer: median(peer, "ess_per_second"))
     claim = f"effective draws a second, {GRADIENT[gradient]}: times {fastest['contestant']}'s"
     measured = ratio(row["runs"], fastest["runs"], "ess_per_second")
-    yield _verdict(claim, posterior, ESS_RATE.get(gradient, {}).get(posterior), measured)
+    yield _verdict(claim, posterior, limits.get(gradient, {}).get(posterior), measured)
 
 
 def _cold(posterior, problem, gradient, row, peers):
