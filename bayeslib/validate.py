@@ -42,17 +42,12 @@ def as_rng(rng):
     except (TypeError, ValueError) as error:
         kind = BayeslibTypeError if isinstance(error, TypeError) else BayeslibError
         raise kind(f"rng={rng!r} cannot seed a generator: {error}") from None
-    sequence = getattr(generator.bit_generator, "seed_seq", None)
-    seed = getattr(sequence, "entropy", None)
-    return generator, seed if _repeats(seed, generator) else None
-
-
-def _repeats(seed, generator):
-    """Whether default_rng(seed) would draw and spawn what this generator is about to."""
     found = generator.bit_generator
+    seed = getattr(getattr(found, "seed_seq", None), "entropy", None)
+    # only of such would default_rng(seed) draw and spawn what this generator is about to
     if seed is None or type(found) is not np.random.PCG64 or found.seed_seq.n_children_spawned:
-        return False
-    return np.random.PCG64(seed).state == found.state
+        return generator, None
+    return generator, seed if np.random.PCG64(seed).state == found.state else None
 
 
 def as_bool(value, name):

@@ -55,8 +55,7 @@ class Progress:
         self.done = done
         if self._bar is None:
             elapsed = time.perf_counter() - self._began
-            wanted = self._wanted
-            if _seems_long(elapsed, done, self._total) if wanted is None else wanted:
+            if self._wanted or (self._wanted is None and _seems_long(elapsed, done, self._total)):
                 self._bar = _bar(total=self._total, desc=self._title, unit="it")
         if self._bar is not None:
             self._bar.update(done - self._bar.n)

@@ -1,7 +1,6 @@
 """From a target, a start and an algorithm to an outcome: the Python half of every chain."""
 
 import dataclasses
-import itertools
 import pkgutil
 from collections.abc import Callable
 from typing import NamedTuple
@@ -110,7 +109,7 @@ class Algorithm:
             See `join_chains`.
         """
         self.chain.compile()  # before the chains need it at once
-        room = itertools.repeat(None, len(starts))
+        room = [None] * len(starts)
         if plan.executor is None:  # chains side by side need not be copied to be joined
             room = zip(*self.room(target, len(starts), plan.num_samples), strict=True)
         chains = zip(generators, starts, room, strict=True)

@@ -59,8 +59,7 @@ def tail_index(target, values, *, gradient=False):
         farthest = draws[np.argmax(np.abs(draws[:, i] - centre[i]))]
         axis = np.where(np.arange(target.dim) == i, farthest - centre, 0.0)
         start = np.where(held, farthest, centre)
-        points += [start + reach * axis for reach in _REACH]
-        points += [start + reach * (farthest - start) for reach in _REACH]
+        points += [start + reach * way for way in (axis, farthest - start) for reach in _REACH]
         dims += [1, target.dim - held.sum()]
     bound = target.bind(gradient)
     found = evaluate_many(bound, np.array(points))
@@ -108,16 +107,18 @@ def endless(target, values, gradient):
     if values.shape[1] < 2 * _FEW or not disagree(values):
         return None, 0
     bound, draws, last = target.bind(gradient), values.reshape(-1, target.dim), values[:, -1]
-    some, ways = draws[:: max(1, len(draws) // _ENOUGH)], last - draws.mean(axis=0)
+    some, centre = draws[:: max(1, len(draws) // _ENOUGH)], draws.mean(axis=0)
+    ways = last - centre
     ways /= np.abs(ways).max(axis=1, keepdims=True)
     ways, spread = [*ways, *np.trunc(ways)], some.std(axis=0)
     exact = gradient and target.dim < len(some)
-    parts = values.mean(axis=1) - draws.mean(axis=0)
     if exact:
         parts = np.zeros_like(some)
         for x, slope in zip(some, parts, strict=True):
             bound(x, slope)
-    parts = parts * spread if exact else parts / spread
+        parts *= spread
+    else:
+        parts = (values.mean(axis=1) - centre) / spread
     directions = np.linalg.svd(np.nan_to_num(parts, posinf=0.0, neginf=0.0))[2]
     way = spread * directions[-1 if exact else 0]
     way /= np.abs(way).max()

@@ -248,9 +248,8 @@ def error_of_moves(run):
     """Return the error that the run's `propose` or `compare` met, or None."""
     (move, comparison), here, there = run.kept, run.state.position, run.state.proposal
     propose, compare = run.options["propose"], run.options["compare"]
-    return propose.error(move, here, here, copy.deepcopy(run.rng)) or (
-        compare and compare.error(comparison, here, there, here)
-    )
+    error = propose.error(move, here, here, copy.deepcopy(run.rng))
+    return error or compare and compare.error(comparison, here, there, here)
 
 
 def _filling(function, one):

@@ -58,8 +58,7 @@ class Outcome:
     @property
     def ended_early(self):
         """Whether something went wrong, so that the other chains need not go on."""
-        failed = self.failed_at is not None or self.raised is not None
-        return failed or self.account.status != FINE
+        return self.failed_at is not None or self.raised is not None or self.account.status != FINE
 
 
 class Control:

@@ -52,7 +52,10 @@ def initial_positions(target, initial_position, generators, *, gradient=False, d
     target.verify(starts[0], gradient=gradient)
     if gradient:
         for start in starts:
-            _check_slope(target, start)
+            slope = target.gradient(start)
+            for i in np.flatnonzero(~np.isfinite(slope)):
+                found = f"the gradient {_at(target, start)} is {slope[i]} in component {i}"
+                raise GradientError(f"{found} ({target.names[i]})")
         num_evals += target.check_gradient(starts[0], thorough=False)
     return starts, num_evals
 
@@ -120,13 +123,6 @@ def check_start(target, start, what="the log density", *, gradient=False):
         elif value < 0:
             reason = "is -inf: this is outside the support; start where the density is positive"
         raise StartError(blame(target, f"{what} {_at(target, start)} {reason}"))
-
-
-def _check_slope(target, start):
-    slope = target.gradient(start)
-    for i in np.flatnonzero(~np.isfinite(slope)):
-        found = f"the gradient {_at(target, start)} is {slope[i]} in component {i}"
-        raise GradientError(f"{found} ({target.names[i]})")
 
 
 def _at(target, start):

@@ -230,14 +230,13 @@ class PlainCallback:
     returns -inf: either way the point is rejected.
     """
 
-    def __init__(self, function, data, dim, bounded):
-        self._function, self._data, self._dim, self._bounded = function, data, dim, bounded
-        self.address = id(self)
+    def __init__(self, function, data):
+        self._function, self._data, self.address = function, data, id(self)
         _PLAIN[self.address] = self
 
     def __call__(self, theta, grad, handle):
         theta = frozen(theta)
-        low, high = read(handle[-4], (2, self._dim)) if self._bounded else (-np.inf, np.inf)
+        low, high = read(handle[-4], (2, theta.size)) if handle[-4] else (-np.inf, np.inf)
         outside = np.any((theta < low) | (theta > high))
         try:
             with np.errstate(all="ignore"):
@@ -247,7 +246,7 @@ class PlainCallback:
             is_domain = isinstance(error, ValueError) and "math domain error" in str(error)
             if not (outside or is_domain or isinstance(error, (ZeroDivisionError, OverflowError))):
                 if handle[-1] % STOP == 0:
-                    read(handle[-2], (self._dim,))[:] = theta
+                    read(handle[-2], theta.shape)[:] = theta
                 handle[-1] += 1
             return -np.inf
 

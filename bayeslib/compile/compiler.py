@@ -65,8 +65,7 @@ def bind(kind, function, data, dim, support=None):
     reading = Reading(kind, function, form, dim if kind == "auto" else None, stamp())
     key = reading.digest
     if numba.config.DISABLE_JIT:
-        plain = plain_function(kind, function, dim)
-        callback = PlainCallback(plain, as_arguments(data), dim, bounded)
+        callback = PlainCallback(plain_function(kind, function, dim), as_arguments(data))
     else:
         with global_compiler_lock:
             if key not in _compiled:

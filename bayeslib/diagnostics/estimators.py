@@ -4,10 +4,6 @@ import numpy as np
 import scipy  # its parts are loaded where they are first asked for: that takes long
 
 
-def unusable(x):
-    return x.shape[1] < 4 or not np.isfinite(x).all() or x.min() == x.max()
-
-
 def _split(x):
     half = x.shape[1] // 2
     return np.concatenate([x[:, :half], x[:, -half:]])

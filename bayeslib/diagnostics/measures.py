@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import BayeslibError, warn
 from ..validate import as_choice, as_count, as_floats, as_fraction, check_fits
-from .estimators import ESS, MCSE, autocovariance, rhat_of_ranks, unusable
+from .estimators import ESS, MCSE, autocovariance, rhat_of_ranks
 
 
 def ess(draws, *, kind="bulk", probability=None):
@@ -310,7 +310,7 @@ def _known(estimate, power=0):
     """Return nan where chains do not say, else the estimate, in this power of their units."""
 
     def known(x):
-        if unusable(x):
+        if x.shape[1] < 4 or not np.isfinite(x).all() or x.min() == x.max():
             return np.nan
         exponent = np.frexp(np.ptp(0.5 * x))[1]  # squares of what is tiny or huge are no floats
         return np.ldexp(estimate(np.ldexp(x, -exponent)), power * exponent)

@@ -128,8 +128,7 @@ def _chain_problems(draws):
     known = np.isfinite(draws.settings.get("tail_index", np.inf))
     whole = draws.values if parted else [draws.flat]  # chains that lie apart have no common tail
     shapes = np.median([[tail_shape(x) for x in part.T] for part in whole], axis=0)
-    shapes = np.where(known, np.nan, shapes)
-    if np.any(shapes > khat_limit(draws.num_chains * draws.num_samples)):
+    if not known and np.any(shapes > khat_limit(draws.num_chains * draws.num_samples)):
         worst = int(np.nanargmax(shapes))
         found = f"the tails of {draws.names[worst]} are so heavy (k-hat {shapes[worst]:.2f})"
         yield f"{found} that its mean rests on a few draws, or does not exist: use quantiles"

@@ -3,10 +3,10 @@
 import numpy as np
 
 from ..errors import BayeslibError
-from ..target import as_proposal, as_separate
+from ..target import as_separate
 from ..validate import as_count, as_fraction, as_real, check_memory
 from ..waiting import watched
-from .importance_sample import as_sampling, psis, warn_of_weights, weighted_draws
+from .importance_sample import as_sampling, looked_into, psis, warn_of_weights, weighted_draws
 from .mixture import StudentMixture, weighted_cov
 from .resample import choose
 
@@ -114,8 +114,7 @@ def adaptive_importance_sample(
     check_memory((num_adapt, target.dim + 3), "the draws")
     current, round_ess = proposal, []
     for number in range(num_rounds):
-        learner = as_proposal(current, target.dim)
-        found = weighted_draws(target, learner, num_adapt, rng, method="", settings={})
+        found = weighted_draws(target, current, num_adapt, rng, method="", settings={})
         if found.settings["interrupted"]:
             raise KeyboardInterrupt
         round_ess.append(found.settings["ess"])
@@ -130,8 +129,6 @@ def adaptive_importance_sample(
         current = current.improved(found.flat, weights, ess)
     settings |= {"num_rounds": num_rounds, "num_adapt": num_adapt, "defensive": defensive}
     settings |= {name: getattr(current, name) for name in ("weights", "means", "covs", "df")}
-    draws = weighted_draws(
-        target, as_proposal(current, target.dim), num_samples, rng, method=method,
-        settings=settings | {"round_ess": np.array(round_ess)}, spent=num_adapt * num_rounds,
-    )  # fmt: skip
+    draws = weighted_draws(target, current, num_samples, rng, method=method, settings=settings)
+    draws = looked_into(draws, num_adapt * num_rounds, round_ess=np.array(round_ess))
     return warn_of_weights(draws)

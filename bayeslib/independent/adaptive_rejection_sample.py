@@ -148,8 +148,7 @@ def _first_hull(target, bound, start):
             rule = f"the support has no end on the {side}, where a point must lie past the mode"
             found = f"the slope at {start[i]:g} is {slope[i]:.3g}"
             raise BayeslibError(f"{rule}, but {found}: add a point further {side}")
-    error = _convex_part(hull, start, hull.h[: start.size])
-    if error is not None:
+    if error := _convex_part(hull, start, hull.h[: start.size]):
         raise error
     return hull
 

@@ -186,10 +186,9 @@ class Walk:
         steps = length[:, None] * (self._start[first] - self._start[other])
         moved = cloud.jump(beta, steps, rng)
         squares = np.square(steps / self._spread).sum(axis=1)
-        short = lean < 0.0
         self._jumps *= 0.7
-        self._jumps[0] += [squares[moved & ~short].sum(), squares[moved & short].sum()]
-        self._jumps[1] += [np.sum(~short), np.sum(short)]
+        for k, those in enumerate((lean >= 0.0, lean < 0.0)):  # long steps, then short ones
+            self._jumps[:, k] += squares[moved & those].sum(), np.sum(those)
         rate = float(moved[squares > 0.0].mean()) if np.any(squares > 0.0) else 0.0
         if rate < _LEAST_RATE:
             self._log_length -= _CHANGE

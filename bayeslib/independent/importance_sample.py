@@ -148,16 +148,13 @@ def _beyond(target, proposal, draws, transform):
     return float(np.max(khat[told], initial=-np.inf)), starts.size
 
 
-def weighted_draws(target, proposal, num_samples, rng, *, method, settings, spent=0):
-    """Draw from `proposal` and weight, `spent` evaluations having been made before.
-
-    After an interrupt these are the first of the draws.
-    """
-    values, logdensity, log_weights, interrupt = compared(
-        target, proposal, proposal.sample(num_samples, rng), least=2
-    )
+def weighted_draws(target, proposal, num_samples, rng, *, method, settings):
+    """Draw from `proposal` and weight; after an interrupt these are the first of the draws."""
+    proposal = as_proposal(proposal, target.dim)
+    values = proposal.sample(num_samples, rng)
+    values, logdensity, log_weights, interrupt = compared(target, proposal, values, least=2)
     draws = weighted(
-        target, proposal, values, logdensity, log_weights, num_evals=len(values) + spent,
+        target, proposal, values, logdensity, log_weights, num_evals=len(values),
         method=method, settings=settings | {"interrupted": interrupt is not None},
     )  # fmt: skip
     warn_of_nan(values[np.isnan(logdensity)], "draws, which get no weight")
@@ -229,7 +226,7 @@ def warn_of_weights(draws):
 def check_overflow(logdensity, values):
     """Raise TargetError for the first of `values`, (n, dim), whose log density is +inf."""
     if np.any(logdensity == np.inf):
-        first = int(np.argmax(logdensity))
+        first = int(np.argmax(logdensity == np.inf))  # of nan and inf nan would be the largest
         raise TargetError(f"the log density is +inf at theta={shown(values[first])}: it overflows")
 
 

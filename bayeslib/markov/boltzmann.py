@@ -159,8 +159,8 @@ class BoltzmannMachine:
         check_each(weights, "weights", "zero on the diagonal", fine)
         weights.flags.writeable = biases.flags.writeable = False
         self.weights, self.biases = weights, biases
-        num_visible = n if num_visible is None else num_visible
-        self.num_visible = as_count(num_visible, "num_visible", maximum=n)
+        num_visible = n if num_visible is None else as_count(num_visible, "num_visible", maximum=n)
+        self.num_visible = num_visible
 
     @property
     def num_units(self):
@@ -407,10 +407,8 @@ class BoltzmannMachine:
             return matrix
 
         error = np.sqrt(variance)
-        return Gradient(
-            Estimate(square(value[n:]), square(error[n:]), evals),
-            Estimate(value[:n], error[:n], evals),
-        )
+        weights = Estimate(square(value[n:]), square(error[n:]), evals)
+        return Gradient(weights, Estimate(value[:n], error[:n], evals))
 
     fit = learn
 

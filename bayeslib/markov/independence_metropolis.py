@@ -34,6 +34,7 @@ def independence_step(target, rng, log_p, x, note):
     t = target.account.t
     log_new = log_density(target, x.proposals[t])
     log_weight = log_new - x.log_q[t]
+    # `accepts` written out: numba warns where a record is longer than one it was compiled for
     note.acceptance_rate = acceptance(log_weight - x.now.log_weight)
     note.accepted = rng.random() < note.acceptance_rate
     if note.accepted:

@@ -90,15 +90,10 @@ def ising_exact(shape, *, inverse_temperature, field=0.0, coupling=1.0, periodic
     if not model.periodic or model.has_field or model.coupling <= 0.0 or model.beta == 0.0:
         known = "periodic=True, field=0, and inverse_temperature and coupling above 0"
         raise BayeslibError(f"{model.num_sites} sites are too many to enumerate; pass {known}")
-    k = model.beta * model.coupling
+    k, n = model.beta * model.coupling, model.num_sites
     value, first, second = _torus(*model.shape, k)
-    return IsingTruth(
-        log_partition=value,
-        energy=-model.coupling * first / model.num_sites,
-        heat_capacity=k * k * second / model.num_sites,
-        magnetisation=0.0,
-        mean_spins=np.zeros(model.shape),
-    )
+    energy, capacity = -model.coupling * first / n, k * k * second / n
+    return IsingTruth(value, energy, capacity, magnetisation=0.0, mean_spins=np.zeros(model.shape))
 
 
 def _enumerated(model):
@@ -143,11 +138,8 @@ def _torus(rows, cols, k):
     cosh g = cosh 2k coth 2k - cos(pi j / cols).
     """
     modes = [0.5 * rows * part for part in _modes(cols, k)]
-    terms = [
-        _product(*(part[parity::2] for part in modes), is_cosh)
-        for parity in (1, 0)
-        for is_cosh in (True, False)
-    ]
+    kinds = [(parity, is_cosh) for parity in (1, 0) for is_cosh in (True, False)]
+    terms = [_product(*(part[parity::2] for part in modes), is_cosh) for parity, is_cosh in kinds]
     logs, values, firsts, seconds = np.array(terms).T
     weights = np.exp(logs - logs.max())
     total = weights @ values

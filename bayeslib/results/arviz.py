@@ -19,15 +19,13 @@ def to_arviz(draws, data, dims, coords):
         if error.name != "arviz":
             raise
         raise ImportError("to_arviz needs ArviZ: pip install arviz") from None
-    posterior, own_dims, own_coords = {}, {}, {}
+    posterior, labelled = {}, {}
     for name, (columns, labels) in variables(draws.names).items():
         posterior[name] = draws.values[:, :, columns]
-        for axis, size in enumerate(np.shape(columns)):
-            own_dims.setdefault(name, []).append(f"{name}_dim_{axis}")
-            own_coords[f"{name}_dim_{axis}"] = labels or list(range(size))
-    dims = own_dims | {name: list(axes) for name, axes in (dims or {}).items()}
-    used = {axis for axes in dims.values() for axis in axes}
-    coords = {axis: own_coords[axis] for axis in used & set(own_coords)} | (coords or {})
+        if labels:
+            labelled[f"{name}_dim_0"] = labels
+    dims = {name: list(axes) for name, axes in (dims or {}).items()}
+    coords = labelled | (coords or {})
     stats = dict(draws.stats)
     if draws.logdensity is not None:
         stats["lp"] = draws.logdensity

@@ -1,7 +1,5 @@
 """Draws from the posterior: what every sampler returns."""
 
-from __future__ import annotations
-
 import reprlib
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """A Gaussian approximation of the posterior."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -175,13 +173,11 @@ class Gaussian(Summarised):
         result = np.where(np.isnan(rows).any(axis=1), np.nan, -np.inf)
         inside = np.isfinite(rows).all(axis=1) & self._map.inside(rows)
         place = self._map.unconstrain(rows[inside])
-        result[inside] = self._log_normal(place) - self._map.log_jacobian(place)
-        return float(result[0]) if x.ndim == 1 else result
-
-    def _log_normal(self, rows):
-        z = scipy.linalg.solve_triangular(self.scale, (rows - self.mean).T, lower=True)
+        z = scipy.linalg.solve_triangular(self.scale, (place - self.mean).T, lower=True)
         log_scale = np.log(np.diag(self.scale)).sum() + 0.5 * self.mean.size * LOG_2PI
-        return -0.5 * np.square(z).sum(axis=0) - log_scale
+        log_normal = -0.5 * np.square(z).sum(axis=0) - log_scale
+        result[inside] = log_normal - self._map.log_jacobian(place)
+        return float(result[0]) if x.ndim == 1 else result
 
     def sample(self, num_samples, rng):
         """Draw parameters from the approximation, independently.

@@ -304,8 +304,7 @@ class Layout:
     def free(self, logdensity):
         """Return logdensity(p, *data) as a function of the coordinates, Jacobian included."""
         lines, arguments, first = [], [], 0
-        places = zip(self.parameters.values(), self._coordinates, strict=True)
-        for p, (c, d) in places:
+        for p, (c, d) in zip(self.parameters.values(), self._coordinates, strict=True):
             if p.is_free:
                 arguments.append(_argument("x", p, c, d))
                 continue

@@ -153,8 +153,7 @@ def _from_scipy(dist, dim, label):
 
 
 def _label(proposal):
-    family = getattr(proposal, "dist", None)
-    if family is not None and hasattr(family, "name"):
+    if hasattr(getattr(proposal, "dist", None), "name"):
         parameters = [*map(str, proposal.args), *(f"{k}={v}" for k, v in proposal.kwds.items())]
-        return f"{family.name}({', '.join(parameters)})"
+        return f"{proposal.dist.name}({', '.join(parameters)})"
     return proposal.__name__ if isinstance(proposal, type) else type(proposal).__name__

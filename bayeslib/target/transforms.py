@@ -8,7 +8,7 @@ from ..compile.compiler import paired
 from ..compile.functions import sigmoid
 from ..diagnostics.trouble import settings_with_noise
 from ..results import Draws
-from ..results.coordinates import Transform
+from ..results.coordinates import as_transform
 from ..validate import as_floats, as_positions
 from .parameters import place_one
 from .target import Target, as_target
@@ -38,9 +38,7 @@ class UnconstrainedTarget(Target):
         gradient, fused = original._gradient, original._fused
         if original.layout:
             transform, logdensity = original.layout.transform, original.layout.free(logdensity)
-        else:
-            transform = Transform(original.support or ((None, None),) * original.dim)
-        if not (original.layout or transform.is_identity):
+        elif not (transform := as_transform(original.support, original.dim)).is_identity:
             data = (*np.array(transform.support).T, *data)
             if callable(gradient):
                 gradient, fused = None, fused or paired(logdensity, gradient)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..compile.autodiff import compilable
+from ..compile.autodiff.rewrite import reached
 from ..compile.kinds import JIT
 from ..errors import GradientError, TargetError, warn
 from ..validate import shown
@@ -226,10 +227,7 @@ def out_of_bounds(target, values):
     Asked of plain Python where indices are made of numbers, of the draws that are farthest out
     along each coordinate, of as many as take little time.
     """
-    function = getattr(target, "logdensity", None)
-    scope = getattr(getattr(function, "py_func", function), "__globals__", {})
-    called = [scope.get(name) for name in _names(function)]
-    if not any(_MAKERS & _names(f) for f in (function, *called)):
+    if not any(_MAKERS & {*code.co_names} for code, _ in reached(target.logdensity)):
         return
     draws = values.reshape(-1, target.dim)
     ends = np.append(draws.argmin(axis=0), draws.argmax(axis=0))
@@ -242,11 +240,6 @@ def out_of_bounds(target, values):
             return f"{found}: {error}; compiled, it read beyond the array there"
         except Exception:
             continue  # 1/0 and exp(1000), which compiled code takes
-
-
-def _names(function):
-    code = getattr(getattr(function, "py_func", function), "__code__", None)
-    return set(getattr(code, "co_names", ()))
 
 
 def _check_support(target, theta, *, gradient):

@@ -7,7 +7,7 @@ import numpy as np
 from ..chains.run import spawn
 from ..chains.starts import initial_positions
 from ..errors import BayeslibError
-from ..target import as_target, unconstrained
+from ..target import unconstrained
 from ..validate import as_bool, as_choice, as_count, as_positive, as_real, as_rng, check_memory
 from ..waiting import watched
 from .advi_ascent import Fit
@@ -172,15 +172,14 @@ def advi(
     family="fullrank"; reparameterise, or use nuts
     [1. 1.]
     """
-    free = unconstrained(as_target(target))
+    free = unconstrained(target)
     dim = free.dim
     as_choice(family, "family", FAMILIES)
     as_choice(estimator, "estimator", ("stl", "entropy"))
     num_draws = as_count(num_draws, "num_draws", maximum=1_000_000)
     num_restarts = as_count(num_restarts, "num_restarts", maximum=10_000)
     num_check = as_count(num_check, "num_check", minimum=100)
-    if num_steps is not None:
-        num_steps = as_count(num_steps, "num_steps", minimum=2)
+    num_steps = None if num_steps is None else as_count(num_steps, "num_steps", minimum=2)
     max_steps = as_count(max_steps, "max_steps", minimum=2)
     step_size = as_real(as_positive(step_size, "step_size"), "step_size", maximum=1)
     tolerance = as_positive(tolerance, "tolerance")

@@ -16,7 +16,7 @@ from ..errors import ImproperError, TargetError
 from ..results import Gaussian
 from ..validate import shown
 from ..waiting import blocks, count
-from .gaussian_family import draw_normals, factorise, is_dense, pack, place, pull_back, unpack
+from .gaussian_family import draw_normals, factorise, pack, place, pull_back, unpack
 
 # What a single step may change at most, in the scale of the approximation.
 MEAN_STEP, SCALE_STEP = 1.0, 0.2
@@ -93,7 +93,7 @@ def ascent_kernel(target, rng, climb, path, trace):
     """
     target, climb = borrowed(target), borrowed(climb)
     dim, num_draws = climb.x.size, climb.how.num_draws
-    dense = is_dense(climb.parameters, dim)
+    dense = climb.parameters.size > 2 * dim
     log_det = factorise(climb.parameters, climb.factor)
     for t in range(trace.size):
         climb.shift[:] = 0.0

@@ -27,11 +27,3 @@ def adam(parameters, gradient, first, second, t, step_size):
 def adam_step(parameters, gradient, first, second, t, step_size):
     """`adam`, for callers that are not compiled."""
     adam(parameters, gradient, first, second, t, step_size)
-
-
-@helper
-def adagrad(parameters, gradient, squares, step_size):
-    """Take a step of AdaGrad uphill; `squares` sums the squared gradients, all (k,), in place."""
-    for i in range(parameters.size):
-        squares[i] += gradient[i] ** 2
-        parameters[i] += step_size * gradient[i] / (np.sqrt(squares[i]) + TINY)

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..chains.starts import initial_positions
 from ..results import Gaussian
-from ..target import as_target, unconstrained
+from ..target import unconstrained
 from ..validate import as_bool, as_count, as_positive, as_real, as_rng, as_scale, check_memory
 from ..waiting import watched
 from .bbvi_ascent import Fit, as_num_draws, as_optimiser
@@ -136,7 +136,7 @@ def bbvi(
     >>> print(q.mean.round(1), np.diag(q.cov).round(1), q.problems)
     [1. 2.] [1. 4.] ()
     """
-    free = unconstrained(as_target(target))
+    free = unconstrained(target)
     dim = free.dim
     num_draws = as_num_draws(num_draws, estimator, family)
     num_steps = as_count(num_steps, "num_steps")
@@ -159,7 +159,12 @@ def bbvi(
         estimator=estimator, optimiser=code, entropy=True, keep=_KEEP,
         average_from=num_steps // 2 if average else num_steps - 1, **schedule,
     )  # fmt: skip
-    done = fit.run(rng)
+    try:
+        fit.run(rng)
+    except KeyboardInterrupt:
+        if fit.done == 0:
+            raise
+    done = fit.done
     mean, factor = unpack(fit.climb.averaged if done == num_steps else fit.climb.parameters, dim)
     approximation = Gaussian(
         mean, factor @ factor.T, elbo_trace=fit.trace[:done], names=target.names, method="bbvi",
@@ -170,6 +175,6 @@ def bbvi(
             "initial_scale": scale, "num_check": num_check,
             "num_skipped": int(fit.account.num_outside), "interrupted": done < num_steps,
         },
-        problems=tuple(fit.problems(done)),
+        problems=tuple(fit.problems()),
     )  # fmt: skip
     return checked(free, approximation, num_check, rng)

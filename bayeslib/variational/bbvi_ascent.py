@@ -10,7 +10,7 @@ from ..compile.kinds import GENERATOR, INT, INTS, MATRIX, VECTOR
 from ..errors import BayeslibError, TargetError
 from ..validate import as_choice, as_count, blame, check_memory, shown
 from ..waiting import blocks, count
-from .ascent import adagrad, adam
+from .ascent import TINY, adam
 from .elbo import risen
 from .gaussian_family import FAMILIES, add_pathwise, draw_normals, factorise, place, score
 
@@ -143,7 +143,9 @@ def move(t, climb):
     if how.optimiser == ADAM:
         adam(parameters, gradient, climb.first, climb.second, t + 1, rate)
     elif how.optimiser == ADAGRAD:
-        adagrad(parameters, gradient, climb.second, rate)
+        for k in range(gradient.size):
+            climb.second[k] += gradient[k] ** 2
+            parameters[k] += rate * gradient[k] / (np.sqrt(climb.second[k]) + TINY)
     else:
         for k in range(gradient.size):
             parameters[k] += rate * gradient[k]
@@ -196,7 +198,7 @@ class Fit:
         dim, size = free.dim, parameters.size
         check_memory((num_draws, dim), "the draws")
         check_memory((num_kept, size), "the gradients")
-        self.free, self.num_steps = free, num_steps
+        self.free, self.num_steps, self.done = free, num_steps, 0
         self._bound = free.bind(gradient=estimator == "reparam")
         self._density = Density.of(self._bound)
         self.climb = laid_out(
@@ -208,31 +210,26 @@ class Fit:
         self.gradients, self.trace = np.empty((num_kept, size)), np.empty(num_steps)
 
     def run(self, rng):
-        """Do the steps, or those before an interrupt; return how many."""
-        done = 0
-        try:
-            for first, last in blocks(self.num_steps):
-                count((last - first) * len(self.climb.normals))
-                span = np.array([first, last])
-                done = bbvi_kernel(self._density, rng, span, self.climb, self.gradients, self.trace)
-                if done < last:
-                    raise self._error(done)
-        except KeyboardInterrupt:
-            if done == 0:
-                raise
-        return done
+        """Do the steps; `done` says how many were, should an interrupt end them."""
+        climb = self.climb
+        for first, last in blocks(self.num_steps):
+            count((last - first) * len(climb.normals))
+            span = np.array([first, last])
+            self.done = bbvi_kernel(self._density, rng, span, climb, self.gradients, self.trace)
+            if self.done < last:
+                raise self._error()
 
     def run_all(self, rng):
         """Do the steps, or raise where some were not done or not taken."""
-        if self.run(rng) < self.num_steps:
-            raise KeyboardInterrupt
+        self.run(rng)
         if num_outside := int(self.account.num_outside):
             where = f"{num_outside} draws of q, the first x={shown(self.climb.outside)}"
             words = f"the log density is not finite at {where}: take a narrower scale"
             raise TargetError(blame(self.free, words))
 
-    def problems(self, done):
-        """Say what speaks against the ascent, of which so many steps were done."""
+    def problems(self):
+        """Say what speaks against the ascent."""
+        done = self.done
         if done < self.num_steps:
             yield f"the fit was interrupted after {done} of {self.num_steps} steps"
         taken = self.trace[:done][np.isfinite(self.trace[:done])]
@@ -245,13 +242,13 @@ class Fit:
         if (rise := risen(taken)) > 0.0:
             yield f"the bound rose by {rise:.2g} in the last half: not converged; take more steps"
 
-    def _error(self, step):
+    def _error(self):
         if self._bound.num_errors:
-            return self.free.explain(self._bound.failed_at, f" in step {step}")
+            return self.free.explain(self._bound.failed_at, f" in step {self.done}")
         if self.account.status:  # which the density has if it was +inf
-            where = f"x={shown(self._density.points[1])} in step {step}"
+            where = f"x={shown(self._density.points[1])} in step {self.done}"
             return TargetError(f"the log density is +inf at {where}: it overflows, or is improper")
-        found = f"the parameters ran off at step {step}, as the gradients are too noisy"
+        found = f"the parameters ran off at step {self.done}, as the gradients are too noisy"
         return BayeslibError(f'{found}: take a smaller step_size, or estimator="loo" or "reparam"')
 
 

@@ -1,7 +1,7 @@
 """The estimators of black-box variational inference, many times over."""
 
 from ..errors import BayeslibError
-from ..target import as_target, unconstrained
+from ..target import unconstrained
 from ..validate import as_bool, as_count, as_one_each, as_position, as_rng, check_finite
 from .bbvi_ascent import Fit, as_num_draws
 from .gaussian_family import FAMILIES, as_factor, pack
@@ -74,7 +74,7 @@ def bbvi_gradients(
     loo [-3.   0.8] [2.7 2.7]
     reparam [-3.   0.8] [0.3 0.8]
     """
-    free = unconstrained(as_target(target))
+    free = unconstrained(target)
     mean = as_position(mean, "mean", free.dim)
     free.verify(mean, gradient=estimator == "reparam")
     factor, dense = as_factor(scale, free.dim)

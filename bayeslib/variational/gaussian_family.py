@@ -15,11 +15,6 @@ FAMILIES = ("meanfield", "fullrank")
 LOG_2_PI = float(np.log(2.0 * np.pi))
 
 
-def num_parameters(dim, dense):
-    """Return how many numbers make a Gaussian of `dim` coordinates."""
-    return 2 * dim + (dim * (dim - 1) // 2 if dense else 0)
-
-
 def as_factor(scale, dim):
     """Return L for standard deviations or a triangular factor, and whether it is dense."""
     array = as_floats(scale, "scale")
@@ -113,11 +108,6 @@ _log_density = helper(log_density)
 
 
 @helper
-def is_dense(parameters, dim):
-    return parameters.size > 2 * dim
-
-
-@helper
 def factorise(parameters, factor):
     """Write L, (dim, dim), of which the upper half is left as it was; return log |L|."""
     dim = factor.shape[0]
@@ -125,7 +115,7 @@ def factorise(parameters, factor):
     for i in range(dim):
         log_det += parameters[dim + i]
         factor[i, i] = np.exp(parameters[dim + i])
-        for j in range(i if is_dense(parameters, dim) else 0):
+        for j in range(i if parameters.size > 2 * dim else 0):
             factor[i, j] = parameters[k]
             k += 1
     return log_det
@@ -138,7 +128,7 @@ def place(parameters, factor, log_det, z, x):
     for i in range(z.size):
         square += z[i] * z[i]
         x[i] = parameters[i] + factor[i, i] * z[i]
-        for j in range(i if is_dense(parameters, z.size) else 0):
+        for j in range(i if parameters.size > 2 * z.size else 0):
             x[i] += factor[i, j] * z[j]
     return _log_density(log_det, square, z.size)
 
@@ -155,7 +145,7 @@ def pull_back(parameters, factor, slope, u):
     dim = slope.size
     for i in range(dim):
         u[i] = factor[i, i] * slope[i]
-        for j in range(i + 1, dim if is_dense(parameters, dim) else 0):
+        for j in range(i + 1, dim if parameters.size > 2 * dim else 0):
             u[i] += factor[j, i] * slope[j]
 
 
@@ -167,7 +157,7 @@ def add_pathwise(factor, z, slope, gradient):
     for i in range(dim):
         gradient[i] += slope[i]
         gradient[dim + i] += slope[i] * factor[i, i] * z[i]
-        for j in range(i if is_dense(gradient, dim) else 0):
+        for j in range(i if gradient.size > 2 * dim else 0):
             gradient[k] += slope[i] * z[j]
             k += 1
 
@@ -178,7 +168,7 @@ def score(factor, z, slope, gradient):
     dim = z.size
     for i in range(dim - 1, -1, -1):  # solves L' slope = z
         slope[i] = z[i]
-        for j in range(i + 1, dim if is_dense(gradient, dim) else 0):
+        for j in range(i + 1, dim if gradient.size > 2 * dim else 0):
             slope[i] -= factor[j, i] * slope[j]
         slope[i] /= factor[i, i]
     gradient[:] = 0.0

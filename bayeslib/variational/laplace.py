@@ -139,16 +139,14 @@ def laplace(
     """
     if coordinates is None:
         coordinates = _COORDINATES[as_target(target).layout is not None]
-    as_choice(coordinates, "coordinates", _COORDINATES)
-    work = as_target(target) if coordinates == "own" else unconstrained(as_target(target))
-    if work is target:
-        as_separate(target, "laplace in its own coordinates")
+    own = as_choice(coordinates, "coordinates", _COORDINATES) == "own"
+    work = as_separate(target, "laplace in its own coordinates") if own else unconstrained(target)
     dim = work.dim
     max_steps = as_count(max_steps, "max_steps")
     num_check = as_count(num_check, "num_check", minimum=100)
     check_memory((num_check, 2 * dim), "the draws")
     check_memory((4, dim, dim), "the Hessian")
-    transform = as_transform(None, dim) if work is target else work.transform
+    transform = as_transform(None, dim) if own else work.transform
     if any(kind == "unit_vector" for kind, *_ in transform.blocks):
         raise BayeslibError("the coordinates of a unit_vector have no mode: use nuts, or advi")
     if initial_position is None and target.layout:

@@ -136,7 +136,7 @@ class Path(NamedTuple):
 
 def find_paths(target, initial_position, rng, num_paths, history, max_iterations, num_elbo_draws):
     """Return the target without constraints, its `Path`s, evaluations, and what settings say."""
-    free = unconstrained(as_target(target))
+    free = unconstrained(target)
     if free.dim > _MOST:
         raise BayeslibError(f"pathfinder takes up to {_MOST} dimensions, got {free.dim}: take advi")
     how = {
@@ -145,8 +145,7 @@ def find_paths(target, initial_position, rng, num_paths, history, max_iterations
         "num_elbo_draws": as_count(num_elbo_draws, "num_elbo_draws"),
     }
     check_memory((num_elbo_draws, 2 * free.dim), "the draws")
-    if num_paths is not None:
-        num_paths = as_count(num_paths, "num_paths", maximum=10_000)
+    num_paths = None if num_paths is None else as_count(num_paths, "num_paths", maximum=10_000)
     if initial_position is not None:
         given = as_floats(target.flatten(initial_position), "initial_position")
         rows = given.size // target.dim

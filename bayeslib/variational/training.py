@@ -8,11 +8,11 @@ import numpy as np
 
 from ..compile.callback import evaluate_rows, together
 from ..errors import BayeslibError, BayeslibTypeError, TargetError
-from ..target import as_target, unconstrained
+from ..target import unconstrained
 from ..validate import as_floats, check_callable, check_finite, check_fits, check_memory
 from ..waiting import count
 from .ascent import adam_step
-from .gaussian_family import bound, log_q, num_parameters, unpack
+from .gaussian_family import bound, log_q, unpack
 
 _HELD_BACK = 0.1  # the share of simulations that the network is never shown
 _MOST_HELD_BACK = 2000
@@ -51,7 +51,7 @@ def simulated(simulate, num_simulations, rng):
 
 def as_joint(joint, transform, dim, size):
     """Return the joint density with theta in unconstrained coordinates, checked."""
-    free = unconstrained(as_target(joint))
+    free = unconstrained(joint)
     if free.dim != dim + size:
         raise BayeslibError(f"joint must have dim {dim + size}, theta's and y's, got {free.dim}")
     wanted = (*transform.support, *((-np.inf, np.inf),) * size)
@@ -145,7 +145,8 @@ class Trainer:
         held = min(int(_HELD_BACK * num), _MOST_HELD_BACK)
         self._held, self._kept = np.arange(held), np.arange(held, num)
         self.batch_size = min(batch_size, num - held)
-        layers = new_layers((data.shape[1], *hidden, num_parameters(dim, dense)), rng)
+        size = 2 * dim + (dim * (dim - 1) // 2 if dense else 0)
+        layers = new_layers((data.shape[1], *hidden, size), rng)
         zeros = np.zeros(sum(layer.size for layer in layers))
         self._weights, *self._moments = together(_flat(layers), zeros, zeros)
         parts = np.split(self._weights, np.cumsum([layer.size for layer in layers])[:-1])

@@ -239,11 +239,6 @@ class _Comparison:
         innocent = not self.off(-_SURE).any() and self.own_khat <= khat_limit(self.size)
         return bool(innocent or self.off(_SURE).any())
 
-    @property
-    def guilty(self):
-        """Which moments are accused, (2, dim)."""
-        return self.off(0.0) & (np.abs(self.moments) > _SURE * self.errors)
-
 
 def _weights(log_weights):
     """Weights whose mean is 1."""
@@ -276,7 +271,8 @@ def _remedy(found, approximation, other):
 
 def _problems(found, approximation, other):
     """Say what the weights speak against, in one sentence or none."""
-    guilty, remedy = found.guilty, _remedy(found, approximation, other)
+    guilty = found.off(0.0) & (np.abs(found.moments) > _SURE * found.errors)
+    remedy = _remedy(found, approximation, other)
     lost = ~np.isfinite(found.moments).all(axis=0)
     if found.told and lost.any():
         said = f"draws of {approximation.names[lost.argmax()]} overflow, or are equal to rounding"

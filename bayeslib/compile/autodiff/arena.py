@@ -43,13 +43,12 @@ def new_tape(data=()):
 
 def _is_symmetric(array):
     """Whether an array that nobody changes is, but for the rounding of an inverse."""
-    if array.flags.writeable or array.ndim != 2 or array.dtype != np.float64:
+    square = array.ndim == 2 and array.shape[0] == array.shape[1]
+    if array.flags.writeable or not square or array.dtype != np.float64:
         return False
     with np.errstate(invalid="ignore", over="ignore"):
         root = np.sqrt(np.abs(np.diagonal(array)))
-        return array.shape[0] == array.shape[1] and bool(
-            np.all(np.abs(array - array.T) <= ROUNDING * np.outer(root, root))
-        )
+        return bool(np.all(np.abs(array - array.T) <= ROUNDING * np.outer(root, root)))
 
 
 def _free(words):

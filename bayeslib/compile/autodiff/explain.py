@@ -97,7 +97,7 @@ def explain(error, function, auto):
         return GradientError(f"{title}: {error}{ELSE}")
     text, more = re.sub(r"\x1b\[[0-9;]*m", "", str(error)), ""
     if not (found := slip(text, error, function)):
-        found, more = describe(text, error, function) if auto else (said(text, error), SUBSET), ELSE
+        found, more = describe(text, error) if auto else (said(text, error), SUBSET), ELSE
     construct, remedy = found
     if remedy == SUM:
         arrays = [(own, p.size) for own, p in parameters_of(function).items() if p.shape]
@@ -126,7 +126,7 @@ def slip(text, error, function):
     return None
 
 
-def describe(text, error, function):
+def describe(text, error):
     """The construct that has no gradient, and what to do about it."""
     match = re.search(r"^ ?No implementation of function (.*) found for signature:\s+>>> (.*)",
                       text, re.MULTILINE)  # fmt: skip

@@ -101,5 +101,5 @@ def looks(function):
         multiplies |= bool({"dot", "vdot", "sum"} & set(code.co_names))
         for step in dis.get_instructions(code):
             loops |= step.opname == "FOR_ITER" or step.opname.startswith("JUMP_BACKWARD")
-            multiplies |= step.opname == "BINARY_MATRIX_MULTIPLY" or step.argrepr in ("@", "@=")
+            multiplies |= step.argrepr in ("@", "@=")
     return loops, multiplies

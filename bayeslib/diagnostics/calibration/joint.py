@@ -205,9 +205,8 @@ def _chain(simulator, transition, num_steps, rng):
     for step in range(num_steps):
         if step > 0:
             data = simulator.simulate(theta, rng)
-        new = as_vector(transition(theta.copy(), data, rng), "transition")
-        check_shape(new, "transition", theta.shape, f"return theta of shape {theta.shape}")
-        theta = new
+        shape, theta = theta.shape, as_vector(transition(theta.copy(), data, rng), "transition")
+        check_shape(theta, "transition", shape, f"return theta of shape {shape}")
         rows.append(simulator.values(theta, data))
     return rows
 

@@ -80,8 +80,7 @@ class Simulator:
 
     def values(self, theta, data):
         """Return the parameters, then the other quantities, shape (k,)."""
-        ask = self.quantities
-        others = () if ask is None else as_vector(ask(theta, data), "quantities")
+        others = as_vector(self.quantities(theta, data), "quantities") if self.quantities else ()
         row = np.concatenate([theta, others])
         if self.names is None:
             self.names = _numbered("theta", theta) + _numbered("quantity", others)
