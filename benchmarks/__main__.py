@@ -15,7 +15,7 @@ import numpy as np
 
 from needles.tested import machine
 
-from . import against_c, against_peers, gradients, growth, ising, start_up
+from . import against_c, against_peers, gradients, growth, ising, start_up, witness
 
 RESULTS = Path(__file__).parent / "results"
 BENCHMARKS = {
@@ -25,6 +25,7 @@ BENCHMARKS = {
     "ising": ising.measure,
     "against_peers": against_peers.measure,
     "growth": growth.measure,
+    "witness": witness.measure,
 }
 VERSIONS = {
     "python": platform.python_version(),

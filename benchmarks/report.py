@@ -19,14 +19,14 @@ def contestants(peers, cell):
     return ["contestant", *map(short, ranked)], found, "l" + "r" * len(ranked)
 
 
-def rates(data):
+def rates(data, contest="against_peers"):
     """Effective draws a second; – was not run, in brackets: did not converge."""
 
     def cell(row):
         said = spoken(middle(row, "ess_per_second"))
         return f"({said})" if row and not row["converged"] else said
 
-    return contestants(data["against_peers"], cell)
+    return contestants(data[contest], cell)
 
 
 def lengths(data):
@@ -66,11 +66,11 @@ def agreement(data):
     return contestants(data["against_peers"], cell)
 
 
-def verdicts(data):
+def verdicts(data, contest="against_peers"):
     """Every verdict as recorded, bad news first."""
     rows = []
-    for v in sorted(data["against_peers"]["verdicts"],
-                    key=lambda v: timed.VERDICTS.index(v["verdict"])):  # fmt: skip
+    judged = data[contest]["verdicts"]
+    for v in sorted(judged, key=lambda v: timed.VERDICTS.index(v["verdict"])):
         m, limit = v["measured"], v["limit"]
         found = "–" if m is None else spoken(m["median"])
         if m is not None and m["low"] != m["high"]:
@@ -78,6 +78,16 @@ def verdicts(data):
         rows.append([v["verdict"], found, "–" if limit is None else f"{limit:g}",
                      short(v["posterior"]), v["claim"]])  # fmt: skip
     return ["verdict", "measured", "at least", "posterior", "claim"], rows, "lrrll"
+
+
+def verdicts_again(data):
+    """The same on a second machine."""
+    return verdicts(data, "against_peers_2")
+
+
+def rates_again(data):
+    """Effective draws a second there; nutpie's own warm-up is compared apart."""
+    return rates(data, "against_peers_2")
 
 
 def flagged(data):
@@ -116,11 +126,20 @@ def growth(data):
     return ["family", "size", "contestant", "seconds", "MiB"], found, "lrlrr"
 
 
+def witness(data):
+    """How far nutpie's means are from those that only our own nuts knows, at most."""
+    rows = [
+        [r["name"], r["dim"], f"{r['sds']:.3f}", f"{r['errors']:.1f}", f"{r['rhat']:.3f}"]
+        for r in data["witness"]["rows"]
+    ]
+    return ["posterior", "dimension", "in sds", "in errors", "R-hat"], rows, "lrrrr"
+
+
 def dates(data):
     """When each benchmark ran (UTC; the contest in parts), the load after it, and where."""
     rows = [
         [name.replace("_", " "), d["date"].replace("T", " ")[:16],
-         f"{d['load']:.1f}" if "load" in d else "–", d["machine"].get("processor", "–"),
+         "–" if d.get("load") is None else f"{d['load']:.1f}", d["machine"].get("processor", "–"),
          d["machine"].get("cores", "–")]
         for name, d in data.items()
     ]  # fmt: skip
@@ -135,8 +154,9 @@ def versions(data):
     return ["whose", "what", "version"], rows, "lll"
 
 
-PARTS = (verdicts, rates, lengths, per_gradient, cold, memory, agreement, flagged, plain_c,
-         gradients, growth, dates, versions)  # fmt: skip
+PARTS = (verdicts, rates, lengths, per_gradient, cold, memory, agreement, verdicts_again,
+         rates_again, flagged, plain_c, gradients, growth, witness, dates,
+         versions)  # fmt: skip
 
 
 def report(folder=RESULTS):

@@ -5,12 +5,16 @@ from pathlib import Path
 
 import numpy as np
 
-BENCHMARKS = ("against_peers", "against_c", "ising", "gradients", "start_up", "growth")
+BENCHMARKS = (
+    "against_peers", "against_peers_2", "against_c", "ising", "gradients", "start_up", "growth",
+    "witness",
+)  # fmt: skip
 VERDICTS = ("not met", "too noisy to say", "not measured", "met", "no promise")  # bad news first
 SHORT = {
     "bayeslib, hand-written gradient": "bayeslib, hand",
     "bayeslib, automatic gradient": "bayeslib, auto",
     "bayeslib, naive loop, automatic": "bayeslib, naive",
+    "bayeslib, whole arrays, automatic": "bayeslib, arrays",
     "Stan": "Stan (PyStan)",
     "gaussian_2": "Gaussian, 2",
     "funnel_10": "funnel, 10",
@@ -26,6 +30,7 @@ BY = {
     "hand": "gradient by hand",
     "auto": "automatic gradient",
     "naive": "automatic gradient of a naive loop",
+    "arrays": "automatic gradient of whole arrays",
 }
 
 
