@@ -189,7 +189,7 @@ def test_the_speed_page_says_what_is_stored_and_what_is_not_met(tmp_path):
     path = tmp_path / "against_peers.json"
     peers = json.loads(path.read_text())
     verdict, *others = peers["verdicts"]
-    claim = "effective draws a second, automatic gradient: times P's"
+    claim = "effective draws a second, automatic gradient: times nutpie's"
     measured = {"median": 3.0, "low": 2.7, "high": 3.3, "count": 5}
     verdict |= {"claim": claim, "posterior": "schools", "limit": 4.0, "measured": measured}
     for one, word in zip([verdict, *others], ["not met", *["met"] * len(others)], strict=True):
