@@ -66,7 +66,7 @@ def _everywhere(variant, **others):
 # measured for each posterior. Compilation is faster for chains on a device each.
 _JAX = _everywhere("vmap", funnel_10="pmap", gaussian_100="pmap")
 _PMAP = _everywhere("pmap")
-_RANKED = {name: "own" for name, problem in PROBLEMS.items() if problem.ranked}
+_OWN = {name: "own" for name, problem in PROBLEMS.items() if problem.ranked}
 
 ENTRIES = (
     Entry("bayeslib, hand-written gradient", "bayeslib", "hand", _everywhere("hand")),
@@ -77,7 +77,7 @@ ENTRIES = (
     Entry("NumPyro", "numpyro", "auto", {"gaussian_2": "run", "schools": "run"}),
     Entry("NumPyro, one jit", "numpyro", "auto", _JAX, _PMAP, as_documented=False),
     Entry("nutpie", "nutpie", "auto", _everywhere("numba")),
-    Entry("nutpie, its own warm-up", "nutpie", "auto", _RANKED, num_warmup=NUM_OWN_WARMUP),
+    Entry("nutpie, its own warm-up", "nutpie", "auto", _OWN, num_warmup=NUM_OWN_WARMUP),
     Entry("PyMC", "pymc", "auto", _everywhere("default")),
     Entry("Stan", "stan", "auto", _everywhere("stan"), first_is_cold=True),
     Entry("emcee", "emcee", "none", _everywhere("stretch"), compiles=False),
