@@ -15,7 +15,7 @@ import numpy as np
 
 from needles.tested import machine
 
-from . import against_c, against_peers, gradients, growth, ising, start_up, witness
+from . import against_c, against_peers, gradients, growth, ising, posteriordb, start_up, witness
 
 RESULTS = Path(__file__).parent / "results"
 BENCHMARKS = {
@@ -26,6 +26,7 @@ BENCHMARKS = {
     "against_peers": against_peers.measure,
     "growth": growth.measure,
     "witness": witness.measure,
+    "posteriordb": posteriordb.measure,
 }
 VERSIONS = {
     "python": platform.python_version(),

@@ -135,6 +135,12 @@ def witness(data):
     return ["posterior", "dimension", "in sds", "in errors", "R-hat"], rows, "lrrrr"
 
 
+def posteriordb(data):
+    """Silent and flagged answers to posteriors of others, and how many of each were wrong."""
+    rows = [[name, *counts] for name, counts in timed.judged(data["posteriordb"]["rows"]).items()]
+    return ["method", "silent", "of these wrong", "flagged", "of these wrong"], rows, "lrrrr"
+
+
 def dates(data):
     """When each benchmark ran (UTC; the contest in parts), the load after it, and where."""
     rows = [
@@ -155,7 +161,7 @@ def versions(data):
 
 
 PARTS = (verdicts, rates, lengths, per_gradient, cold, memory, agreement, verdicts_again,
-         rates_again, flagged, plain_c, gradients, growth, witness, dates,
+         rates_again, flagged, plain_c, gradients, growth, witness, posteriordb, dates,
          versions)  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 BENCHMARKS = (
     "against_peers", "against_peers_2", "against_c", "ising", "gradients", "start_up", "growth",
-    "witness",
+    "witness", "posteriordb",
 )  # fmt: skip
 VERDICTS = ("not met", "too noisy to say", "not measured", "met", "no promise")  # bad news first
 SHORT = {
@@ -100,6 +100,23 @@ def outcomes(verdicts):
     """Return how many of some verdicts there are of each word."""
     said = [v["verdict"] for v in verdicts]
     return ", ".join(f"{said.count(word)} {word}" for word in VERDICTS if word in said) or "none"
+
+
+def judged(rows):
+    """Return {method: silent answers to posteriordb, of these wrong, flagged ones, of these wrong}.
+
+    Wrong are a mean six of its errors and half a posterior standard deviation off, or a width a
+    fifth too small; a refusal is flagged, and not wrong.
+    """
+    counts = {}
+    for row in rows:
+        wrong = "sds" in row and (
+            not (row["errors"] <= 6.0 or row["sds"] <= 0.5) or not row["spread"] >= 0.8
+        )
+        at = 2 * bool(row["problems"])
+        here = counts.setdefault(row["method"], [0, 0, 0, 0])
+        here[at], here[at + 1] = here[at] + 1, here[at + 1] + wrong
+    return counts
 
 
 def grown(rows, family):

@@ -103,7 +103,6 @@ def rejection_sample(
             raise
         settings["interrupted"] = True
         warn(f"the run was interrupted: {rounds.num_accepted} of {num_samples} draws are kept")
-    warn_of_nan(np.concatenate(rounds.nan), "proposals, which were rejected")
     return rounds.draws()
 
 
@@ -137,6 +136,7 @@ class _Rounds:
 
     def draws(self):
         """What was accepted as `Draws`; without a complete run the count of proposals is fixed."""
+        warn_of_nan(np.concatenate(self.nan), "proposals, which were rejected")
         wanted = self.settings["num_samples"]
         kept = map(np.concatenate, zip(*self.accepted, strict=True))
         values, logdensity, index = (array[:wanted] for array in kept)

@@ -393,7 +393,8 @@ class Target:
                 error.add_note(f"bayeslib: the shapes are {shapes[2:]}")
             return error
         found = f"{self.logdensity.__name__!r} raised at theta={shown(theta)} when compiled alone"
-        remedy = "look for an index out of bounds, or unlike shapes in a function of bl.logpdf"
+        remedy = "look for an index out of bounds, a matrix hardly positive definite, or unlike "
+        remedy += "shapes in a function of bl.logpdf"
         shapes += ": of (n, 1) pass the .ravel(), else loop, or pass (y[:, None] - mu) / sigma"
         return TargetError(f"{found}: {remedy}{shapes}")
 

@@ -304,7 +304,7 @@ def test_draws_by_name_list_and_slice():
     np.testing.assert_array_equal(draws[40:].logdensity, draws.logdensity[:, 40:])
     with pytest.raises(bl.BayeslibError, match="no dimension is named 'c'; there are .*'a'"):
         draws["c"]
-    for which in (0, [0], (slice(None), slice(10))):
+    for which in (0, [0], slice(2.5), (slice(None), slice(10))):
         with pytest.raises(bl.BayeslibTypeError, match=r"draws take a name.*draws\[100:\], got"):
             draws[which]
 

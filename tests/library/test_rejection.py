@@ -111,10 +111,12 @@ def test_rarely_accepting_ends_and_keeps_what_was_accepted():
 
 
 def test_nan_is_rejected_counted_and_said_once():
-    target = bl.Target(cut_off, dim=1, data=(1.0, np.nan), gradient=None)
+    t = bl.Target(cut_off, dim=1, data=(1.0, np.nan), gradient=None)
     with pytest.warns(bl.BayeslibWarning, match="is nan at theta=") as caught:
-        draws = bl.rejection_sample(target, stats.norm(), log_bound=1.0, num_samples=2000, rng=8)
+        draws = bl.rejection_sample(t, stats.norm(), log_bound=1.0, num_samples=2000, rng=8)
     assert len(caught) == 1 and draws.values.max() < 1.0
+    with pytest.warns(bl.BayeslibWarning, match="is nan at"), pytest.raises(bl.RejectionError):
+        bl.rejection_sample(t, stats.norm(), log_bound=9, num_samples=99, rng=8, max_proposals=9)
 
 
 test_plus_infinity_and_exceptions_end_the_run = refused(

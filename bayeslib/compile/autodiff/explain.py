@@ -82,6 +82,7 @@ REMEDIES = (
      "{name} of a number from theta", WHOLE),
     (r"(logsumexp|multivariate_normal_cholesky|(dirichlet|categorical_logit)\(.*[2-9]d.*)",
      "{name} of more than one vector", "loop over the rows, and call it with each"),
+    (r"logistic_log_likelihood\(.*2d.*2d", "{name} of a matrix of outcomes", "pass y.ravel()"),
     (r"\w+\(.*[lL]ist", "{name} of a list", "make an array of it, np.array([...])"),
     (r"<unknown function>", "a conversion of a number from theta", "leave out np.float64 and such"),
 )  # fmt: skip
