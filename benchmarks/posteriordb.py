@@ -1,7 +1,8 @@
 """Posteriors of others, held against the reference draws of others: those of posteriordb.
 
 Every posterior with reference draws is written here again from its program in Stan; its answers
-come from long runs of Stan. Nothing in the library was tuned on them.
+come from long runs of Stan. Nothing in the library was tuned on them. The stored run used the
+collection's commit 28f8d3d.
 
     git clone https://github.com/stan-dev/posteriordb
     POSTERIORDB=posteriordb/posterior_database python -m benchmarks posteriordb
