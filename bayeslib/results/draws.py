@@ -157,7 +157,7 @@ class Draws(Summarised):
         BayeslibError
             For another name; BayeslibTypeError for what is no name.
         """
-        if isinstance(which, slice) and not isinstance(which.start or which.stop, float):
+        if isinstance(which, slice) and float not in map(type, (which.start, which.stop)):
             arrays = {name: getattr(self, name) for name in ("values", "logdensity", "log_weights")}
             kept = {name: a[:, which] for name, a in arrays.items() if a is not None}
             stats = {name: array[:, which] for name, array in self.stats.items()}
