@@ -90,6 +90,12 @@ EXERCISES = (
                 a[0] > 0.0 and np.isclose(a[1], 0.9 ** (2 * a[0]), rtol=1e-2)
             ),
             "The second number is a fraction of the anchor.": lambda a: a[1] > 1.0,
+            "That is the distance left. Asked is the share of the anchor, rho^t.": lambda a: (
+                np.isclose(a[1], 2.0 * 0.9 ** a[0], rtol=0.01)
+            ),
+            "That is the share that is gone. Asked is what is left, rho^t.": lambda a: np.isclose(
+                a[1], 1.0 - 0.9 ** a[0], rtol=0.01
+            ),
             "The second number fits your t, but the total is smaller at another t.": lambda a: (
                 abs(a[0] - stopping(2.0, 0.9, 0.05)[0]) > 0.5
                 and np.isclose(a[1], 0.9 ** a[0], rtol=0.03)

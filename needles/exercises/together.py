@@ -34,6 +34,12 @@ EXERCISES = (
             "That is the rule of three, which is close. The exact bound solves "
             "(1 - p)^300 = 0.05.": 3.0 / 300.0,
             "That is the share of right ones.": 0.05 ** (1.0 / 300.0),
+            "That is in per cent: end it with %, or divide it by a hundred.": (
+                100.0 * (1.0 - 0.05 ** (1.0 / 300.0))
+            ),
+            "That is two-sided. Here the whole five per cent lie on one side.": (
+                1.0 - 0.025 ** (1.0 / 300.0)
+            ),
             "With that share all three hundred would be right 95 times in a hundred.": (
                 1.0 - 0.95 ** (1.0 / 300.0)
             ),

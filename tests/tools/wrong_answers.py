@@ -76,8 +76,7 @@ def cautious_walker():
 
 def stop_without_spread():
     """When to stop if the variance of the chain is forgotten, and what is left of the anchor."""
-    steps = np.arange(200)
-    best = steps[np.argmin(4.0 * 0.81**steps + 0.05 * steps)]
+    best = int(np.argmin([4.0 * 0.81**step + 0.05 * step for step in range(200)]))
     return best, 0.9**best
 
 
@@ -226,6 +225,7 @@ ANSWERS = {
         stop_without_spread(),
         lambda t: (t[0], 0.9 ** (2 * t[0])),
         lambda t: (t[0], 100.0 * t[1]),
+        *(lambda t, f=f: (t[0], f(t[1])) for f in (lambda x: 2.0 * x, lambda x: 1.0 - x)),
         lambda t: (t[0] - 2, 0.9 ** (t[0] - 2)),
     ],
     "vi-gap": [Each(1.0, -1.3)],
