@@ -38,7 +38,6 @@ METHODS = {
     "importance from laplace": lambda target, rng: weighted(target, METHODS["laplace"], rng),
     "importance from advi": lambda target, rng: weighted(target, METHODS["advi, full rank"], rng),
 }
-CHAINS = list(METHODS)[:5]
 FITS = list(METHODS)[5:10]
 
 
