@@ -164,6 +164,8 @@ def _page(panels, groups, names, shown, choices, looks, labelled):
             f"#{key}:has(#{key}-s{k}:not(:checked)){{--s{k}:0}}" for k in range(len(names))
         )
     rules += f"#{key} details[open]{{flex-basis:100%}}"
+    lit = f"#{key} svg:has(>g[class]:hover)>g[class]"
+    rules += f"{lit}:not(:hover){{opacity:.2}}"
     # `data-live` keeps the explorers' script away: nothing here is scripted.
     return (
         f'<div class="explorer" id="{key}" data-live=""><style>{rules}</style>{menus}'
