@@ -110,7 +110,7 @@ def test_the_trust_page_says_what_is_recorded(trust):
     (_, rows), (_, methods), *_ = names["tables"]
     assert rows == [["nuts", "0 of 1", "1 of 1"], ["hmc", "0 of 0", "1 of 1"],
                     ["all", "0 of 1", "2 of 2"]]  # fmt: skip
-    assert said["num_fell"] == 0 and methods[1] == ["\u2002smc", "5 of 9", "1", ""]
+    assert said["num_fell"] == 0 and methods[1] == ["smc", "5 of 9", "1", ""]
     assert len(names["shown"]) == 2
 
 
