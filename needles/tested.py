@@ -3,7 +3,6 @@
 import json
 import os
 import platform
-import re
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
@@ -140,11 +139,6 @@ def kind_of(test):
 def is_planted(test):
     """Return whether a test plants a bug."""
     return test.file.endswith("test_trust_mutants.py")
-
-
-def named(kind):
-    """Return the name of a kind of test without its code in the plan."""
-    return re.sub(r"^[SM]\d+ ", "", kind)
 
 
 def dots_of(test):
