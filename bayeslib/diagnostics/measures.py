@@ -244,7 +244,7 @@ def autocorrelation(draws, *, max_lag=None):
     max_lag = as_count(max_lag, "max_lag", minimum=0, maximum=longest)
 
     def correlation(x):
-        covariance = autocovariance(x)[:, : max_lag + 1].mean(axis=0)
+        covariance = autocovariance(_in_units(x)[0])[:, : max_lag + 1].mean(axis=0)
         return covariance / covariance[0] if covariance[0] > 0.0 else covariance * np.nan
 
     return _per_dimension(draws, correlation)
@@ -312,10 +312,16 @@ def _known(estimate, power=0):
     def known(x):
         if x.shape[1] < 4 or not np.isfinite(x).all() or x.min() == x.max():
             return np.nan
-        exponent = np.frexp(np.ptp(0.5 * x))[1]  # squares of what is tiny or huge are no floats
-        return np.ldexp(estimate(np.ldexp(x, -exponent)), power * exponent)
+        x, exponent = _in_units(x)
+        return np.ldexp(estimate(x), power * exponent)
 
     return known
+
+
+def _in_units(x):
+    """Return x over a power of two, and its exponent: squares of tiny or huge are no floats."""
+    exponent = np.frexp(np.ptp(0.5 * x))[1]
+    return np.ldexp(x, -exponent), exponent
 
 
 def _values(draws):

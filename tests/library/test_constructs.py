@@ -9,6 +9,7 @@ import pytest
 import scipy.linalg as sl
 import scipy.special as sp
 from densities import slope
+from sparing import over
 
 from bayeslib import Target
 from bayeslib.compile.autodiff import compilable, differentiate
@@ -104,10 +105,6 @@ def indented(text):
     return "".join(f"    {line}\n" for line in text.splitlines())
 
 
-def parts(lines, size=25):
-    return [lines[i : i + size] for i in range(0, len(lines), size)]
-
-
 @pytest.mark.parametrize(("mark", "lines"), [("", SMOOTH), (r"\*value only:\* ", ROUGH)])
 def test_the_page_lists_what_is_tried(mark, lines):
     listed = re.findall(rf"^: {mark}(`.*)$", PAGE.read_text("utf-8"), re.M)
@@ -127,7 +124,7 @@ def test_the_page_lists_what_is_tried(mark, lines):
     assert called - shown <= {"linalg"}
 
 
-@pytest.mark.parametrize("lines", parts(SMOOTH), ids=lambda lines: lines[0])
+@over("lines", [SMOOTH[i::9] for i in range(9)], few=2)  # compiling them all takes a minute
 def test_values_and_gradients(lines):
     function = density(lines)
     fused, value, wrong = differentiate(function, 4), compilable(function), []

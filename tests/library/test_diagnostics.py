@@ -103,6 +103,7 @@ def test_units_do_not_matter():
     for unit in (2.0**-1000, 2.0**1000):
         found = [mcse(unit * x, kind="sd") / unit, ess(unit * x), rhat(unit * x)]
         assert found == [mcse(x, kind="sd"), ess(x), rhat(x)]
+        assert np.array_equal(autocorrelation(unit * x), autocorrelation(x))
 
 
 def test_effective_sample_size_of_an_autoregression():
