@@ -134,12 +134,10 @@ def _moments(m1, m2, sd, w):
     return [mean, math.sqrt(second - mean**2)]
 
 
-def stopping(anchor, rho, cost, spread=1.0):
-    """When it is best to stop a chain that starts at an anchor, and what is left of that then."""
-    steps = np.arange(1000)
-    kept = rho ** (2 * steps)
-    best = int(np.argmin(kept * anchor**2 + spread * (1.0 - kept) + cost * steps))
-    return np.array([best, rho**best])
+def secant(here, slope, there, lower):
+    """Variance and mean of the normal with these slopes, downwards, at two points."""
+    variance = (here - there) / (slope - lower)
+    return [variance, there - variance * lower]
 
 
 def none_wrong(runs, level):
@@ -454,16 +452,12 @@ VARIANTS = {
         lambda variance: 4.0 / math.pi * math.atan(min(variance, 1.0 / variance) ** 0.5),
         {"variance": (0.5, 0.2, 0.25, 0.3, 0.4, 0.6, 0.7, 1.5, 3, 4, 6)},
     ),
-    "together-anchor": Variant(
-        "A mind draws one sample by a chain that starts at an anchor. After $t$ steps the "
-        r"state is normal with mean $\rho^t a$ and variance $1 - \rho^{2t}$, in units of the "
-        r"posterior's standard deviation around its mean, with $a = <anchor>$ and $\rho = "
-        "<rho>$. A step costs <cost>; the loss is the squared distance of the state from the "
-        "posterior mean. Which $t$ has the least expected loss plus cost, and what is "
-        r"$\rho^t$ then? Answer with the pair.",
-        stopping,
-        {"anchor": (2, 3, 4), "rho": (0.9, 0.8, 0.85, 0.95), "cost": (0.05, 0.02, 0.03, 0.1)},
-        digits=2,
+    "together-pair": Variant(
+        r"In one dimension an optimiser steps from $\theta = <here>$, where the slope of the log "
+        r"density is $-<slope>$, to $\theta = <there>$, where it is $-<lower>$. Which variance and "
+        "which mean has Pathfinder's Gaussian at the second point? Answer with the pair.",
+        secant,
+        {"here": (3, 4, 5), "slope": (4, 5, 6), "there": (1, 2), "lower": (1, 2, 3)},
     ),
     "together-silence": Variant(
         "Of <runs> independent runs none was flagged, and none was wrong. How large can the true "

@@ -4,7 +4,6 @@ import numpy as np
 
 from ..grading import Statistical, Value, near
 from ..study import Exercise
-from ..variants import stopping
 
 
 def _below():
@@ -80,28 +79,18 @@ EXERCISES = (
         praise="The fit alone misses nearly all of this tail, and no error bar says so.",
     ),
     Exercise(
-        "together-anchor",
-        expects=Value(lambda: stopping(2.0, 0.9, 0.05), digits=2),
+        "together-pair",
+        expects=Value((2.0 / 3.0, 1.0 / 3.0)),
         mistakes={
-            "The variance grows as the bias falls: add 1 - 0.9^(2t).": lambda a: np.isclose(
-                a[0], stopping(2.0, 0.9, 0.05, spread=0.0)[0], atol=0.5
+            "That is y / s, the curvature; the variance is its inverse.": lambda a: np.isclose(
+                a[0], 1.5, rtol=1e-3
             ),
-            "The anchor's share of the mean is rho^t, not its square.": lambda a: (
-                a[0] > 0.0 and np.isclose(a[1], 0.9 ** (2 * a[0]), rtol=1e-2)
+            "Up is where log pi rises: from the second point, variance times -1.": near(
+                (2.0 / 3.0, 5.0 / 3.0)
             ),
-            "The second number is a fraction of the anchor.": lambda a: a[1] > 1.0,
-            "That is the distance left. Asked is the share of the anchor, rho^t.": lambda a: (
-                np.isclose(a[1], 2.0 * 0.9 ** a[0], rtol=0.01)
-            ),
-            "That is the share that is gone. Asked is what is left, rho^t.": lambda a: np.isclose(
-                a[1], 1.0 - 0.9 ** a[0], rtol=0.01
-            ),
-            "The second number fits your t, but the total is smaller at another t.": lambda a: (
-                abs(a[0] - stopping(2.0, 0.9, 0.05)[0]) > 0.5
-                and np.isclose(a[1], 0.9 ** a[0], rtol=0.03)
-            ),
+            "A variance is positive: s is 1 - 3, and y is 1 - 4.": lambda a: a[0] < 0.0,
         },
-        recipe="Minimise 4 * 0.9^(2t) + (1 - 0.9^(2t)) + 0.05 t over whole t.",
-        praise="More than a quarter of the anchor is left, and it is not worth removing.",
+        recipe="s / y with s = 1 - 3 and y = 1 - 4; then 1 + (s / y) * (-1).",
+        praise="In one dimension two slopes tell a normal; in more a pair tells one direction.",
     ),
 )

@@ -150,7 +150,7 @@ def test_a_redirect_arrives(open_file, old):
         ("challenge", "fig-time", "hardness"),
         ("challenge", "thm-hard", "hardness"),
         ("together", "sec-together-pathfinder", "pathfinder"),
-        ("together", "ex-together-anchor", "pathfinder"),
+        ("together", "ex-together-acceptance", "pathfinder"),
         ("notation", "sec-notation-sources", "sources"),
         ("notation", "tab-notation-sources", "sources"),
         ("speed", "the-contest", "trust"),

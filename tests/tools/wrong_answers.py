@@ -74,12 +74,6 @@ def cautious_walker():
     return np.linalg.matrix_power(step.reshape(6, 6), 2**14)[0].reshape(2, 3).sum(axis=0)
 
 
-def stop_without_spread():
-    """When to stop if the variance of the chain is forgotten, and what is left of the anchor."""
-    best = int(np.argmin([4.0 * 0.81**step + 0.05 * step for step in range(200)]))
-    return best, 0.9**best
-
-
 def exchanged(order, a, b):
     """An order of runs in which the kinds a and b stand in each other's place."""
     return np.where(order == a, b, np.where(order == b, a, order))
@@ -221,13 +215,7 @@ ANSWERS = {
     "together-narrow": [(10.390562, 8.068528), (1.129438, 0.318147)],
     "together-acceptance": list(np.array([4, 2, 4]) / np.pi * np.arctan([0.5, 0.5**0.5, 2**0.5])),
     "together-correct": [lambda t: (1.0 - t, 0.002), (0.002, 0.0005)],
-    "together-anchor": [
-        stop_without_spread(),
-        lambda t: (t[0], 0.9 ** (2 * t[0])),
-        lambda t: (t[0], 100.0 * t[1]),
-        *(lambda t, f=f: (t[0], f(t[1])) for f in (lambda x: 2.0 * x, lambda x: 1.0 - x)),
-        lambda t: (t[0] - 2, 0.9 ** (t[0] - 2)),
-    ],
+    "together-pair": [(1.5, -0.5), (2 / 3, 5 / 3), (-2 / 3, 5 / 3)],
     "vi-gap": [Each(1.0, -1.3)],
     "vi-tail": [Each(1.0, 1.4)],
 }
