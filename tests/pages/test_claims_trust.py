@@ -152,7 +152,7 @@ def test_the_trust_page_hides_no_failure(trust):
     names = trust(written(worse))
     said = names["said"]
     assert said["over"] == "2 exceeded the limit"
-    assert said["under"] == "1 stayed below it"
+    assert said["under"] == "1 went unseen"
     assert names["of_held"][0] == ("nuts", [1, 1, 1, 1], 2), "silent and wrong"
     assert said["outcome"] == "6 passed, 1 failed"
 
