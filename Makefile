@@ -51,9 +51,7 @@ publish: $(READY)  ## the site with its zip and PDF, for an address (BOOK_URL=ht
 	$(MAKE) pdf site
 	mv _build/all-the-needles.zip _build/all-the-needles.pdf _build/html/downloads/
 
-# The notebooks come first: they are long, and short tests fill the end. Some tests wait, for a
-# kernel or a browser: one worker more than there are processors.
-test: export PYTEST_XDIST_AUTO_NUM_WORKERS := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)')
+# The notebooks come first: they are long, and short tests fill the end.
 test: $(READY)  ## test the library, run the notebooks, lint both
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
