@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from sparing import over
 
 import bayeslib as bl
 from bayeslib import Target
@@ -53,8 +54,10 @@ def quadratic(theta, X):
     return r @ s + s @ r + s @ s + theta @ (X.T @ theta) + theta[::-1] @ s + np.sum(s[1:])
 
 
-@pytest.mark.parametrize("arrange", [np.ascontiguousarray, np.asfortranarray, lambda X: X[::-1]])
-@pytest.mark.parametrize("dim", [9, 40])
+ORDERS = (np.asfortranarray, lambda X: X[::-1], np.ascontiguousarray)
+
+
+@over(("dim", "arrange"), zip((40, 9) * 3, ORDERS * 2, strict=True), few=2)
 def test_a_quadratic_form_of_a_square_matrix(dim, arrange):
     check(quadratic, RNG.normal(size=dim), arrange(RNG.normal(size=(dim, dim))))
 
