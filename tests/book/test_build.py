@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from prose import ROOT
 from small_book import sample
@@ -63,6 +64,7 @@ def build(folder, notebook, *, url="", base="", chapters=()):
     return done, folder / "_build" / "html" / "page.html"
 
 
+@pytest.mark.slow
 def test_a_good_page_builds(tmp_path):
     done, path = build(tmp_path, page())
     assert done.returncode == 0, done.stdout + done.stderr
@@ -85,6 +87,7 @@ def test_a_good_page_builds(tmp_path):
     assert not (path.parent / "sitemap.xml").exists()
 
 
+@pytest.mark.slow
 def test_addresses_follow_the_repository_and_the_site(tmp_path):
     base = "https://example.org/book/"
     done, path = build(tmp_path, page(), url="https://github.com/someone/needles", base=base)

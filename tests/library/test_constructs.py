@@ -124,7 +124,7 @@ def test_the_page_lists_what_is_tried(mark, lines):
     assert called - shown <= {"linalg"}
 
 
-@over("lines", [SMOOTH[i::9] for i in range(9)])  # compiling them all takes a minute
+@over("lines", [SMOOTH[i::16] for i in range(16)])  # compiling them all takes a minute
 def test_values_and_gradients(lines):
     function = density(lines)
     fused, value, wrong = differentiate(function, 4), compilable(function), []
